@@ -1,0 +1,1 @@
+"""Deterministic finite automata on integer tables, and the languages that compile to them."""

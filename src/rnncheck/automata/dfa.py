@@ -1,0 +1,212 @@
+"""The DFA: an immutable, complete, validated value on an integer transition table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import TypeAlias, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from rnncheck.errors import AutomatonError, StateLimitError, shown
+from rnncheck.words import Alphabet, WordBatch, encode_batch
+
+Table: TypeAlias = npt.NDArray[np.int32]
+Mask: TypeAlias = npt.NDArray[np.bool_]
+Node = TypeVar("Node", bound=Hashable)
+
+DEFAULT_MAX_STATES = 100_000
+
+
+class DFA:
+    """A complete deterministic finite automaton.
+
+    States are ``0 … n - 1``. ``transitions[q, a]`` is the successor of state ``q`` under the letter at position
+    ``a`` of the alphabet; ``accepting[q]`` says whether a run that ends in ``q`` accepts. ``names`` are what files
+    called the states; they are kept for people and take no part in equality.
+
+    Two automata are equal when their tables are; for equality of languages compare ``canonical(a)`` with
+    ``canonical(b)``, or ask for a ``difference_witness``.
+    """
+
+    __slots__ = ("accepting", "alphabet", "initial", "names", "transitions")
+
+    alphabet: Alphabet
+    transitions: Table
+    accepting: Mask
+    initial: int
+    names: tuple[str, ...] | None
+
+    def __init__(
+        self,
+        alphabet: Alphabet | Iterable[str],
+        transitions: npt.ArrayLike,
+        accepting: npt.ArrayLike,
+        initial: int = 0,
+        names: Iterable[str] | None = None,
+    ) -> None:
+        set_once = object.__setattr__
+        set_once(self, "alphabet", alphabet if isinstance(alphabet, Alphabet) else Alphabet(alphabet))
+        set_once(self, "transitions", _frozen_table(transitions, len(self.alphabet)))
+        set_once(self, "accepting", _frozen_mask(accepting, len(self.transitions)))
+        set_once(self, "initial", int(initial))
+        set_once(self, "names", None if names is None else tuple(names))
+        if not 0 <= self.initial < len(self):
+            raise AutomatonError(f"initial state {initial} is not one of the {len(self)} states (0 to {len(self) - 1})")
+        if self.names is not None and len(self.names) != len(self):
+            raise AutomatonError(f"{len(self.names)} names for {len(self)} states; give one each")
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"a DFA is immutable; {name!r} cannot be set, build a new one")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"a DFA is immutable; {name!r} cannot be deleted")
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (DFA, (self.alphabet, self.transitions, self.accepting, self.initial, self.names))
+
+    def __len__(self) -> int:
+        """The number of states."""
+        return len(self.transitions)
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, DFA)
+            and self.alphabet == other.alphabet
+            and self.initial == other.initial
+            and np.array_equal(self.accepting, other.accepting)
+            and np.array_equal(self.transitions, other.transitions)
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.alphabet, self.initial, self.accepting.tobytes(), self.transitions.tobytes()))
+
+    def __repr__(self) -> str:
+        return (
+            f"<DFA with {len(self)} states, {int(self.accepting.sum())} accepting, over {len(self.alphabet)} letters>"
+        )
+
+    def name(self, state: int) -> str:
+        """What to call a state in front of a person."""
+        return self.names[state] if self.names else str(state)
+
+    def run(self, word: Iterable[str]) -> list[int]:
+        """The states that a word visits, the initial one first."""
+        states = [self.initial]
+        for code in self.alphabet.encode(word):
+            states.append(int(self.transitions[states[-1], code]))
+        return states
+
+    def accepts(self, word: Iterable[str]) -> bool:
+        """Whether the word is in the language."""
+        return bool(self.accepting[self.run(word)[-1]])
+
+    def accepts_batch(self, words: WordBatch | Iterable[Iterable[str]]) -> Mask:
+        """One answer a word, in the same order."""
+        return self.accepting[self.end_states(words)]
+
+    def end_states(self, words: WordBatch | Iterable[Iterable[str]]) -> Table:
+        """The state in which each word ends."""
+        batch = encode_batch(self.alphabet, words)
+        lengths = batch.lengths
+        order = np.argsort(-lengths, kind="stable")
+        reads = batch.offsets[:-1][order]
+        # still_running[t]: how many words are longer than t; they stand first in the order.
+        still_running = len(batch) - np.cumsum(np.bincount(lengths, minlength=1))
+        flat = self.transitions.ravel().astype(np.intp)
+        letters = len(self.alphabet)
+        flat *= letters  # states stand multiplied by the row length, so that a step is one addition and one look-up
+        states = np.full(len(batch), self.initial * letters, dtype=np.intp)
+        for t, running in enumerate(still_running[:-1].tolist()):
+            states[:running] = flat[states[:running] + batch.codes[reads[:running] + t]]
+        ends = np.empty(len(batch), dtype=np.int32)
+        ends[order] = states // letters
+        return ends
+
+    def complement(self) -> DFA:
+        """The automaton of the words that this one refuses."""
+        return DFA(self.alphabet, self.transitions, ~self.accepting, self.initial, self.names)
+
+    def over(self, alphabet: Alphabet) -> DFA:
+        """The same automaton with its letters in the order of ``alphabet``, which must have the same letters."""
+        if alphabet == self.alphabet:
+            return self
+        missing = [letter for letter in alphabet if letter not in self.alphabet]
+        surplus = [letter for letter in self.alphabet if letter not in alphabet]
+        if missing or surplus:
+            details = [
+                f"{shown(letters[0])} is only in the {side}"
+                for side, letters in (("first", missing), ("second", surplus))
+                if letters
+            ]
+            raise AutomatonError(f"the alphabets differ: {'; '.join(details)}; both must have the same letters")
+        columns = [self.alphabet.index(letter) for letter in alphabet]
+        return DFA(alphabet, self.transitions[:, columns], self.accepting, self.initial, self.names)
+
+
+def explore(
+    alphabet: Alphabet,
+    start: Node,
+    successors: Callable[[Node], Sequence[Node]],
+    accepts: Callable[[Node], bool],
+    *,
+    what: str,
+    max_states: int = DEFAULT_MAX_STATES,
+    letter_class: Sequence[int] | None = None,
+) -> DFA:
+    """The DFA reachable from ``start``, numbered breadth first.
+
+    ``successors(node)`` gives one node for each letter, or, where ``letter_class[a]`` names the class of letter
+    ``a``, one for each class: letters that behave alike are then worked out once. ``what`` names the thing being
+    built, for the error raised above ``max_states``.
+    """
+    number: dict[Node, int] = {start: 0}
+    queue = [start]
+    rows: list[list[int]] = []
+    for node in queue:  # grows while it is walked
+        row = []
+        for successor in successors(node):
+            known = number.get(successor)
+            if known is None:
+                known = len(queue)
+                if known >= max_states:
+                    raise StateLimitError(what, max_states)
+                number[successor] = known
+                queue.append(successor)
+            row.append(known)
+        rows.append(row)
+    table = np.array(rows, dtype=np.int32)
+    if letter_class is not None:
+        table = table[:, list(letter_class)]
+    return DFA(alphabet, table, [accepts(node) for node in queue])
+
+
+def _frozen_table(transitions: npt.ArrayLike, letters: int) -> Table:
+    try:
+        given = np.asarray(transitions)
+    except ValueError:
+        raise AutomatonError("the transition table is ragged; every state needs one successor a letter") from None
+    if given.ndim != 2 or not len(given) or given.shape[1] != letters:
+        raise AutomatonError(
+            f"the transition table has shape {given.shape}; it needs one row a state (at least one) and {letters} columns"
+        )
+    if given.dtype.kind not in "iu":
+        raise AutomatonError(f"the transition table holds {given.dtype}; states are integers")
+    outside = (given < 0) | (given >= len(given))
+    if outside.any():
+        state, letter = np.argwhere(outside)[0]
+        raise AutomatonError(
+            f"state {state} goes to {given[state, letter]} on letter {letter}; there are only states 0 to {len(given) - 1}"
+        )
+    table = np.array(given, dtype=np.int32, order="C")
+    table.flags.writeable = False
+    return table
+
+
+def _frozen_mask(accepting: npt.ArrayLike, states: int) -> Mask:
+    given = np.asarray(accepting)
+    if given.shape != (states,) or given.dtype != np.bool_:
+        raise AutomatonError(f"accepting needs one boolean for each of the {states} states, not {shown(accepting)}")
+    mask = given.copy()
+    mask.flags.writeable = False
+    return mask

@@ -1,0 +1,102 @@
+"""Everything rnncheck raises on purpose.
+
+    RnncheckError
+    ├── InputError            something the caller gave is wrong; the command line exits with 2
+    │   ├── AlphabetError     letters missing, repeated or unknown
+    │   ├── AutomatonError    not a complete deterministic automaton
+    │   ├── ExpressionError   a word, regular expression or formula does not parse (has a column)
+    │   ├── FormatError       a file does not parse (has a file, a line, perhaps a column)
+    │   └── ModelError        a network is missing pieces, malformed or answers nonsense
+    ├── StateLimitError       an automaton would outgrow the limit that was set
+    ├── ResourceLimitError    a time or memory limit ended an operation that has no partial result
+    └── MissingExtraError     an optional dependency is needed; the message names the extra
+
+A message says what was wrong, shows the value, and says what to do about it, in one line.
+"""
+
+from __future__ import annotations
+
+
+class RnncheckError(Exception):
+    """Root of every error that rnncheck raises on purpose."""
+
+
+class InputError(RnncheckError):
+    """Something that the caller gave is wrong."""
+
+
+class AlphabetError(InputError):
+    """Letters are missing, repeated or unknown."""
+
+
+class AutomatonError(InputError):
+    """The parts given do not make a complete deterministic automaton."""
+
+
+class ModelError(InputError):
+    """A network is missing pieces, malformed, or gives answers that make no sense."""
+
+
+class ExpressionError(InputError):
+    """A text (word, regular expression, formula) does not parse.
+
+    ``column`` counts characters from 1; the message ends with the text and a pointer, on one line.
+    """
+
+    def __init__(self, problem: str, text: str, column: int) -> None:
+        self.problem = problem
+        self.text = text
+        self.column = column
+        super().__init__(f"{problem} (column {column}: {_excerpt(text, column)})")
+
+
+class FormatError(InputError):
+    """A file does not parse. ``line`` and ``column`` count from 1; 0 means the whole file."""
+
+    def __init__(self, problem: str, source: str, line: int = 0, column: int = 0) -> None:
+        self.problem = problem
+        self.source = source
+        self.line = line
+        self.column = column
+        place = source + (f":{line}" if line else "") + (f":{column}" if line and column else "")
+        super().__init__(f"{place}: {problem}")
+
+
+class StateLimitError(RnncheckError):
+    """Building an automaton would need more states than the limit allows."""
+
+    def __init__(self, what: str, limit: int) -> None:
+        self.limit = limit
+        super().__init__(
+            f"{what} needs more than {limit} states, the limit; "
+            "raise it (--max-states, max_states=) or simplify the property"
+        )
+
+
+class ResourceLimitError(RnncheckError):
+    """A time or memory limit ended an operation that has no partial result."""
+
+
+class MissingExtraError(RnncheckError):
+    """An optional dependency is not installed."""
+
+    def __init__(self, purpose: str, extra: str) -> None:
+        self.extra = extra
+        super().__init__(f"{purpose} needs an optional part: pip install 'rnncheck[{extra}]'")
+
+
+def shown(value: object, limit: int = 60) -> str:
+    """``repr`` of a value, cut so that an error message stays one line."""
+    text = repr(value)
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def _excerpt(text: str, column: int, width: int = 24) -> str:
+    """The text around a column with ``⟨here⟩`` at the column, control characters made visible."""
+    at = max(0, min(column - 1, len(text)))
+    before = text[max(0, at - width) : at]
+    after = text[at : at + width]
+    left = "…" if at > width else ""
+    right = "…" if at + width < len(text) else ""
+    visible = f"{left}{before}⟨here⟩{after}{right}"
+    return "".join(ch if ch.isprintable() else repr(ch)[1:-1] for ch in visible)
