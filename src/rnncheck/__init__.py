@@ -1,0 +1,1 @@
+"""Verify recurrent neural networks against regular specifications."""

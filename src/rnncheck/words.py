@@ -1,16 +1,17 @@
-"""Letters, alphabets, words, and the one text form that words have everywhere.
+r"""Letters, alphabets, words, and the one text form that words have everywhere.
 
 A letter is any string; a word is a tuple of letters. Inside the engine letters are their positions
 in the alphabet, and many words at once are a :class:`WordBatch`.
 
 Text form of a word: letters separated by white space, ``ε`` (or nothing) for the empty word. A letter that
 could be misread (it has white space, a quote, a comma or a backslash, is empty, or is ``ε`` itself) is
-written in single quotes, with ``\\'``, ``\\\\``, ``\\n``, ``\\t``, ``\\r`` and ``\\u{…}`` as escapes. Alphabets use
+written in single quotes, with ``\'``, ``\\``, ``\n``, ``\t``, ``\r`` and ``\u{…}`` as escapes. Alphabets use
 the same letters, separated by commas.
 """
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeAlias
@@ -47,11 +48,12 @@ class Alphabet(Sequence[str]):
         self.letters = tuple(letters)
         if not self.letters:
             raise AlphabetError("the alphabet is empty; give at least one letter")
-        self._index = {}
+        self._index: dict[str, int] = {}
         for position, letter in enumerate(self.letters):
             if not isinstance(letter, str):
                 raise AlphabetError(
-                    f"letter {shown(letter)} is a {type(letter).__name__}; letters are strings, so write {shown(str(letter))}"
+                    f"letter {shown(letter)} is a {type(letter).__name__}; letters are strings: "
+                    f"write {shown(str(letter))}"
                 )
             if letter in self._index:
                 raise AlphabetError(f"letter {shown(letter)} appears twice in the alphabet; list each letter once")
@@ -74,7 +76,7 @@ class Alphabet(Sequence[str]):
     def __iter__(self) -> Iterator[str]:
         return iter(self.letters)
 
-    def __getitem__(self, position):  # type: ignore[no-untyped-def,override]
+    def __getitem__(self, position):  # type: ignore[no-untyped-def]
         return self.letters[position]
 
     def __contains__(self, letter: object) -> bool:
@@ -86,7 +88,7 @@ class Alphabet(Sequence[str]):
     def __hash__(self) -> int:
         return hash(self.letters)
 
-    def index(self, letter: str, *_: int) -> int:  # type: ignore[override]
+    def index(self, letter: str, *_: int) -> int:
         """The position of a letter, or an AlphabetError that names it."""
         try:
             return self._index[letter]
@@ -174,7 +176,7 @@ class WordBatch:
 
     def __iter__(self) -> Iterator[Codes]:
         codes, offsets = self.codes.tolist(), self.offsets.tolist()
-        for start, end in zip(offsets, offsets[1:], strict=False):
+        for start, end in itertools.pairwise(offsets):
             yield tuple(codes[start:end])
 
     def __eq__(self, other: object) -> bool:

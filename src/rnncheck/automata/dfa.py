@@ -188,7 +188,8 @@ def _frozen_table(transitions: npt.ArrayLike, letters: int) -> Table:
         raise AutomatonError("the transition table is ragged; every state needs one successor a letter") from None
     if given.ndim != 2 or not len(given) or given.shape[1] != letters:
         raise AutomatonError(
-            f"the transition table has shape {given.shape}; it needs one row a state (at least one) and {letters} columns"
+            f"the transition table has shape {given.shape}; "
+            f"it needs one row a state (at least one) and {letters} columns"
         )
     if given.dtype.kind not in "iu":
         raise AutomatonError(f"the transition table holds {given.dtype}; states are integers")
@@ -196,7 +197,8 @@ def _frozen_table(transitions: npt.ArrayLike, letters: int) -> Table:
     if outside.any():
         state, letter = np.argwhere(outside)[0]
         raise AutomatonError(
-            f"state {state} goes to {given[state, letter]} on letter {letter}; there are only states 0 to {len(given) - 1}"
+            f"state {state} goes to {given[state, letter]} on letter {letter}; "
+            f"there are only states 0 to {len(given) - 1}"
         )
     table = np.array(given, dtype=np.int32, order="C")
     table.flags.writeable = False

@@ -1,0 +1,1 @@
+"""Things that say yes or no to a word: networks, callables, automata."""
