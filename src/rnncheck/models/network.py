@@ -1,0 +1,145 @@
+"""A recurrent classifier as plain arrays: what files hold, what training makes, what the engine compiles."""
+
+from __future__ import annotations
+
+import enum
+import hashlib
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from rnncheck.errors import ModelError
+from rnncheck.words import Alphabet
+
+Floats: TypeAlias = npt.NDArray[np.float32]
+
+
+class Cell(enum.Enum):
+    """The recurrent cells that the engine knows; the number of gates is the height of a weight matrix over H."""
+
+    RNN_TANH = "rnn_tanh"
+    RNN_RELU = "rnn_relu"
+    GRU = "gru"
+    LSTM = "lstm"
+
+    @property
+    def gates(self) -> int:
+        return {Cell.LSTM: 4, Cell.GRU: 3}.get(self, 1)
+
+
+@dataclass(frozen=True, eq=False)
+class Layer:
+    """One recurrent layer, with PyTorch's gate order (LSTM: input, forget, cell, output; GRU: reset, update, new)."""
+
+    input_weight: Floats  # gates·H × inputs
+    recurrent_weight: Floats  # gates·H × H
+    input_bias: Floats | None = None
+    recurrent_bias: Floats | None = None
+
+    @property
+    def hidden(self) -> int:
+        return int(self.recurrent_weight.shape[1])
+
+
+@dataclass(frozen=True, eq=False)
+class RecurrentNetwork:
+    """A recurrent binary classifier of words, validated once.
+
+    ``inputs`` has the vector that is fed for each letter: the rows of an embedding, or the identity for one-hot. The
+    head reads the top layer's hidden state after the last letter. With one output the word is accepted when
+    ``sigmoid(output) > threshold``; with several, when ``label`` is the argmax. The empty word is judged on the
+    initial state (all zeros), or, where ``padding`` is given, after feeding that vector once.
+    """
+
+    alphabet: Alphabet
+    cell: Cell
+    inputs: Floats
+    layers: tuple[Layer, ...]
+    head_weight: Floats  # outputs × H
+    head_bias: Floats  # outputs
+    threshold: float = 0.5
+    label: int | None = None
+    labels: tuple[str, ...] | None = None
+    padding: Floats | None = None
+    facts: Mapping[str, object] = field(default_factory=dict)  # training data, accuracy: told to people, never used
+
+    def __post_init__(self) -> None:
+        if not self.layers:
+            raise ModelError("the network has no recurrent layer; it needs at least one")
+        _expect("input table", self.inputs, (len(self.alphabet), None), "one row for each letter of the alphabet")
+        if self.padding is not None:
+            _expect("padding vector", self.padding, (self.inputs.shape[1],), "the size of an input vector")
+        width = int(self.inputs.shape[1])
+        for number, layer in enumerate(self.layers):
+            _check_layer(number, layer, self.cell, width)
+            width = layer.hidden
+        _expect("head weight", self.head_weight, (None, width), "one column for each hidden unit of the top layer")
+        outputs = len(self.head_weight)
+        _expect("head bias", self.head_bias, (outputs,), "one value an output")
+        if not 0.0 < self.threshold < 1.0:
+            raise ModelError(f"threshold {self.threshold} is not between 0 and 1")
+        self._check_labels(outputs)
+
+    def _check_labels(self, outputs: int) -> None:
+        if self.labels is not None and len(self.labels) != outputs:
+            raise ModelError(f"{len(self.labels)} label names for {outputs} outputs; give one each")
+        if outputs == 1 and self.label is not None:
+            raise ModelError(f"label {self.label} was chosen, but the network has one output; leave the label out")
+        if outputs > 1 and (self.label is None or not 0 <= self.label < outputs):
+            known = f" ({', '.join(self.labels)})" if self.labels else ""
+            raise ModelError(
+                f"the network has {outputs} outputs{known} and label {self.label} was asked for; "
+                f"choose the one that means yes, 0 to {outputs - 1}"
+            )
+
+    @property
+    def outputs(self) -> int:
+        return len(self.head_weight)
+
+    @property
+    def logit_threshold(self) -> float:
+        """The output above which ``sigmoid`` exceeds the threshold."""
+        return math.log(self.threshold / (1.0 - self.threshold))
+
+    def sha256(self) -> str:
+        """A digest of everything that determines the answers."""
+        digest = hashlib.sha256()
+        digest.update(repr((self.alphabet.letters, self.cell.value, self.threshold, self.label)).encode())
+        for array in self._arrays():
+            digest.update(b"-" if array is None else repr(array.shape).encode() + np.ascontiguousarray(array).tobytes())
+        return digest.hexdigest()
+
+    def _arrays(self) -> list[Floats | None]:
+        parts: list[Floats | None] = [self.inputs, self.padding, self.head_weight, self.head_bias]
+        for layer in self.layers:
+            parts += [layer.input_weight, layer.recurrent_weight, layer.input_bias, layer.recurrent_bias]
+        return parts
+
+
+def _check_layer(number: int, layer: Layer, cell: Cell, width: int) -> None:
+    where = f"layer {number}"
+    hidden = layer.hidden if layer.recurrent_weight.ndim == 2 else None
+    rows = None if hidden is None else cell.gates * hidden
+    what = f"{cell.gates} × hidden rows, as a {cell.value} cell has"
+    _expect(f"{where} recurrent weight", layer.recurrent_weight, (rows, hidden), what)
+    _expect(f"{where} input weight", layer.input_weight, (rows, width), f"{what}, and {width} columns")
+    for name, bias in (("input bias", layer.input_bias), ("recurrent bias", layer.recurrent_bias)):
+        if bias is not None:
+            _expect(f"{where} {name}", bias, (rows,), what)
+
+
+def _expect(name: str, array: Floats, shape: tuple[int | None, ...], what: str) -> None:
+    fits = array.ndim == len(shape) and all(
+        want in (None, have) for want, have in zip(shape, array.shape, strict=False)
+    )
+    if not fits or 0 in array.shape:
+        wanted = " × ".join("any" if size is None else str(size) for size in shape)
+        raise ModelError(f"the {name} has shape {array.shape}, but must be {wanted}: {what}")
+    if array.dtype not in (np.float32, np.float64):
+        raise ModelError(f"the {name} holds {array.dtype}; weights are float32 (or float64)")
+    if not np.isfinite(array).all():
+        raise ModelError(f"the {name} holds NaN or infinite values; the network cannot be evaluated")
