@@ -1,0 +1,97 @@
+"""Questions about the language of one automaton."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from rnncheck.automata.dfa import DFA
+from rnncheck.automata.minimise import coreachable, reachable
+from rnncheck.automata.product import inclusion_witness
+from rnncheck.errors import InputError
+from rnncheck.words import Alphabet, Word
+
+
+def empty_language(alphabet: Alphabet) -> DFA:
+    """The automaton that refuses every word."""
+    return DFA(alphabet, np.zeros((1, len(alphabet)), dtype=np.int32), np.array([False]))
+
+
+def all_words(alphabet: Alphabet) -> DFA:
+    """The automaton that accepts every word."""
+    return empty_language(alphabet).complement()
+
+
+def is_empty(dfa: DFA) -> bool:
+    """Whether no word is accepted."""
+    return not dfa.accepting[reachable(dfa)].any()
+
+
+def is_universal(dfa: DFA) -> bool:
+    """Whether every word is accepted."""
+    return bool(dfa.accepting[reachable(dfa)].all())
+
+
+def is_finite(dfa: DFA) -> bool:
+    """Whether only finitely many words are accepted."""
+    states = np.flatnonzero(reachable(dfa) & coreachable(dfa))
+    useful = np.zeros(len(dfa), dtype=bool)
+    useful[states] = True
+    # The language is finite if and only if the useful part has no cycle: peel off states without useful successors.
+    table = dfa.transitions
+    while useful.any():
+        leaves = np.flatnonzero(useful)
+        leaves = leaves[~useful[table[leaves]].any(axis=1)]
+        if not len(leaves):
+            return False
+        useful[leaves] = False
+    return True
+
+
+def least_word(dfa: DFA) -> Word | None:
+    """The shortlex-least accepted word; None when there is none."""
+    return inclusion_witness(dfa, empty_language(dfa.alphabet))
+
+
+def words_up_to(dfa: DFA, length: int) -> Iterator[Word]:
+    """Every accepted word of at most ``length`` letters, in shortlex order.
+
+    Only prefixes from which acceptance can still follow in time are walked, so the cost goes with what is found.
+    """
+    if length < 0:
+        raise InputError(f"length {length} is below 0")
+    alive = _alive_within(dfa, length)
+    successors = dfa.transitions.tolist()
+    front: list[tuple[tuple[int, ...], int]] = [((), dfa.initial)] if alive[length][dfa.initial] else []
+    for left in range(length, -1, -1):
+        for codes, state in front:
+            if dfa.accepting[state]:
+                yield dfa.alphabet.decode(codes)
+        if left:
+            may_follow = alive[left - 1]
+            front = [
+                ((*codes, letter), successor)
+                for codes, state in front
+                for letter, successor in enumerate(successors[state])
+                if may_follow[successor]
+            ]
+
+
+def count_words(dfa: DFA, length: int) -> int:
+    """How many words of exactly ``length`` letters are accepted; exact for any size."""
+    if length < 0:
+        raise InputError(f"length {length} is below 0")
+    counts = [int(accepted) for accepted in dfa.accepting]
+    table = dfa.transitions.tolist()
+    for _ in range(length):
+        counts = [sum(counts[successor] for successor in row) for row in table]
+    return counts[dfa.initial]
+
+
+def _alive_within(dfa: DFA, length: int) -> list[list[bool]]:
+    """``result[n][q]``: some word of at most n letters leads from q to acceptance."""
+    alive = [dfa.accepting]
+    for _ in range(length):
+        alive.append(alive[0] | alive[-1][dfa.transitions].any(axis=1))
+    return [row.tolist() for row in alive]

@@ -1,0 +1,229 @@
+"""How random words are drawn, and how much probability a language has.
+
+Every distribution here is a Markov chain over contexts: in a context the word stops, or goes on with a letter that
+leads to the next context. Independent letters need one context; an n-gram model has one for each history it has seen.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Self, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from rnncheck.automata.dfa import DFA, Table
+from rnncheck.errors import InputError, shown
+from rnncheck.words import Alphabet, Codes, WordBatch, encode_batch
+
+Probabilities: TypeAlias = npt.NDArray[np.float64]
+
+# Up to this many (state, context) pairs the mass of a language is one dense linear solve (under 0.3 s); above it the
+# same sum is accumulated step by step until what is missing is below the tolerance.
+_DENSE_PAIRS = 1_500
+_MISSING_MASS = 1e-13
+
+
+class WordDistribution:
+    """Random words over an alphabet.
+
+    ``WordDistribution(alphabet)`` is the paper's: independent letters, uniform unless ``weights`` say otherwise, and
+    after each letter the word stops with probability ``stop``, so P(w) = p_a1 ⋯ p_an · (1 − stop)^n · stop and the
+    mean length is 1/stop − 1. ``WordDistribution.fit`` learns an n-gram model from words.
+
+    ``going_on[c, a]``: in context c, the probability to go on with letter a. ``stopping[c]``: to stop.
+    """
+
+    def __init__(
+        self,
+        alphabet: Alphabet,
+        weights: Mapping[str, float] | Sequence[float] | None = None,
+        stop: float = 0.01,
+    ) -> None:
+        if not 0.0 < stop <= 1.0:
+            raise InputError(f"stop probability {stop} is not above 0 and at most 1; the mean length is 1/stop − 1")
+        letters = _normalised(alphabet, weights)
+        self.alphabet = alphabet
+        self.going_on: Probabilities = (1.0 - stop) * letters[None, :]
+        self.stopping: Probabilities = np.array([stop])
+        self.next_context: Table = np.zeros((1, len(alphabet)), dtype=np.int32)
+        self._facts: dict[str, object] = {
+            "kind": "independent letters",
+            "stop": stop,
+            "weights": "uniform" if weights is None else dict(zip(alphabet, letters.tolist(), strict=True)),
+        }
+
+    @classmethod
+    def fit(
+        cls,
+        alphabet: Alphabet,
+        words: WordBatch | Iterable[Iterable[str]],
+        *,
+        order: int = 2,
+        smoothing: float = 0.5,
+    ) -> Self:
+        """An n-gram model of ``order`` n: the next letter, or the end, depends on the last n − 1 letters.
+
+        Counts are smoothed towards the next shorter history, and at last towards the uniform choice among all letters
+        and the end, each with ``smoothing`` extra observations: every word keeps a positive probability.
+        """
+        if order < 1:
+            raise InputError(f"order {order} of an n-gram model is below 1; 1 ignores history, 2 looks at one letter")
+        if not smoothing > 0.0:
+            raise InputError(f"smoothing {smoothing} is not positive; without it unseen words would be impossible")
+        batch = encode_batch(alphabet, words)
+        if not len(batch):
+            raise InputError("an n-gram model needs at least one word to learn from")
+        histories, counts = _history_counts(batch, order, len(alphabet) + 1)
+        chances = _smoothed(histories, counts, smoothing)
+        model = cls(alphabet)
+        model.going_on = chances[:, :-1]
+        model.stopping = chances[:, -1]
+        model.next_context = _next_histories(histories, order, len(alphabet))
+        digest = hashlib.sha256(batch.codes.tobytes() + batch.offsets.tobytes())
+        model._facts = {
+            "kind": "n-gram",
+            "order": order,
+            "smoothing": smoothing,
+            "words": len(batch),
+            "words_sha256": digest.hexdigest(),
+        }
+        return model
+
+    def describe(self) -> dict[str, object]:
+        """The facts that name this distribution in a certificate."""
+        return dict(self._facts)
+
+    def sample(self, rng: np.random.Generator, count: int) -> WordBatch:
+        """Draw ``count`` independent words."""
+        if len(self.stopping) == 1:
+            return self._sample_independent(rng, count)
+        chances = np.cumsum(np.hstack([self.stopping[:, None], self.going_on]), axis=1)
+        chances[:, -1] = 1.0
+        rows = np.arange(count)
+        contexts = np.zeros(count, dtype=np.int32)
+        who: list[npt.NDArray[np.int64]] = []
+        what: list[npt.NDArray[np.int64]] = []
+        while len(rows):
+            choice = (rng.random(len(rows))[:, None] >= chances[contexts]).sum(axis=1)
+            going = choice > 0
+            rows, letters = rows[going], choice[going] - 1
+            contexts = self.next_context[contexts[going], letters]
+            who.append(rows)
+            what.append(letters)
+        owner = np.concatenate(who)
+        offsets = np.zeros(count + 1, dtype=np.int64)
+        np.cumsum(np.bincount(owner, minlength=count), out=offsets[1:])
+        # A stable sort by owner puts each word's letters side by side, still in the order drawn.
+        return WordBatch(np.concatenate(what)[np.argsort(owner, kind="stable")], offsets)
+
+    def _sample_independent(self, rng: np.random.Generator, count: int) -> WordBatch:
+        offsets = np.zeros(count + 1, dtype=np.int64)
+        np.cumsum(rng.geometric(self.stopping[0], size=count) - 1, out=offsets[1:])
+        total = int(offsets[-1])
+        if self._facts["weights"] == "uniform":
+            return WordBatch(rng.integers(len(self.alphabet), size=total, dtype=np.int32), offsets)
+        chances = np.cumsum(self.going_on[0])
+        codes = np.searchsorted(chances[:-1], rng.random(total) * chances[-1], side="right")
+        return WordBatch(codes, offsets)
+
+    def probability(self, codes: Codes) -> float:
+        """The probability of exactly this word."""
+        context, chance = 0, 1.0
+        for code in codes:
+            chance *= float(self.going_on[context, code])
+            context = int(self.next_context[context, code])
+        return chance * float(self.stopping[context])
+
+    def mean_length(self) -> float:
+        """The expected number of letters of a word."""
+        loop = DFA(self.alphabet, np.zeros((1, len(self.alphabet)), dtype=np.int32), np.array([True]))
+        return float(_solve(self, loop, self.going_on.sum(axis=1)))
+
+    def mass(self, dfa: DFA) -> float:
+        """The probability that a word drawn from this distribution is in the language of ``dfa``."""
+        rewards = dfa.accepting[:, None] * self.stopping[None, :]
+        return float(np.clip(_solve(self, dfa, rewards.ravel()), 0.0, 1.0))
+
+
+def _solve(distribution: WordDistribution, dfa: DFA, rewards: Probabilities) -> float:
+    """The expected sum of ``rewards[state · contexts + context]`` over the pairs that a random word visits."""
+    contexts = len(distribution.stopping)
+    table = dfa.over(distribution.alphabet).transitions
+    pairs = len(table) * contexts
+    goes_to = (table[:, None, :].astype(np.int64) * contexts + distribution.next_context[None, :, :]).reshape(pairs, -1)
+    chance = np.broadcast_to(distribution.going_on, (len(table), *distribution.going_on.shape)).reshape(pairs, -1)
+    start = dfa.initial * contexts
+    if pairs <= _DENSE_PAIRS:
+        matrix = np.eye(pairs)
+        np.subtract.at(matrix, (np.repeat(np.arange(pairs), goes_to.shape[1]), goes_to.ravel()), chance.ravel())
+        return float(np.linalg.solve(matrix, rewards)[start])
+    here: Probabilities = np.zeros(pairs)
+    here[start] = 1.0
+    total = 0.0
+    limit = _MISSING_MASS * max(1e-300, float(distribution.stopping.min()))
+    while here.sum() > limit:
+        total += float(here @ rewards)
+        flow = (here[:, None] * chance).ravel()
+        here = np.bincount(goes_to.ravel(), weights=flow, minlength=pairs).astype(np.float64)
+    return total
+
+
+def _normalised(alphabet: Alphabet, weights: Mapping[str, float] | Sequence[float] | None) -> Probabilities:
+    if weights is None:
+        return np.full(len(alphabet), 1.0 / len(alphabet))
+    if isinstance(weights, Mapping):
+        for letter in weights:
+            alphabet.index(letter)
+        values = np.array([float(weights.get(letter, 0.0)) for letter in alphabet])
+    else:
+        values = np.array(weights, dtype=np.float64)
+        if values.shape != (len(alphabet),):
+            raise InputError(
+                f"{values.size} weights for {len(alphabet)} letters; give one each, or a mapping by letter"
+            )
+    if not np.isfinite(values).all() or (values < 0).any() or not values.sum() > 0:
+        raise InputError(f"letter weights {shown(values.tolist())} must be at least 0, finite, and not all 0")
+    normalised: Probabilities = values / values.sum()
+    return normalised
+
+
+def _history_counts(batch: WordBatch, order: int, outcomes: int) -> tuple[list[Codes], Probabilities]:
+    """Every history of fewer than ``order`` letters that occurs, shortest first, and how often each outcome follows."""
+    seen: dict[Codes, dict[int, int]] = {}
+    for word in batch:
+        for end in range(len(word) + 1):
+            outcome = word[end] if end < len(word) else outcomes - 1
+            for back in range(min(order - 1, end) + 1):
+                following = seen.setdefault(word[end - back : end], {})
+                following[outcome] = following.get(outcome, 0) + 1
+    histories = sorted(seen, key=lambda history: (len(history), history))
+    counts = np.zeros((len(histories), outcomes))
+    for row, history in enumerate(histories):
+        for outcome, times in seen[history].items():
+            counts[row, outcome] = times
+    return histories, counts
+
+
+def _smoothed(histories: list[Codes], counts: Probabilities, smoothing: float) -> Probabilities:
+    number = {history: row for row, history in enumerate(histories)}
+    chances = np.empty_like(counts)
+    outcomes = counts.shape[1]
+    for row, history in enumerate(histories):
+        prior = chances[number[history[1:]]] if history else np.full(outcomes, 1.0 / outcomes)
+        chances[row] = (counts[row] + smoothing * prior) / (counts[row].sum() + smoothing)
+    return chances
+
+
+def _next_histories(histories: list[Codes], order: int, letters: int) -> Table:
+    """After a history and a letter, the longest known history that the new one ends with."""
+    number = {history: row for row, history in enumerate(histories)}
+    table = np.zeros((len(histories), letters), dtype=np.int32)
+    for row, history in enumerate(histories):
+        for letter in range(letters):
+            longer = (*history, letter)[-(order - 1) :] if order > 1 else ()
+            while longer not in number:
+                longer = longer[1:]
+            table[row, letter] = number[longer]
+    return table
