@@ -15,11 +15,11 @@ from rnncheck.words import Alphabet
 def to_automata_lib(dfa: DFA) -> Any:
     """An ``automata.fa.dfa.DFA``. Its states are integers and its symbols our letters."""
     try:
-        from automata.fa.dfa import DFA as OtherDFA
+        from automata.fa import dfa as other
     except ImportError:
         raise MissingExtraError("conversion to automata-lib", "convert") from None
     letters = dfa.alphabet.letters
-    return OtherDFA(
+    return other.DFA(
         states=set(range(len(dfa))),
         input_symbols=set(letters),
         transitions={state: dict(zip(letters, row, strict=True)) for state, row in enumerate(dfa.transitions.tolist())},

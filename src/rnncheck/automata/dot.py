@@ -1,25 +1,25 @@
 """Automata as Graphviz dot text.
 
-What is written carries the graph attributes ``rnncheck=1`` and ``alphabet``; its edge labels are letters in the text form of
-:mod:`rnncheck.words`, separated by commas, so every letter survives. What other tools write (pydot, AALpy,
+What is written carries the graph attributes ``rnncheck=1`` and ``alphabet``; its edge labels are letters in the text
+form of :mod:`rnncheck.words`, separated by commas, so every letter survives. What other tools write (pydot, AALpy,
 automata-lib, the paper's released files) is read too: a label there is a letter, or several with commas between.
 
-Conventions for reading: an accepting state has shape ``doublecircle`` (or ``peripheries=2``); the initial state is the target of
-an edge without a label from a node that has shape ``none``, ``point`` or ``plaintext``, or a name that begins with ``__start``.
+Conventions for reading: an accepting state has shape ``doublecircle`` (or ``peripheries=2``); the initial state is the
+target of an edge from a node that has shape ``none``, ``point`` or ``plaintext``, or a name beginning with ``__start``.
 """
 
 from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from rnncheck.automata.dfa import DFA
 from rnncheck.automata.parts import Parts, split_letters
-from rnncheck.errors import ExpressionError, FormatError, shown
+from rnncheck.errors import FormatError, InputError, shown
 from rnncheck.words import Alphabet, letter_text
 
 _NO_STATE_SHAPES = {"none", "point", "plaintext", "plain"}
@@ -68,7 +68,7 @@ def read_dot(text: str, *, source: str = "dot", alphabet: Alphabet | None = None
     graph = _Parser(text, source).parse()
     parts = _interpret(graph, source)
     if alphabet is None and "alphabet" in graph.attributes:
-        alphabet = Alphabet.parse(graph.attributes["alphabet"])
+        alphabet = _parse_letters(graph.attributes["alphabet"], "alphabet attribute", source, 0)
     return parts.build(alphabet, complete=complete)
 
 
@@ -85,11 +85,8 @@ def _interpret(graph: _Graph, source: str) -> Parts:
     parts = Parts(source)
     own = graph.attributes.get("rnncheck") == "1"
     names = _names(graph, own)
-    helpers = {
-        node
-        for node, attributes in graph.nodes.items()
-        if node.startswith(_START) or attributes.get("shape") in _NO_STATE_SHAPES
-    }
+    helpers = {node for node, attributes in graph.nodes.items() if attributes.get("shape") in _NO_STATE_SHAPES}
+    helpers |= {node for edge in graph.edges for node in edge[:2] if node.startswith(_START)}
     for node, attributes in graph.nodes.items():
         if node in helpers:
             continue
@@ -101,12 +98,12 @@ def _interpret(graph: _Graph, source: str) -> Parts:
             raise FormatError(f"an edge leads to {shown(head)}, which only marks the initial state", source, line)
         label = attributes.get("label", "")
         if tail in helpers:
-            parts.initial.append((names[head], line))
+            parts.initial.append((names.get(head, head), line))
         elif not label:
             raise FormatError(f"the edge from {shown(tail)} to {shown(head)} has no label", source, line)
         else:
             for letter in _letters(label, own, source, line):
-                parts.edges.append((names[tail], letter, names[head], line))
+                parts.edges.append((names.get(tail, tail), letter, names.get(head, head), line))
     return parts
 
 
@@ -118,13 +115,15 @@ def _names(graph: _Graph, own: bool) -> dict[str, str]:
     return {node: node for node in graph.nodes}
 
 
-def _letters(label: str, own: bool, source: str, line: int) -> list[str]:
-    if not own:
-        return list(split_letters(label))
+def _letters(label: str, own: bool, source: str, line: int) -> Sequence[str]:
+    return _parse_letters(label, "edge label", source, line) if own else split_letters(label)
+
+
+def _parse_letters(text: str, what: str, source: str, line: int) -> Alphabet:
     try:
-        return list(Alphabet.parse(label))
-    except ExpressionError as error:
-        raise FormatError(f"bad edge label: {error}", source, line) from None
+        return Alphabet.parse(text)
+    except InputError as error:
+        raise FormatError(f"bad {what}: {error}", source, line) from None
 
 
 class _Parser:

@@ -3,8 +3,8 @@
     {"schema": "rnncheck/dfa/1", "alphabet": ["a", "b"], "initial": 0, "accepting": [1],
      "transitions": [[0, 1], [1, 1]], "names": ["start", "end"]}
 
-``transitions[q][i]`` is the successor of state q under letter i of the alphabet, or null where there is none (refused unless
-the reader is told to complete the automaton); ``names`` may be left out.
+``transitions[q][i]`` is the successor of state q under letter i of the alphabet, or null where there is none (refused
+unless the reader is told to complete the automaton); ``names`` may be left out.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def read_json(
     try:
         document = msgspec.json.decode(text, type=DFADocument)
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
-        raise FormatError(f"not a {DFADocument.__doc__ or ''}".rstrip(".") + f": {error}", source) from None
+        raise FormatError(f"not an automaton in JSON: {error}", source) from None
     try:
         return _build(document, source, alphabet, complete)
     except FormatError:
