@@ -1,0 +1,48 @@
+"""The command line. Results go to stdout, progress and errors to stderr.
+
+Exit codes: 0 satisfied or yes · 1 violated or no · 2 bad usage or bad input · 3 undecided.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from rnncheck import __version__
+from rnncheck.cli.spec import spec
+from rnncheck.errors import RnncheckError
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="rnncheck")
+def rnncheck() -> None:
+    """Verify recurrent neural networks against regular specifications.
+
+    Exit codes: 0 satisfied (or yes), 1 violated (or no), 2 bad usage or bad input, 3 undecided.
+    """
+
+
+rnncheck.add_command(spec)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line and exit with its code; errors are one line on stderr, never a traceback."""
+    try:
+        code = rnncheck.main(arguments, standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except click.Abort:
+        click.echo("interrupted", err=True)
+        sys.exit(130)
+    except RnncheckError as error:
+        click.echo(f"rnncheck: {error}", err=True)
+        sys.exit(2)
+    except BrokenPipeError:  # the reader of our output has gone; there is nobody left to tell
+        sys.stderr.close()
+        sys.exit(141)
+    except OSError as error:
+        click.echo(f"rnncheck: {error.filename or 'output'}: {error.strerror or error}", err=True)
+        sys.exit(2)
+    sys.exit(code if isinstance(code, int) else 0)

@@ -1,0 +1,172 @@
+"""``rnncheck spec``: look at, test, compare and convert specifications."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+import numpy as np
+
+from rnncheck.automata.dfa import DFA
+from rnncheck.automata.dot import write_dot
+from rnncheck.automata.json_form import write_json
+from rnncheck.automata.language import is_empty, is_finite, is_universal, least_word
+from rnncheck.automata.product import difference_witness, inclusion_witness
+from rnncheck.cli.options import AlphabetType, SpecRequest, gather_words, spec_options, words_options
+from rnncheck.distributions import WordDistribution
+from rnncheck.files import write_atomically
+from rnncheck.spec import parse_spec
+from rnncheck.words import Alphabet, format_word, letter_text
+
+# A larger table is no longer read by people; the command says how to get it.
+_MOST_STATES_SHOWN = 40
+_MOST_LETTERS_SHOWN = 16
+
+
+@click.group()
+def spec() -> None:
+    """Look at, test, compare and convert specifications."""
+
+
+@spec.command()
+@spec_options
+@click.option("--svg", type=click.Path(path_type=Path), metavar="FILE", help="Draw the automaton (extra `draw`).")
+def show(request: SpecRequest, svg: Path | None) -> None:
+    """Describe a specification and its minimal automaton."""
+    specification = request.build()
+    click.echo(specification.origin)
+    for name, value in _facts(specification.dfa):
+        click.echo(f"  {name:<24}{value}")
+    click.echo()
+    click.echo(_table(specification.dfa))
+    if svg is not None:
+        from rnncheck.report.pictures import draw
+
+        write_atomically(svg, draw(specification.dfa, "svg"))
+        click.echo(f"picture written to {svg}", err=True)
+
+
+@spec.command()
+@spec_options
+@words_options
+@click.pass_context
+def test(ctx: click.Context, request: SpecRequest, texts: tuple[str, ...], words_file: Path | None) -> None:
+    """Say which words a specification accepts; exit with 1 when it refuses one."""
+    specification = request.build()
+    words = gather_words(texts, words_file)
+    answers = specification.accepts_batch(words)
+    for word, accepted in zip(words, answers, strict=True):
+        click.echo(f"{'accepted' if accepted else 'refused'}\t{format_word(word)}")
+    ctx.exit(0 if answers.all() else 1)
+
+
+@spec.command()
+@click.argument("first", metavar="A")
+@click.argument("second", metavar="B")
+@click.option(
+    "--relation",
+    type=click.Choice(["subset", "superset", "equal"]),
+    default="subset",
+    show_default=True,
+    help="What A must be to B.",
+)
+@click.option("--alphabet", type=AlphabetType(), help="The letters, with commas between.")
+@click.option("--complete", is_flag=True, help="Send missing transitions to a rejecting sink.")
+@click.pass_context
+def compare(
+    ctx: click.Context, first: str, second: str, relation: str, alphabet: Alphabet | None, complete: bool
+) -> None:
+    """Compare the languages of A and B, each a file, or `regex:…`, or `ltlf:…`.
+
+    Exits with 0 when the relation holds, else with 1 and the shortest word that breaks it.
+    """
+    a = parse_spec(first, alphabet, complete=complete).dfa
+    b = parse_spec(second, alphabet or a.alphabet, complete=complete).dfa
+    sign = {"subset": "⊆", "superset": "⊇", "equal": "="}[relation]
+    if relation == "subset":
+        witness = inclusion_witness(a, b)
+    elif relation == "superset":
+        witness = inclusion_witness(b, a)
+    else:
+        witness = difference_witness(a, b)
+    if witness is None:
+        click.echo(f"holds: L(A) {sign} L(B)")
+        return
+    only = "A" if a.accepts(witness) else "B"
+    click.echo(f"does not hold: L(A) {sign} L(B)")
+    click.echo(f"shortest witness, accepted by {only} alone: {format_word(witness)}")
+    ctx.exit(1)
+
+
+@spec.command()
+@spec_options
+@click.option("--to", "target", required=True, metavar="FILE", help="A .dot or .json file; `-` prints dot text.")
+def convert(request: SpecRequest, target: str) -> None:
+    """Write the minimal automaton of a specification as dot or JSON."""
+    suffix = ".dot" if target == "-" else Path(target).suffix.lower()
+    writers = {".dot": write_dot, ".gv": write_dot, ".json": write_json}
+    if suffix not in writers:
+        raise click.UsageError(f"--to {target!r}: the name must end in .dot, .gv or .json")
+    dfa = request.build().dfa
+    text = writers[suffix](dfa)
+    if target == "-":
+        click.echo(text, nl=False)
+    else:
+        write_atomically(target, text)
+        click.echo(f"{len(dfa)} states written to {target}", err=True)
+
+
+def _facts(dfa: DFA) -> list[tuple[str, str]]:
+    letters = ", ".join(map(letter_text, dfa.alphabet[:_MOST_LETTERS_SHOWN]))
+    more = ", …" if len(dfa.alphabet) > _MOST_LETTERS_SHOWN else ""
+    if is_empty(dfa):
+        size = "no word at all"
+    elif is_universal(dfa):
+        size = "every word"
+    elif is_finite(dfa):
+        size = "finitely many words"
+    elif is_finite(dfa.complement()):
+        size = "all but finitely many words"
+    else:
+        size = "infinitely many words, and infinitely many not"
+    mass = WordDistribution(dfa.alphabet).mass(dfa)
+    accepted, refused = least_word(dfa), least_word(dfa.complement())
+    return [
+        ("letters", f"{len(dfa.alphabet)}: {letters}{more}"),
+        ("states", f"{len(dfa)}, {int(dfa.accepting.sum())} accepting"),
+        ("accepts", size),
+        ("probability", f"{mass:.6g} that a random word is accepted (uniform letters, mean length 99)"),
+        ("shortest accepted word", "none" if accepted is None else format_word(accepted)),
+        ("shortest refused word", "none" if refused is None else format_word(refused)),
+    ]
+
+
+def _table(dfa: DFA) -> str:
+    if len(dfa) > _MOST_STATES_SHOWN:
+        return f"(a table of {len(dfa)} states is not shown; `rnncheck spec convert --to FILE` writes it)"
+    if len(dfa.alphabet) > _MOST_LETTERS_SHOWN:
+        return "\n".join(_folded_edges(dfa))
+    header = ["state", *map(letter_text, dfa.alphabet)]
+    rows = [[_state(dfa, q), *map(str, row)] for q, row in enumerate(dfa.transitions.tolist())]
+    widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
+    lines = [[cell.rjust(width) for cell, width in zip(row, widths, strict=True)] for row in (header, *rows)]
+    legend = "  (→ initial, ◎ accepting)"
+    return "\n".join("  " + "  ".join(line) for line in lines) + "\n" + legend
+
+
+def _state(dfa: DFA, state: int) -> str:
+    return f"{'→ ' if state == dfa.initial else ''}{state}{' ◎' if dfa.accepting[state] else '  '}"
+
+
+def _folded_edges(dfa: DFA) -> list[str]:
+    """One line for each state and successor, with the letters between them: the commonest successor as «else»."""
+    lines = []
+    for state, row in enumerate(dfa.transitions):
+        targets, counts = np.unique(row, return_counts=True)
+        usual = int(targets[np.argmax(counts)])
+        for target in targets[targets != usual].tolist():
+            letters = ", ".join(letter_text(dfa.alphabet[a]) for a in np.flatnonzero(row == target)[:12])
+            more = ", …" if np.count_nonzero(row == target) > 12 else ""
+            lines.append(f"  {_state(dfa, state):<8} {letters}{more} → {target}")
+        lines.append(f"  {_state(dfa, state):<8} {'else' if len(targets) > 1 else 'any letter'} → {usual}")
+    return lines

@@ -1,0 +1,146 @@
+"""A specification: a regular language, and where it came from."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+from rnncheck.automata.dfa import DEFAULT_MAX_STATES, DFA, Mask
+from rnncheck.automata.dot import read_dot
+from rnncheck.automata.json_form import read_json, write_json
+from rnncheck.automata.ltlf import compile_ltlf, letters_in_ltlf
+from rnncheck.automata.minimise import canonical, minimise
+from rnncheck.automata.regex import compile_regex, letters_in_regex
+from rnncheck.errors import AlphabetError, FormatError, InputError
+from rnncheck.words import Alphabet, WordBatch
+
+# Larger files are refused before they are read: no automaton that can be worked with is that large.
+MAX_FILE_BYTES = 1 << 30
+
+
+@dataclass(frozen=True)
+class Spec:
+    """A regular property of words, as its minimal automaton.
+
+    Build it with one of the ``from_…`` constructors. ``origin`` tells people what was given: a file's name, or the
+    text of the expression or formula.
+    """
+
+    dfa: DFA
+    origin: str
+
+    @classmethod
+    def from_dfa(cls, dfa: DFA, *, origin: str = "automaton") -> Self:
+        """The language of an automaton."""
+        return cls(minimise(dfa), origin)
+
+    @classmethod
+    def from_regex(
+        cls,
+        text: str,
+        alphabet: Alphabet | Iterable[str] | None = None,
+        *,
+        definitions: Mapping[str, str] | None = None,
+        max_states: int = DEFAULT_MAX_STATES,
+    ) -> Self:
+        """The language of a regular expression; the letters it mentions are the alphabet unless one is given."""
+        letters = _alphabet(alphabet, lambda: letters_in_regex(text, definitions), text)
+        return cls(minimise(compile_regex(text, letters, definitions=definitions, max_states=max_states)), text)
+
+    @classmethod
+    def from_ltlf(
+        cls,
+        text: str,
+        alphabet: Alphabet | Iterable[str] | None = None,
+        *,
+        nonempty: bool = False,
+        max_states: int = DEFAULT_MAX_STATES,
+    ) -> Self:
+        """The words that satisfy an LTLf or LDLf formula; the letters it mentions are the alphabet unless one is given.
+
+        The empty word satisfies what the documentation of the logic says, or nothing where ``nonempty`` is set.
+        """
+        letters = _alphabet(alphabet, lambda: letters_in_ltlf(text), text)
+        return cls(minimise(compile_ltlf(text, letters, nonempty=nonempty, max_states=max_states)), text)
+
+    @classmethod
+    def from_file(
+        cls, path: str | Path, alphabet: Alphabet | Iterable[str] | None = None, *, complete: bool = False
+    ) -> Self:
+        """Read an automaton from a dot or JSON file. ``complete`` sends missing transitions to a rejecting sink."""
+        return cls(minimise(read_automaton(path, alphabet, complete=complete)), str(path))
+
+    @property
+    def alphabet(self) -> Alphabet:
+        return self.dfa.alphabet
+
+    def accepts(self, word: Iterable[str]) -> bool:
+        """Whether the word has the property."""
+        return self.dfa.accepts(word)
+
+    def accepts_batch(self, words: WordBatch | Iterable[Iterable[str]]) -> Mask:
+        """One answer a word, in the same order."""
+        return self.dfa.accepts_batch(words)
+
+    def over(self, alphabet: Alphabet) -> Self:
+        """The same property with its letters in another order."""
+        return type(self)(minimise(self.dfa.over(alphabet)), self.origin)
+
+    def sha256(self) -> str:
+        """A digest of the language: equal for all ways to write the same property over the same letters."""
+        return hashlib.sha256(write_json(canonical(self.dfa)).encode()).hexdigest()
+
+
+def read_automaton(
+    path: str | Path, alphabet: Alphabet | Iterable[str] | None = None, *, complete: bool = False
+) -> DFA:
+    """Read a dot or JSON file as it is, with its own states and their names."""
+    source = str(path)
+    data = _read_bytes(Path(path), source)
+    if alphabet is not None and not isinstance(alphabet, Alphabet):
+        alphabet = Alphabet(alphabet)
+    if data[:64].lstrip()[:1] == b"{":
+        return read_json(data, source=source, alphabet=alphabet, complete=complete)
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise FormatError(
+            f"byte {data[error.start]:#04x} is not UTF-8 text; is this a dot file?", source, line
+        ) from None
+    return read_dot(text, source=source, alphabet=alphabet, complete=complete)
+
+
+def _read_bytes(path: Path, source: str) -> bytes:
+    try:
+        if path.stat().st_size > MAX_FILE_BYTES:
+            raise FormatError(f"larger than {MAX_FILE_BYTES >> 20} MiB, so it is not read", source)
+        return path.read_bytes()
+    except OSError as error:
+        raise FormatError(f"cannot be read: {error.strerror or error}", source) from None
+
+
+def _alphabet(given: Alphabet | Iterable[str] | None, mentioned: Callable[[], tuple[str, ...]], text: str) -> Alphabet:
+    if isinstance(given, Alphabet):
+        return given
+    if given is not None:
+        return Alphabet(given)
+    letters = mentioned()
+    if not letters:
+        raise AlphabetError(f"{text!r} mentions no letter, so the alphabet is unknown; give one (--alphabet)")
+    return Alphabet(letters)
+
+
+def parse_spec(text: str, alphabet: Alphabet | None = None, *, complete: bool = False) -> Spec:
+    """A specification in one argument: ``regex:…``, ``ltlf:…``, or the name of a dot or JSON file."""
+    kind, colon, rest = text.partition(":")
+    if colon and kind == "regex":
+        return Spec.from_regex(rest, alphabet)
+    if colon and kind == "ltlf":
+        return Spec.from_ltlf(rest, alphabet)
+    if not text:
+        raise InputError("the specification is empty; give a file, or regex:…, or ltlf:…")
+    return Spec.from_file(text, alphabet, complete=complete)

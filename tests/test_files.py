@@ -1,0 +1,68 @@
+"""Files are written whole or not at all, and word files say where they are wrong."""
+
+import os
+import stat
+
+import pytest
+
+from rnncheck.errors import FormatError, InputError
+from rnncheck.files import write_atomically
+from rnncheck.wordfiles import read_words
+
+
+def test_content_is_replaced_and_nothing_else_left(tmp_path) -> None:
+    path = tmp_path / "out.txt"
+    write_atomically(path, "old")
+    write_atomically(path, b"new")
+    assert path.read_bytes() == b"new"
+    assert os.listdir(tmp_path) == ["out.txt"]
+
+
+def test_permissions_are_those_of_an_ordinary_file_and_stay(tmp_path) -> None:
+    path, ordinary = tmp_path / "out.txt", tmp_path / "ordinary.txt"
+    ordinary.write_text("")
+    write_atomically(path, "x")
+    assert stat.S_IMODE(path.stat().st_mode) == stat.S_IMODE(ordinary.stat().st_mode)
+    path.chmod(0o600)
+    write_atomically(path, "y")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_a_failed_write_keeps_the_old_file(tmp_path, monkeypatch) -> None:
+    path = tmp_path / "out.txt"
+    write_atomically(path, "old")
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(InputError, match="No space left on device; nothing was changed"):
+        write_atomically(path, "new")
+    assert path.read_text() == "old"
+    assert os.listdir(tmp_path) == ["out.txt"]
+
+
+def test_missing_folder_is_named(tmp_path) -> None:
+    with pytest.raises(InputError, match=r"absent/out.txt: cannot be written: No such file"):
+        write_atomically(tmp_path / "absent" / "out.txt", "x")
+
+
+def test_words_are_read_with_comments_and_empty_lines_passed_over(tmp_path) -> None:
+    path = tmp_path / "words.txt"
+    path.write_text("# three words\na b\n\nε\n'#' '<x y>'\r\n", encoding="utf-8")
+    assert read_words(path) == [("a", "b"), (), ("#", "<x y>")]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"a\n'b\n", r":2: quote ' is not closed"),
+        (b"a\n\xff\n", r":2: byte 0xff is not UTF-8"),
+        (b"a \xce\xb5", r":1: ε is"),
+    ],
+)
+def test_bad_lines_are_named(tmp_path, content: bytes, message: str) -> None:
+    path = tmp_path / "words.txt"
+    path.write_bytes(content)
+    with pytest.raises(FormatError, match=message):
+        read_words(path)
