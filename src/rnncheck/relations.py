@@ -1,0 +1,56 @@
+"""What "R satisfies A" is to mean: a relation between two languages, and what breaks it."""
+
+from __future__ import annotations
+
+import enum
+
+import numpy as np
+
+from rnncheck.automata.dfa import DFA, Mask
+from rnncheck.automata.minimise import coreachable
+from rnncheck.automata.product import difference_witness, inclusion_witness
+from rnncheck.words import Word
+
+
+class Relation(enum.Enum):
+    """How the language of a model R must stand to the language of a specification A.
+
+    The same relation is asked of R and a hypothesis H, so ``other`` below is A or H.
+    """
+
+    SUBSET = "subset"
+    SUPERSET = "superset"
+    EQUAL = "equal"
+
+    @property
+    def formula(self) -> str:
+        """The relation in signs."""
+        return {"subset": "L(R) ⊆ L(A)", "superset": "L(R) ⊇ L(A)", "equal": "L(R) = L(A)"}[self.value]
+
+    def broken(self, model: Mask, other: Mask) -> Mask:
+        """Where a word breaks the relation, from the answers of the two sides."""
+        if self is Relation.SUBSET:
+            return model & ~other
+        if self is Relation.SUPERSET:
+            return ~model & other
+        return np.not_equal(model, other)
+
+    def can_break(self, other: Mask) -> Mask:
+        """Where a word could break the relation, whatever the model says to it."""
+        if self is Relation.EQUAL:
+            return np.ones_like(other)
+        return ~other if self is Relation.SUBSET else other
+
+    def witness(self, model: DFA, other: DFA) -> Word | None:
+        """The shortlex-least word that breaks the relation between two automata; None when it holds."""
+        if self is Relation.SUBSET:
+            return inclusion_witness(model, other)
+        if self is Relation.SUPERSET:
+            return inclusion_witness(other, model)
+        return difference_witness(model, other)
+
+    def open_states(self, other: DFA) -> Mask:
+        """The states of ``other`` from which some word still leads to a state where the relation can break."""
+        if self is Relation.EQUAL:
+            return np.ones(len(other), dtype=bool)
+        return coreachable(other.complement() if self is Relation.SUBSET else other)

@@ -1,0 +1,100 @@
+"""The least word, in shortlex order, that still satisfies a predicate: as far as small steps can find it.
+
+The shrinker knows nothing of networks. It asks the predicate whole batches of candidates, every one smaller than the
+word it has, and moves to the least candidate that holds, until none does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from rnncheck.words import Codes, shortlex_key
+
+Predicate = Callable[[Sequence[Codes]], Sequence[bool]]
+
+# Blocks up to this size are all tried.
+_EVERY_SIZE = 16
+# Words up to this length also change at two places at once: quadratically many candidates.
+_SHORT = 24
+
+
+def shrink(word: Codes, letters: int, holds: Predicate, *, found: Callable[[Codes], None] = lambda word: None) -> Codes:
+    """A word that satisfies ``holds``, at most ``word`` in shortlex, from which no single step below leads further.
+
+    The steps: leave out a block of letters; lower one letter; and, in short words, leave out or lower one letter while
+    another one changes. ``word`` must satisfy ``holds``. ``found`` is told of every improvement, so that nothing is lost when
+    ``holds`` raises.
+    """
+    search = _Search(word, holds, found)
+    while True:
+        before = search.best
+        for size in _block_sizes(len(search.best)):
+            while search.move(_without_block(search.best, size)):
+                pass
+        _lower_letters(search)
+        if search.best == before and not search.move(_short_cuts(search.best, letters)):
+            return search.best
+
+
+class _Search:
+    """The best word so far, and the only door to a better one."""
+
+    def __init__(self, word: Codes, holds: Predicate, found: Callable[[Codes], None]) -> None:
+        self.best = word
+        self._holds = holds
+        self._found = found
+        self._refuted: set[Codes] = set()
+
+    def move(self, candidates: Iterator[Codes]) -> bool:
+        """Ask all candidates in one batch; move to the least that holds, if any does."""
+        fresh = [word for word in dict.fromkeys(candidates) if word not in self._refuted]
+        if not fresh:
+            return False
+        answers = self._holds(fresh)
+        good = [word for word, answer in zip(fresh, answers, strict=True) if answer]
+        self._refuted.update(word for word, answer in zip(fresh, answers, strict=True) if not answer)
+        if not good:
+            return False
+        self.best = min(good, key=shortlex_key)
+        self._found(self.best)
+        return True
+
+
+def _block_sizes(length: int) -> list[int]:
+    """From the whole word down to single letters: by a quarter each time while large, then every size."""
+    sizes = []
+    size = length
+    while size > 0:
+        sizes.append(size)
+        size = size * 3 // 4 if size > _EVERY_SIZE else size - 1
+    return sizes
+
+
+def _without_block(word: Codes, size: int) -> Iterator[Codes]:
+    for start in range(len(word) - size + 1):
+        yield word[:start] + word[start + size :]
+
+
+def _lower_letters(search: _Search) -> None:
+    """Lower letters from left to right: an earlier letter counts for more than all later ones."""
+    for position in range(len(search.best)):
+        word = search.best
+        search.move((*word[:position], code, *word[position + 1 :]) for code in range(word[position]))
+
+
+def _short_cuts(word: Codes, letters: int) -> Iterator[Codes]:
+    """Two small changes at once: one letter left out or lowered, and another one (a later one) changed."""
+    if len(word) > _SHORT:
+        return
+    for position in range(len(word)):
+        yield from _changed(word[:position] + word[position + 1 :], 0, letters)
+        for code in range(word[position]):
+            yield from _changed((*word[:position], code, *word[position + 1 :]), position + 1, letters)
+
+
+def _changed(word: Codes, start: int, letters: int) -> Iterator[Codes]:
+    """Every word that differs in exactly one letter, at ``start`` or later."""
+    for position in range(start, len(word)):
+        for code in range(letters):
+            if code != word[position]:
+                yield (*word[:position], code, *word[position + 1 :])

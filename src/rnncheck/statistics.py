@@ -1,0 +1,118 @@
+"""How many words to draw, and what may be claimed afterwards.
+
+All claims are about one unknown probability: that a word drawn from a named distribution is a failure.
+"""
+
+from __future__ import annotations
+
+import enum
+import math
+
+from rnncheck.errors import InputError
+
+
+class Bound(enum.Enum):
+    """Which inequality the number of words comes from.
+
+    With no failure among n independent words, ``EXACT`` bounds the failure probability by 1 − γ^(1/n): a claim in one
+    direction, which is all that a yes/no answer needs. ``HOEFFDING`` is the paper's two-sided bound.
+    """
+
+    EXACT = "exact"
+    HOEFFDING = "hoeffding"
+
+
+def check_probability(name: str, value: float) -> None:
+    """Refuse an ε or a γ that is not strictly between 0 and 1."""
+    if not 0.0 < value < 1.0:
+        raise InputError(f"{name} {value} is not between 0 and 1 (both excluded)")
+
+
+def sample_size(epsilon: float, gamma: float, bound: Bound = Bound.EXACT) -> int:
+    """How many words without a failure show P(failure) < ε with confidence 1 − γ."""
+    check_probability("epsilon", epsilon)
+    check_probability("gamma", gamma)
+    if bound is Bound.HOEFFDING:
+        return math.ceil(math.log(2.0 / gamma) / (2.0 * epsilon * epsilon))
+    return math.ceil(math.log(gamma) / math.log1p(-epsilon))
+
+
+def round_sample_size(epsilon: float, gamma: float, round_number: int, bound: Bound = Bound.EXACT) -> int:
+    """The size of the test of hypothesis number ``round_number`` (from 0), which the learner chose after earlier tests.
+
+    Round k gets the share γ / 2^(k+1) of the allowed error, so that all rounds together stay below γ; for the exact
+    bound this is the paper's (1/ε)(ln(1/γ) + (k+1) ln 2), up to ln(1 − ε) ≈ −ε.
+    """
+    check_probability("epsilon", epsilon)
+    check_probability("gamma", gamma)
+    log_share = math.log(gamma) - (round_number + 1) * math.log(2.0)
+    if bound is Bound.HOEFFDING:
+        return math.ceil((math.log(2.0) - log_share) / (2.0 * epsilon * epsilon))
+    return math.ceil(-log_share / epsilon)
+
+
+def shown_epsilon(samples: int, gamma: float, bound: Bound = Bound.EXACT) -> float:
+    """The smallest ε that this many words without a failure show, with confidence 1 − γ; 1.0 without any words."""
+    check_probability("gamma", gamma)
+    if samples <= 0:
+        return 1.0
+    if bound is Bound.HOEFFDING:
+        return min(1.0, math.sqrt(math.log(2.0 / gamma) / (2.0 * samples)))
+    return -math.expm1(math.log(gamma) / samples)
+
+
+def clopper_pearson(failures: int, samples: int, confidence: float) -> tuple[float, float]:
+    """The exact two-sided interval for a probability of which ``failures`` among ``samples`` were seen."""
+    check_probability("confidence", confidence)
+    if not 0 <= failures <= samples or samples == 0:
+        raise InputError(f"{failures} failures among {samples} words is impossible")
+    tail = (1.0 - confidence) / 2.0
+    low = 0.0 if failures == 0 else _beta_quantile(tail, failures, samples - failures + 1)
+    high = 1.0 if failures == samples else _beta_quantile(1.0 - tail, failures + 1, samples - failures)
+    return low, high
+
+
+def _beta_quantile(probability: float, a: float, b: float) -> float:
+    """The x at which the regularised incomplete beta function I_x(a, b) reaches a probability, by bisection."""
+    low, high = 0.0, 1.0
+    while True:
+        middle = (low + high) / 2.0
+        if middle in (low, high):
+            return middle
+        if _incomplete_beta(middle, a, b) < probability:
+            low = middle
+        else:
+            high = middle
+
+
+def _incomplete_beta(x: float, a: float, b: float) -> float:
+    """I_x(a, b), by its continued fraction on the side where that converges fast."""
+    if x <= 0.0 or x >= 1.0:
+        return float(x >= 1.0)
+    log_front = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x)
+    if x < (a + 1.0) / (a + b + 2.0):
+        return math.exp(log_front) * _beta_fraction(x, a, b) / a
+    return 1.0 - math.exp(log_front) * _beta_fraction(1.0 - x, b, a) / b
+
+
+def _beta_fraction(x: float, a: float, b: float) -> float:
+    """The continued fraction of the incomplete beta function, evaluated forwards (modified Lentz)."""
+    tiny = 1e-300
+    numerator = 1.0
+    denominator = 1.0 / _away_from_zero(1.0 - (a + b) * x / (a + 1.0), tiny)
+    value = denominator
+    for m in range(1, 100_000):
+        for coefficient in (
+            m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m)),
+            -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1)),
+        ):
+            denominator = 1.0 / _away_from_zero(1.0 + coefficient * denominator, tiny)
+            numerator = _away_from_zero(1.0 + coefficient / numerator, tiny)
+            value *= denominator * numerator
+        if abs(denominator * numerator - 1.0) < 1e-15:
+            break
+    return value
+
+
+def _away_from_zero(value: float, tiny: float) -> float:
+    return tiny if abs(value) < tiny else value
