@@ -22,8 +22,8 @@ def shrink(word: Codes, letters: int, holds: Predicate, *, found: Callable[[Code
     """A word that satisfies ``holds``, at most ``word`` in shortlex, from which no single step below leads further.
 
     The steps: leave out a block of letters; lower one letter; and, in short words, leave out or lower one letter while
-    another one changes. ``word`` must satisfy ``holds``. ``found`` is told of every improvement, so that nothing is lost when
-    ``holds`` raises.
+    another one changes. ``word`` must satisfy ``holds``. ``found`` is told of every improvement, so that nothing is
+    lost when ``holds`` raises.
     """
     search = _Search(word, holds, found)
     while True:

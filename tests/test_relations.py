@@ -1,0 +1,45 @@
+"""Relations against their definition on all short words."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from rnncheck.automata.dfa import DFA
+from rnncheck.relations import Relation
+
+MEANING = {
+    Relation.SUBSET: lambda r, a: r and not a,
+    Relation.SUPERSET: lambda r, a: a and not r,
+    Relation.EQUAL: lambda r, a: r != a,
+}
+
+
+@pytest.mark.parametrize("relation", Relation)
+def test_broken_and_can_break(relation: Relation) -> None:
+    pairs = list(itertools.product([False, True], repeat=2))
+    model, other = np.array(pairs).T
+    assert relation.broken(model, other).tolist() == [MEANING[relation](r, a) for r, a in pairs]
+    for a in (False, True):
+        possible = any(MEANING[relation](r, a) for r in (False, True))
+        assert relation.can_break(np.array([a])).tolist() == [possible]
+
+
+@pytest.mark.parametrize("relation", Relation)
+def test_witness_and_open_states(relation: Relation) -> None:
+    rng = np.random.default_rng(1)
+    for _ in range(60):
+        m, n = (int(size) for size in rng.integers(1, 5, size=2))
+        r = DFA(["a", "b"], rng.integers(m, size=(m, 2)), rng.random(m) < 0.5)
+        a = DFA(["a", "b"], rng.integers(n, size=(n, 2)), rng.random(n) < 0.5)
+        words = [word for length in range(7) for word in itertools.product("ab", repeat=length)]
+        breaking = [word for word in words if MEANING[relation](r.accepts(word), a.accepts(word))]
+        witness = relation.witness(r, a)
+        if breaking:
+            assert witness == min(breaking, key=lambda w: (len(w), w))
+        else:
+            assert witness is None or len(witness) > 6
+        for state, is_open in enumerate(relation.open_states(a)):
+            continuations = DFA(a.alphabet, a.transitions, a.accepting, initial=state)
+            reached = np.array([continuations.accepts(word) for word in words])  # 4 states: 6 letters reach them all
+            assert is_open == relation.can_break(reached).any()
