@@ -10,6 +10,7 @@ import sys
 import click
 
 from rnncheck import __version__
+from rnncheck.cli.models import classify, inspect, train
 from rnncheck.cli.spec import spec
 from rnncheck.errors import RnncheckError
 
@@ -23,7 +24,8 @@ def rnncheck() -> None:
     """
 
 
-rnncheck.add_command(spec)
+for command in (spec, train, inspect, classify):
+    rnncheck.add_command(command)
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +12,9 @@ import click
 
 from rnncheck.automata.dfa import DEFAULT_MAX_STATES
 from rnncheck.errors import RnncheckError
+from rnncheck.models.files import load_model
+from rnncheck.models.protocol import Model
+from rnncheck.models.wrapping import import_model
 from rnncheck.spec import Spec
 from rnncheck.wordfiles import read_words
 from rnncheck.words import Alphabet, Word, parse_word
@@ -57,13 +61,18 @@ class SpecRequest:
 
 def spec_options(command: Command) -> Command:
     """Add the options that name a specification; the command receives them as one ``request``."""
+    return _with_spec_options(command, required=True)
 
+
+def optional_spec_options(command: Command) -> Command:
+    """As ``spec_options``, for a command that can do without: its ``request`` is then None."""
+    return _with_spec_options(command, required=False)
+
+
+def _with_spec_options(command: Command, *, required: bool) -> Command:
     def with_request(*args: Any, **kwargs: Any) -> Any:
-        return command(*args, request=_request(kwargs), **kwargs)
+        return command(*args, request=_request(kwargs, required), **kwargs)
 
-    with_request.__name__ = command.__name__
-    with_request.__doc__ = command.__doc__
-    with_request.__click_params__ = getattr(command, "__click_params__", [])  # type: ignore[attr-defined]
     options = [
         click.option("--dfa", type=click.Path(path_type=Path), metavar="FILE", help="An automaton: dot or JSON file."),
         click.option("--regex", metavar="TEXT", help="A regular expression over letters, such as '(a|b)* a'."),
@@ -80,16 +89,21 @@ def spec_options(command: Command) -> Command:
             help="Give up when an automaton grows beyond this.",
         ),
     ]
-    decorated: Any = with_request
+    return _decorated(command, with_request, options)
+
+
+def _decorated(command: Command, wrapper: Any, options: list[Callable[[Any], Any]]) -> Command:
+    """``wrapper`` in the place of ``command``, with the command's own options and these."""
+    functools.update_wrapper(wrapper, command)
     for option in reversed(options):
-        decorated = option(decorated)
-    return decorated  # type: ignore[no-any-return]
+        wrapper = option(wrapper)
+    return wrapper  # type: ignore[no-any-return]
 
 
-def _request(parameters: dict[str, Any]) -> SpecRequest:
+def _request(parameters: dict[str, Any], required: bool) -> SpecRequest | None:
     kinds = ("dfa", "regex", "ltlf")
     given = [kind for kind in kinds if parameters[kind] is not None]
-    if len(given) != 1:
+    if len(given) > 1 or (required and not given):
         found = "none was given" if not given else "got " + " and ".join(f"--{kind}" for kind in given)
         raise click.UsageError(f"give exactly one of --dfa, --regex, --ltlf ({found})")
     definitions = {}
@@ -99,7 +113,71 @@ def _request(parameters: dict[str, Any]) -> SpecRequest:
             raise click.UsageError(f"--define {definition!r} is not NAME=REGEX")
         definitions[name.strip()] = text
     others = {name: parameters.pop(name) for name in (*kinds, "alphabet", "complete", "nonempty", "max_states")}
-    return SpecRequest(definitions=definitions, **others)
+    return SpecRequest(definitions=definitions, **others) if given else None
+
+
+def model_options(command: Command) -> Command:
+    """Add the argument and options that name a model; the command receives them as one ``model``."""
+    names = ("path", "module", "threshold", "label", "cell", "threads", "float64")
+
+    def with_options(*args: Any, **kwargs: Any) -> Any:
+        request = ModelRequest(**{name: kwargs.pop(name) for name in names})
+        if (request.path is None) == (request.module is None):
+            raise click.UsageError("give a MODEL file or folder, or --module package.module:function")
+        return command(*args, model=request, **kwargs)
+
+    options = [
+        click.argument("path", metavar="[MODEL]", required=False),
+        click.option("--module", metavar="MODULE:NAME", help="Import a model from your own code, which is run."),
+        click.option("--threshold", type=float, help="Accept above this probability.  [default: the file's, or 0.5]"),
+        click.option("--label", metavar="LABEL", help="The label that means yes, by name or number (several outputs)."),
+        click.option(
+            "--cell",
+            type=click.Choice(["rnn_tanh", "rnn_relu"]),
+            help="The activation of an Elman network whose file does not say it.",
+        ),
+        click.option("--threads", type=click.IntRange(min=1), help="Threads for the network.  [default: all cores]"),
+        click.option("--float64", is_flag=True, help="Compute in double precision."),
+    ]
+    return _decorated(command, with_options, options)
+
+
+@dataclass(frozen=True)
+class ModelRequest:
+    """What the model options said; ``load`` makes the model."""
+
+    path: str | None
+    module: str | None
+    threshold: float | None
+    label: str | None
+    cell: str | None
+    threads: int | None
+    float64: bool
+
+    @property
+    def name(self) -> str:
+        """What the person called the model."""
+        return self.path or self.module or ""
+
+    def load(self, alphabet: Alphabet | None) -> Model:
+        """The model; ``alphabet`` is for files and code that do not say their letters."""
+        label = int(self.label) if self.label is not None and self.label.isdecimal() else self.label
+        dtype = "float64" if self.float64 else "float32"
+        if self.path is not None:
+            return load_model(
+                self.path,
+                alphabet=alphabet,
+                threshold=self.threshold,
+                label=label,
+                cell=self.cell,
+                dtype=dtype,
+                threads=self.threads,
+            )
+        if isinstance(label, str):
+            raise click.UsageError(f"--label {label!r}: give the number of the output that means yes")
+        options = {"threshold": self.threshold, "label": label, "threads": self.threads, "dtype": dtype}
+        given = {name: value for name, value in options.items() if value is not None}
+        return import_model(self.module or "", alphabet, **given)
 
 
 def words_options(command: Command) -> Command:

@@ -1,0 +1,154 @@
+"""``rnncheck train | inspect | classify``: make, look at and ask networks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rnncheck.cli.options import (
+    AlphabetType,
+    ModelRequest,
+    gather_words,
+    model_options,
+    optional_spec_options,
+    words_options,
+)
+from rnncheck.cli.progress import progress_line
+from rnncheck.distributions import WordDistribution
+from rnncheck.words import Alphabet, format_word, letter_text
+
+if TYPE_CHECKING:
+    from rnncheck.cli.options import SpecRequest
+    from rnncheck.training import TrainedNetwork, TrainingSettings
+
+_MODEL_HELP = "MODEL is a .safetensors, .pt or .onnx file, or a folder of the paper's released format."
+
+
+@click.command()
+@optional_spec_options
+@click.option("--words", type=click.Path(path_type=Path), metavar="FILE", help="Labelled words: label, tab, word.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), required=True, metavar="FILE", help="Where to write.")
+@click.option("--cell", type=click.Choice(["lstm", "gru", "rnn_tanh", "rnn_relu"]), default="lstm", show_default=True)
+@click.option("--hidden", type=click.IntRange(min=1), default=32, show_default=True, help="Units a layer.")
+@click.option("--layers", type=click.IntRange(min=1), default=1, show_default=True)
+@click.option("--embedding", type=click.IntRange(min=0), default=0, show_default=True, help="0: one-hot letters.")
+@click.option("--epochs", type=click.IntRange(min=1), default=200, show_default=True, help="At most so many.")
+@click.option("--accuracy", type=float, default=0.999, show_default=True, help="Stop at this validation accuracy.")
+@click.option("--hold", type=click.IntRange(min=1), default=1, show_default=True, help="…held for so many epochs.")
+@click.option("--learning-rate", type=float, default=5e-3, show_default=True)
+@click.option("--count", type=click.IntRange(min=10), default=10_000, show_default=True, help="Words to draw.")
+@click.option("--stop", type=float, default=0.05, show_default=True, help="Stop probability of drawn words.")
+@click.option("--max-seconds", type=float, help="Stop after so long, with the best network so far.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
+@click.option("--threads", type=click.IntRange(min=1), default=1, show_default=True)
+@click.option("--label", help="With several labels: the one that means yes.  [default: the first]")
+@click.option("--checkpoint", type=click.Path(path_type=Path), metavar="FILE", help="Save after every epoch.")
+@click.option("--resume", is_flag=True, help="Go on from the checkpoint.")
+@click.option("--quiet", is_flag=True, help="No progress on stderr.")
+def train(request: SpecRequest | None, words: Path | None, output: Path, **choices: Any) -> None:
+    """Train a recurrent network on a specification or on labelled words, and write it as .safetensors."""
+    from rnncheck.models.safetensors_file import save_network
+    from rnncheck.training import train_on_words
+    from rnncheck.training.files import read_labelled_words
+
+    if (request is None) == (words is None):
+        raise click.UsageError("give a specification (--dfa, --regex or --ltlf), or --words FILE")
+    if choices["resume"] and choices["checkpoint"] is None:
+        raise click.UsageError("--resume needs the --checkpoint FILE to go on from")
+    if output.suffix != ".safetensors":
+        raise click.UsageError(f"-o {str(output)!r}: the name must end in .safetensors")
+    if not output.parent.is_dir():
+        raise click.UsageError(f"-o {str(output)!r}: there is no folder {str(output.parent)!r}")
+    settings = _settings(choices)
+    with progress_line(quiet=choices["quiet"]) as tell:
+        running: dict[str, Any] = {
+            "settings": settings,
+            "checkpoint": choices["checkpoint"],
+            "resume": choices["resume"],
+            "progress": lambda p: tell(
+                f"epoch {p.epoch}/{p.epochs}  loss {p.loss:.4f}  accuracy {p.accuracy:.2%}  words up to {p.longest} "
+                f"letters  {p.seconds:.0f} s"
+            ),
+        }
+        if request is not None:
+            trained = _train_on_spec(request, choices, running)
+        else:
+            labelled = read_labelled_words(words or "")
+            trained = train_on_words(labelled, label=choices["label"], source=str(words), **running)
+    save_network(trained.network, output)
+    report = trained.report
+    click.echo(f"{output}: {report.test_accuracy:.2%} of {report.sizes['test']} test words right")
+    click.echo(f"  {report.ending.value}; {report.epochs} epochs, {report.seconds:.1f} s")
+    for note in report.notes:
+        click.echo(f"  note: {note}")
+
+
+def _settings(choices: Mapping[str, Any]) -> TrainingSettings:
+    from rnncheck.models.network import Cell
+    from rnncheck.training import TrainingSettings
+
+    same = ("hidden", "layers", "embedding", "epochs", "hold", "learning_rate", "max_seconds", "seed", "threads")
+    return TrainingSettings(
+        cell=Cell(choices["cell"]), target_accuracy=choices["accuracy"], **{name: choices[name] for name in same}
+    )
+
+
+def _train_on_spec(request: SpecRequest, choices: Mapping[str, Any], running: dict[str, Any]) -> TrainedNetwork:
+    from rnncheck.training import train_on_automaton
+
+    if choices["label"] is not None:
+        raise click.UsageError("--label goes with --words; a specification has only yes and no")
+    spec = request.build()
+    distribution = WordDistribution(spec.alphabet, stop=choices["stop"])
+    return train_on_automaton(spec.dfa, distribution=distribution, words=choices["count"], **running)
+
+
+@click.command(epilog=_MODEL_HELP)
+@click.option("--alphabet", type=AlphabetType(), help="The letters, for files that do not say them.")
+@model_options
+def inspect(alphabet: Alphabet | None, model: ModelRequest) -> None:
+    """Say what a model is, and how its queries will be answered."""
+    loaded = model.load(alphabet)
+    letters = loaded.alphabet
+    some = ", ".join(map(letter_text, letters[:12])) + (", …" if len(letters) > 12 else "")
+    click.echo(model.name)
+    click.echo(f"  {'alphabet':<22}{len(letters)}: {some}")
+    for name, value in loaded.describe().items():
+        _show_fact(name, value, indent=2)
+
+
+def _show_fact(name: str, value: object, indent: int) -> None:
+    label = name.replace("_", " ")
+    if isinstance(value, Mapping):
+        click.echo(f"{' ' * indent}{label}")
+        for key, inner in value.items():
+            _show_fact(str(key), inner, indent + 2)
+    elif value is not None:
+        shown = ", ".join(map(str, value)) if isinstance(value, list | tuple) else value
+        click.echo(f"{' ' * indent}{label:<{24 - indent}}{shown}")
+
+
+@click.command(epilog=_MODEL_HELP)
+@click.option("--alphabet", type=AlphabetType(), help="The letters, for files that do not say them.")
+@model_options
+@words_options
+@click.pass_context
+def classify(
+    ctx: click.Context,
+    alphabet: Alphabet | None,
+    model: ModelRequest,
+    texts: tuple[str, ...],
+    words_file: Path | None,
+) -> None:
+    """Ask a model; exit with 1 when it refuses a word. The score is positive on the accepting side."""
+    words = gather_words(texts, words_file)
+    loaded = model.load(alphabet)
+    answers = loaded.accepts_batch(words)
+    scores = loaded.scores_batch(words)
+    for i, (word, accepted) in enumerate(zip(words, answers, strict=True)):
+        score = "" if scores is None else f"{scores[i]:+.4f}\t"
+        click.echo(f"{'accepted' if accepted else 'refused'}\t{score}{format_word(word)}")
+    ctx.exit(0 if answers.all() else 1)
