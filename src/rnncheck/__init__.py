@@ -8,18 +8,25 @@ compiles to one), ``distributions``, ``spec``, ``models/``, ``oracle``, ``learni
 from rnncheck.automata.dfa import DFA
 from rnncheck.distributions import WordDistribution
 from rnncheck.errors import RnncheckError
+from rnncheck.models.files import load_model
+from rnncheck.models.wrapping import wrap
 from rnncheck.spec import Spec
+from rnncheck.verdict import Verdict
+from rnncheck.verification.verify import verify
+from rnncheck.version import __version__
 from rnncheck.words import Alphabet, format_word, parse_word
-
-__version__ = "0.1.0"
 
 __all__ = [
     "DFA",
     "Alphabet",
     "RnncheckError",
     "Spec",
+    "Verdict",
     "WordDistribution",
     "__version__",
     "format_word",
+    "load_model",
     "parse_word",
+    "verify",
+    "wrap",
 ]

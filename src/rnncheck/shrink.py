@@ -6,11 +6,11 @@ word it has, and moves to the least candidate that holds, until none does.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from rnncheck.words import Codes, shortlex_key
 
-Predicate = Callable[[Sequence[Codes]], Sequence[bool]]
+Predicate = Callable[[Sequence[Codes]], Iterable[bool]]
 
 # Blocks up to this size are all tried.
 _EVERY_SIZE = 16
@@ -50,7 +50,7 @@ class _Search:
         fresh = [word for word in dict.fromkeys(candidates) if word not in self._refuted]
         if not fresh:
             return False
-        answers = self._holds(fresh)
+        answers = list(self._holds(fresh))
         good = [word for word, answer in zip(fresh, answers, strict=True) if answer]
         self._refuted.update(word for word, answer in zip(fresh, answers, strict=True) if not answer)
         if not good:

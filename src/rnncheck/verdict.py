@@ -60,7 +60,7 @@ class Guarantee:
 
 
 @dataclass(frozen=True)
-class Cost:
+class TotalCost:
     """What it took. Words asked count once each; steps are rows × recurrent steps actually computed."""
 
     seconds: float
@@ -107,7 +107,7 @@ class Verdict:
     reason: str
     method: str
     relation: Relation
-    cost: Cost
+    cost: TotalCost
     seed: int
     alphabet: Alphabet
     counterexample: Word | None = None

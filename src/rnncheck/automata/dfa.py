@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import TypeAlias, TypeVar
 
@@ -49,12 +50,15 @@ class DFA:
         set_once(self, "alphabet", alphabet if isinstance(alphabet, Alphabet) else Alphabet(alphabet))
         set_once(self, "transitions", _frozen_table(transitions, len(self.alphabet)))
         set_once(self, "accepting", _frozen_mask(accepting, len(self.transitions)))
-        set_once(self, "initial", int(initial))
+        set_once(self, "initial", _state_number(initial))
         set_once(self, "names", None if names is None else tuple(names))
         if not 0 <= self.initial < len(self):
             raise AutomatonError(f"initial state {initial} is not one of the {len(self)} states (0 to {len(self) - 1})")
         if self.names is not None and len(self.names) != len(self):
             raise AutomatonError(f"{len(self.names)} names for {len(self)} states; give one each")
+        for name in self.names or ():
+            if not isinstance(name, str):
+                raise AutomatonError(f"state name {shown(name)} is a {type(name).__name__}; names are strings")
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a DFA is immutable; {name!r} cannot be set, build a new one")
@@ -108,20 +112,30 @@ class DFA:
     def end_states(self, words: WordBatch | Iterable[Iterable[str]]) -> Table:
         """The state in which each word ends."""
         batch = encode_batch(self.alphabet, words)
-        lengths = batch.lengths
-        order = np.argsort(-lengths, kind="stable")
-        reads = batch.offsets[:-1][order]
-        # still_running[t]: how many words are longer than t; they stand first in the order.
-        still_running = len(batch) - np.cumsum(np.bincount(lengths, minlength=1))
-        flat = self.transitions.ravel().astype(np.intp)
-        letters = len(self.alphabet)
-        flat *= letters  # states stand multiplied by the row length, so that a step is one addition and one look-up
-        states = np.full(len(batch), self.initial * letters, dtype=np.intp)
-        for t, running in enumerate(still_running[:-1].tolist()):
-            states[:running] = flat[states[:running] + batch.codes[reads[:running] + t]]
-        ends = np.empty(len(batch), dtype=np.int32)
-        ends[order] = states // letters
+        visited = self.visited(batch)
+        ends = np.full(len(batch), self.initial, dtype=np.int32)
+        filled = batch.lengths > 0
+        ends[filled] = visited[batch.offsets[1:][filled] - 1]
         return ends
+
+    def visited(self, words: WordBatch) -> Table:
+        """The state after every letter of every word, aligned with ``words.codes``."""
+        words.check_codes(len(self.alphabet))
+        lengths = words.lengths
+        reads = words.offsets[:-1][np.argsort(-lengths, kind="stable")]
+        # still_running[t]: how many words are longer than t; they stand first in the order.
+        still_running = len(words) - np.cumsum(np.bincount(lengths, minlength=1))
+        letters = len(self.alphabet)
+        # States stand multiplied by the row length, so that a step is one addition and one look-up.
+        flat = self.transitions.ravel().astype(np.intp) * letters
+        states = np.full(len(words), self.initial * letters, dtype=np.intp)
+        out = np.empty(len(words.codes), dtype=np.int32)
+        for t, running in enumerate(still_running[:-1].tolist()):
+            at = reads[:running] + t
+            states = flat[states[:running] + words.codes[at]]
+            out[at] = states
+        out //= letters
+        return out
 
     def complement(self) -> DFA:
         """The automaton of the words that this one refuses."""
@@ -179,6 +193,13 @@ def explore(
     if letter_class is not None:
         table = table[:, list(letter_class)]
     return DFA(alphabet, table, [accepts(node) for node in queue])
+
+
+def _state_number(state: object) -> int:
+    try:
+        return operator.index(state)  # type: ignore[arg-type]
+    except TypeError:
+        raise AutomatonError(f"state {shown(state)} is a {type(state).__name__}; states are integers") from None
 
 
 def _frozen_table(transitions: npt.ArrayLike, letters: int) -> Table:

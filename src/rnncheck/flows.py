@@ -1,0 +1,134 @@
+"""Faulty flows: loops inside a counterexample that can be pumped, so that one mistake becomes a family.
+
+For every way to cut the counterexample into a prefix and a suffix, the loops at the product state of specification and
+hypothesis after the prefix leave both automata where they were. If the model does not notice them either,
+prefix · loopⁿ · suffix is a violation for every n.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from rnncheck.automata.dfa import DFA, Mask
+from rnncheck.automata.product import product
+from rnncheck.models.protocol import States, SteppingModel
+from rnncheck.words import Codes
+
+
+@dataclass(frozen=True)
+class FlowSettings:
+    """How hard to look: pumps tried, hits needed (more than), loops tried at each place, and their length at most."""
+
+    pumps: int = 100
+    more_than: int = 20
+    loops: int = 8
+    longest_loop: int = 8
+
+
+@dataclass(frozen=True)
+class Flow:
+    """A loop and the numbers of repetitions, 1 … pumps, for which it gave a violation.
+
+    ``settles_at``: from this n on the model's state after loopⁿ repeats itself (with a period in loops), so the answers
+    go on as they are for ever in this arithmetic; None where no repetition was seen.
+    """
+
+    prefix: Codes
+    loop: Codes
+    suffix: Codes
+    hits: tuple[int, ...]
+    pumps: int
+    settles_at: int | None = None
+    period: int | None = None
+
+    @property
+    def forever(self) -> bool:
+        """Whether the answers repeat for ever, and with a violation in every period."""
+        if self.settles_at is None or self.period is None:
+            return False
+        last = range(self.pumps - self.period + 1, self.pumps + 1)
+        return any(n in self.hits for n in last)
+
+
+def find_flows(
+    counterexample: Codes,
+    spec: DFA,
+    hypothesis: DFA,
+    violates: Callable[[Sequence[Codes]], Mask],
+    settings: FlowSettings,
+    model: SteppingModel | None = None,
+) -> Iterator[Flow]:
+    """Every flow that the settings find, in order of the place in the counterexample and of the loop's length.
+
+    ``violates`` answers a batch of words; all loops at one place are asked for at once, with every n.
+    """
+    both = product(spec, hypothesis.over(spec.alphabet), np.logical_and).dfa
+    state = both.initial
+    loops_at: dict[int, list[Codes]] = {}
+    for cut in range(len(counterexample) + 1):
+        if cut:
+            state = int(both.transitions[state, counterexample[cut - 1]])
+        if state not in loops_at:
+            loops_at[state] = shortest_loops(both, state, settings.loops, settings.longest_loop)
+        prefix, suffix = counterexample[:cut], counterexample[cut:]
+        loops = loops_at[state]
+        words = [prefix + loop * n + suffix for loop in loops for n in range(1, settings.pumps + 1)]
+        answers = violates(words).reshape(len(loops), settings.pumps)
+        for loop, row in zip(loops, answers, strict=True):
+            hits = tuple((np.flatnonzero(row) + 1).tolist())
+            if len(hits) > settings.more_than:
+                settled = None if model is None else settling(model, prefix, loop, settings.pumps)
+                yield Flow(prefix, loop, suffix, hits, settings.pumps, *(settled or (None, None)))
+
+
+def shortest_loops(dfa: DFA, state: int, count: int, longest: int) -> list[Codes]:
+    """The shortlex-first words that lead from a state back to it and pass through it nowhere between."""
+    distance = _distances_to(dfa, state, longest)
+    found: list[Codes] = []
+    front: list[tuple[Codes, int]] = [((), state)]
+    for length in range(1, longest + 1):
+        grown = []
+        for word, at in front:
+            for letter, successor in enumerate(dfa.transitions[at].tolist()):
+                if successor == state:
+                    found.append((*word, letter))
+                    if len(found) == count:
+                        return found
+                elif distance[successor] <= longest - length:
+                    grown.append(((*word, letter), successor))
+        # Only so many loops are wanted, and each of these words can still become one.
+        front = grown[: 4 * count]
+    return found
+
+
+def settling(model: SteppingModel, prefix: Codes, loop: Codes, pumps: int) -> tuple[int, int] | None:
+    """From which n on the state after prefix · loopⁿ repeats an earlier one bit by bit, and with which period."""
+    states = model.initial(1)
+    for letter in prefix:
+        states = model.step(states, np.array([letter]))
+    seen: dict[bytes, int] = {}
+    for n in range(pumps + 1):
+        key = _bits(states)
+        if key in seen:
+            return seen[key], n - seen[key]
+        seen[key] = n
+        for letter in loop:
+            states = model.step(states, np.array([letter]))
+    return None
+
+
+def _bits(states: States) -> bytes:
+    return states.tobytes()
+
+
+def _distances_to(dfa: DFA, target: int, longest: int) -> list[int]:
+    """How many letters lead from each state to the target; ``longest`` + 1 stands for more than that."""
+    distance = np.full(len(dfa), longest + 1)
+    distance[target] = 0
+    for step in range(1, longest + 1):
+        near = (distance[dfa.transitions] == step - 1).any(axis=1) & (distance > step)
+        distance[near] = step
+    return distance.tolist()

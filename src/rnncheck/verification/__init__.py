@@ -1,0 +1,1 @@
+"""The three algorithms of the paper, and one that combines them, behind one ``verify``."""

@@ -1,0 +1,64 @@
+"""Health checks: what weakens a result, in numbers, with a remedy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from rnncheck.relations import Relation
+from rnncheck.verdict import HealthNote
+from rnncheck.verification.task import Task
+
+_ALMOST_NOTHING = 0.01
+_ENOUGH_WORDS = 200
+_FAR_LONGER = 3.0
+
+
+def health_notes(task: Task) -> Iterator[HealthNote]:
+    """The notes that apply after a verification."""
+    yield from _specification_mass(task)
+    yield from _one_sided_model(task)
+    yield from _long_words(task)
+
+
+def _specification_mass(task: Task) -> Iterator[HealthNote]:
+    """A sample is weak where the specification leaves almost no word that could be a violation."""
+    if task.relation is Relation.EQUAL:
+        return
+    mass = task.distribution.mass(task.spec)
+    matters = 1.0 - mass if task.relation is Relation.SUBSET else mass
+    verb = "refuses" if task.relation is Relation.SUBSET else "accepts"
+    if matters < _ALMOST_NOTHING:
+        yield HealthNote(
+            "specification mass",
+            f"the specification {verb} only {matters:.3g} of the probability, so random words hardly test it; "
+            "choose a distribution that draws more such words, or rely on the exact and guided searches",
+        )
+
+
+def _one_sided_model(task: Task) -> Iterator[HealthNote]:
+    """A model that always gives one answer satisfies many properties for no good reason."""
+    run, accepted = task.sampler.run, task.sampler.accepted
+    if run < _ENOUGH_WORDS:
+        return
+    share = accepted / run
+    if task.relation is Relation.SUPERSET and share > 1.0 - _ALMOST_NOTHING:
+        return
+    if share > 1.0 - _ALMOST_NOTHING or (task.relation is Relation.EQUAL and share < _ALMOST_NOTHING):
+        answer = "accepted" if share > 0.5 else "refused"
+        yield HealthNote(
+            "one-sided model",
+            f"the model {answer} {max(share, 1 - share):.2%} of the {run} sampled words that were run; "
+            "check that it was trained on words like these, and that its threshold and label are right",
+        )
+
+
+def _long_words(task: Task) -> Iterator[HealthNote]:
+    """Words far longer than any the model was trained on say little about its use."""
+    training = task.oracle.model.describe().get("training")
+    longest = training.get("longest_word") if isinstance(training, Mapping) else None
+    if isinstance(longest, int) and longest > 0 and task.sampler.longest > _FAR_LONGER * longest:
+        yield HealthNote(
+            "long words",
+            f"sampled words had up to {task.sampler.longest} letters, the training words at most {longest}; "
+            "raise the stop probability for shorter words (--stop), or train on longer ones",
+        )

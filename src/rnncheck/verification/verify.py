@@ -1,0 +1,305 @@
+"""``verify``: one question, one verdict, whatever happens on the way."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from rnncheck.automata.dfa import DFA, Mask
+from rnncheck.budget import Budget, BudgetExceeded, Clock
+from rnncheck.distributions import WordDistribution
+from rnncheck.errors import InconsistentAnswersError, InputError, LearningBoundReached, shown
+from rnncheck.flows import Flow, FlowSettings, find_flows
+from rnncheck.learning import DEFAULT_LEARNER
+from rnncheck.models.protocol import Model, SteppingModel
+from rnncheck.oracle import DEFAULT_MEMORY, Oracle
+from rnncheck.relations import Relation
+from rnncheck.shrink import shrink
+from rnncheck.spec import Spec
+from rnncheck.statistics import Bound, check_probability, clopper_pearson, shown_epsilon
+from rnncheck.verdict import FaultyFlow, Guarantee, Outcome, TotalCost, Verdict
+from rnncheck.verification.aamc import aamc
+from rnncheck.verification.auto import auto, exhaustive
+from rnncheck.verification.health import health_notes
+from rnncheck.verification.pdv import pdv
+from rnncheck.verification.smc import smc
+from rnncheck.verification.task import Algorithm, Finding, Task
+from rnncheck.version import __version__
+from rnncheck.words import Codes, Word, format_word
+
+METHODS: dict[str, Callable[[Task], Algorithm]] = {"auto": auto, "pdv": pdv, "smc": smc, "aamc": aamc}
+DEFAULT_METHOD = "auto"
+
+_FLOWS_REPORTED = 5
+# After a violation is found, shrinking and flows may take this share of the time limit beyond what is left of it.
+_GRACE = 0.1
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What is told while a verification runs."""
+
+    method: str
+    seconds: float
+    remaining: float
+    rounds: int
+    states: int | None
+    membership_queries: int
+    network_steps: int
+    words: int
+    words_needed: int
+    exact_length: int | None
+
+
+@dataclass(frozen=True)
+class VerifySettings:
+    """Everything about a verification that is not the model, the specification or the question."""
+
+    learner: str = DEFAULT_LEARNER
+    bound: Bound = Bound.EXACT
+    max_states: int = 2_000
+    max_query_length: int | None = None
+    exhaustive: int | None = None  # first ask every word of at most so many letters
+    shrink: bool = True
+    flows: FlowSettings | None = FlowSettings()  # noqa: RUF009 - frozen
+    mass_words: int = 0  # words to estimate the mass of violations with, when there is one
+    memory_limit: int = DEFAULT_MEMORY
+    known_words: tuple[Word, ...] = ()
+    clock: Clock = time.monotonic
+    cancelled: Callable[[], bool] = lambda: False
+
+
+def verify(
+    model: Model,
+    spec: Spec | DFA,
+    *,
+    method: str = DEFAULT_METHOD,
+    relation: str | Relation = Relation.SUBSET,
+    epsilon: float = 5e-4,
+    gamma: float = 5e-4,
+    distribution: WordDistribution | None = None,
+    seed: int = 0,
+    timeout: float | None = None,
+    progress: Callable[[Progress], None] | None = None,
+    settings: VerifySettings | None = None,
+) -> Verdict:
+    """Does the model satisfy the specification?
+
+    ``relation`` is ``subset`` (L(R) ⊆ L(A), no false positives), ``superset`` (no false negatives) or ``equal``.
+    ``method`` is ``auto``, ``pdv``, ``smc`` or ``aamc``. A counterexample is always real: it was confirmed on the model
+    by its own definition. "Satisfied" means that the probability of a violation under ``distribution`` is below
+    ``epsilon`` with confidence 1 − ``gamma``. When ``timeout`` seconds are over, or the work is cancelled (Ctrl-C), the
+    verdict is undecided and says what is known. The same inputs and seed give the same verdict.
+    """
+    settings = settings or VerifySettings()
+    run = _Run(model, spec, method, Relation(relation) if isinstance(relation, str) else relation, settings)
+    return run.verdict(epsilon, gamma, distribution, seed, timeout, progress)
+
+
+class _Run:
+    """One call of ``verify``."""
+
+    def __init__(
+        self, model: Model, spec: Spec | DFA, method: str, relation: Relation, settings: VerifySettings
+    ) -> None:
+        if method not in METHODS:
+            raise InputError(f"unknown method {shown(method)}; known are {', '.join(METHODS)}")
+        self._model = model
+        self._spec = spec if isinstance(spec, Spec) else Spec.from_dfa(spec)
+        self._dfa = self._spec.over(model.alphabet).dfa
+        self._method = method
+        self._relation = relation
+        self._settings = settings
+
+    def verdict(
+        self,
+        epsilon: float,
+        gamma: float,
+        distribution: WordDistribution | None,
+        seed: int,
+        timeout: float | None,
+        progress: Callable[[Progress], None] | None,
+    ) -> Verdict:
+        check_probability("epsilon", epsilon)
+        check_probability("gamma", gamma)
+        settings = self._settings
+        self._began = settings.clock()
+        budget = Budget.lasting(timeout, clock=settings.clock, cancelled=settings.cancelled)
+        self._oracle = Oracle(self._model, memory_limit=settings.memory_limit, budget=budget)
+        self._task = Task(
+            oracle=self._oracle,
+            spec=self._dfa,
+            relation=self._relation,
+            distribution=distribution or WordDistribution(self._model.alphabet),
+            epsilon=epsilon,
+            gamma=gamma,
+            bound=settings.bound,
+            seed=seed,
+            learner_name=settings.learner,
+            max_states=settings.max_states,
+            max_query_length=settings.max_query_length,
+            known_words=[self._model.alphabet.encode(word) for word in settings.known_words],
+        )
+        finding = self._find(progress)
+        word = finding.word
+        flows: tuple[Flow, ...] = ()
+        if word is not None:
+            grace = None if timeout is None else budget.remaining() + _GRACE * timeout
+            self._oracle.budget = Budget.lasting(grace, clock=settings.clock, cancelled=settings.cancelled)
+            word, flows = self._polish(word)
+        return self._assemble(finding, word, flows)
+
+    def _find(self, progress: Callable[[Progress], None] | None) -> Finding:
+        """Run the algorithm to its end, or to the end of the budget."""
+        try:
+            if self._settings.exhaustive is not None:
+                finding = self._to_the_end(exhaustive(self._task, self._settings.exhaustive), progress)
+                if finding.outcome is not Outcome.UNDECIDED:
+                    return finding
+            return self._to_the_end(METHODS[self._method](self._task), progress)
+        except BudgetExceeded as end:
+            return Finding(Outcome.UNDECIDED, end.reason)
+        except KeyboardInterrupt:
+            return Finding(Outcome.UNDECIDED, "interrupted")
+        except InconsistentAnswersError as error:
+            word = format_word(self._model.alphabet.decode(error.word))
+            before, now = ("accepted", "refused") if error.before else ("refused", "accepted")
+            return Finding(
+                Outcome.UNDECIDED,
+                f"the model's answers change: the word {word} was first {before} and then {now}; "
+                "a model must give each word one answer",
+            )
+
+    def _to_the_end(self, algorithm: Algorithm, progress: Callable[[Progress], None] | None) -> Finding:
+        while True:
+            try:
+                next(algorithm)
+            except StopIteration as stop:
+                finding: Finding = stop.value
+                return finding
+            self._oracle.budget.check()
+            if progress is not None:
+                progress(self._progress())
+
+    def _progress(self) -> Progress:
+        task, cost = self._task, self._oracle.cost
+        return Progress(
+            method=self._method,
+            seconds=self._settings.clock() - self._began,
+            remaining=self._oracle.budget.remaining(),
+            rounds=task.state.rounds,
+            states=None if task.state.hypothesis is None else len(task.state.hypothesis),
+            membership_queries=cost.membership_queries,
+            network_steps=cost.network_steps,
+            words=task.sampler.words,
+            words_needed=task.words_needed,
+            exact_length=task.state.exact_length,
+        )
+
+    def _violates(self, words: Sequence[Codes]) -> Mask:
+        spec = self._dfa.accepts_batch([self._dfa.alphabet.decode(word) for word in words])
+        broken = self._relation.can_break(spec)
+        rows = np.flatnonzero(broken)
+        answers = self._oracle.answers([words[int(row)] for row in rows])
+        broken[rows] = self._relation.broken(answers, spec[rows])
+        return broken
+
+    def _polish(self, word: Codes) -> tuple[Codes, tuple[Flow, ...]]:
+        """Shrink the counterexample and look for flows; what a budget cuts short is kept as far as it got."""
+        best = word
+        flows: list[Flow] = []
+
+        def confirmed(shorter: Codes) -> None:
+            nonlocal best
+            if self._task.violates(shorter):
+                best = shorter
+
+        try:
+            if self._settings.shrink:
+                shrink(word, len(self._dfa.alphabet), self._violates, found=confirmed)
+            if self._settings.flows is not None:
+                for flow in self._flows(best, self._settings.flows):
+                    flows.append(flow)
+                    if len(flows) == _FLOWS_REPORTED:
+                        break
+        except (BudgetExceeded, KeyboardInterrupt, LearningBoundReached):
+            pass
+        return best, tuple(flows)
+
+    def _flows(self, word: Codes, settings: FlowSettings) -> Iterable[Flow]:
+        hypothesis = self._task.state.hypothesis
+        if hypothesis is None:  # methods without a learner look for loops of the specification alone
+            hypothesis = self._dfa
+        model = self._model if isinstance(self._model, SteppingModel) else None
+        return find_flows(word, self._dfa, hypothesis, self._violates, settings, model)
+
+    def _assemble(self, finding: Finding, word: Codes | None, flows: tuple[Flow, ...]) -> Verdict:
+        task, decode = self._task, self._model.alphabet.decode
+        mass = None
+        if word is not None and self._settings.mass_words:
+            mass = self._violation_mass(self._settings.mass_words)
+        cost = self._oracle.cost
+        return Verdict(
+            outcome=finding.outcome,
+            reason=finding.reason,
+            method=self._method,
+            relation=self._relation,
+            cost=TotalCost(
+                seconds=self._settings.clock() - self._began,
+                membership_queries=cost.membership_queries,
+                network_steps=cost.network_steps,
+                rounds=task.state.rounds,
+            ),
+            seed=task.seed,
+            alphabet=self._model.alphabet,
+            counterexample=None if word is None else decode(word),
+            guarantee=None if word is not None else self._guarantee(finding),
+            hypothesis=task.state.hypothesis,
+            specification=self._dfa,
+            faulty_flows=tuple(
+                FaultyFlow(
+                    prefix=decode(flow.prefix),
+                    loop=decode(flow.loop),
+                    suffix=decode(flow.suffix),
+                    hits=len(flow.hits),
+                    pumps=flow.pumps,
+                    which=flow.hits,
+                    settles_at=flow.settles_at,
+                    forever=flow.forever,
+                )
+                for flow in flows
+            ),
+            health=tuple(health_notes(task)),
+            model_facts=dict(self._model.describe()),
+            spec_facts={"origin": self._spec.origin, "sha256": self._spec.sha256()},
+            violation_mass=mass,
+            version=__version__,
+        )
+
+    def _guarantee(self, finding: Finding) -> Guarantee | None:
+        task = self._task
+        words = task.sampler.words
+        if not words and task.state.exact_length is None and finding.outcome is not Outcome.SATISFIED:
+            return None
+        return Guarantee(
+            epsilon=shown_epsilon(words, task.gamma, task.bound) if words else None,
+            gamma=task.gamma,
+            samples=words,
+            bound=task.bound.value,
+            claim=finding.claim,
+            hypothesis_epsilon=finding.hypothesis_epsilon,
+            exact_length=task.state.exact_length,
+            distribution=task.distribution.describe(),
+        )
+
+    def _violation_mass(self, words: int) -> tuple[float, float] | None:
+        """A 95 % interval for the probability of a violation, from fresh words."""
+        batch = self._task.distribution.sample(self._task.rng("mass"), words)
+        try:
+            failures = int(self._violates(list(batch)).sum())
+        except (BudgetExceeded, KeyboardInterrupt):
+            return None
+        return clopper_pearson(failures, words, 0.95)
