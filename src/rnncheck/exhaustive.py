@@ -39,16 +39,6 @@ class ExhaustiveSearch:
             count and is_open for count, is_open in zip(self._open_words, self._tree.open_states, strict=True)
         )
 
-    def cost_of_next(self) -> int:
-        """Network steps that the next length takes, at the most."""
-        if self.length < 0:
-            return 0
-        letters = len(self._tree.spec.alphabet)
-        open_words = sum(n for n, is_open in zip(self._open_words, self._tree.open_states, strict=True) if is_open)
-        # Levels walked again: each is a fraction of the next, in sum less than it for two letters or more.
-        again = 2 if self._kept_length < self.length else 1
-        return open_words * letters * again
-
     def next_length(self) -> None:
         """Ask all words that are one letter longer; call it only while not ``finished``."""
         if self.length < 0:

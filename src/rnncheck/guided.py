@@ -1,9 +1,10 @@
-"""A search for rare violations: the prefix tree, followed where the model's scores say that a mistake may be near.
+"""A search for rare violations: the prefix tree, followed to where the model looks as if it had lost its way.
 
 Each beam keeps, for every state of the specification, the words that rank highest for that state, and extends them by
-one letter at a time. No single ranking is best: a network that has lost track of where it is shows it by scores on
-the wrong side, or near the decision, or not at all, so several beams run side by side. The search proves nothing when
-it finds nothing.
+one letter at a time. A network that has learned its task has one cluster of hidden states for each state of the
+automaton behind it, so the words whose hidden state lies furthest from the others' are where it goes wrong first.
+Scores on the wrong side, or near the decision, are other signs; several beams run side by side, each ranking words
+its own way. The search proves nothing when it finds nothing.
 """
 
 from __future__ import annotations
@@ -12,34 +13,50 @@ import enum
 
 import numpy as np
 
-from rnncheck.automata.dfa import Mask
 from rnncheck.models.protocol import Scores
 from rnncheck.prefix_tree import Frontier, PrefixTree
 from rnncheck.relations import Relation
 from rnncheck.words import Codes, IntArray
 
+_FIRST_LENGTH = 24
+
 
 class Ranking(enum.Enum):
-    """What makes a word promising."""
+    """What makes a word promising, among those that lead to one state of the specification."""
 
-    WRONG_SIDE = "score on the wrong side for the specification's state"
-    WRONG_SIDE_LOOSELY = "the same, with noise as large as the scores"
-    NEAR_DECISION = "score close to the decision"
-    TOWARDS_VIOLATION = "score on the side that a violation needs"
-    RANDOM = "chance: a random sample of each state of the specification"
+    OUTLIER = "the model's state is far from the others' mean"
+    OUTLIER_LOOSELY = "the same, with noise"
+    WRONG_SIDE = "the score is on the wrong side, or least far on the right one"
+    NEAR_DECISION = "the score is close to the decision"
+    TOWARDS_VIOLATION = "the score is on the side that a violation needs"
+    RANDOM = "chance"
 
-    def values(self, scores: Scores, accepting: Mask, relation: Relation, rng: np.random.Generator) -> Scores:
-        """One number a word, the most promising highest. A little noise breaks the ties of saturated scores."""
+    def values(self, tree: PrefixTree, frontier: Frontier, scores: Scores, rng: np.random.Generator) -> Scores:
+        """One number a word, the most promising highest."""
         noise = rng.normal(size=len(scores))
         if self is Ranking.RANDOM:
             return noise
+        if self is Ranking.OUTLIER:
+            return _distance_from_mean(frontier)
+        if self is Ranking.OUTLIER_LOOSELY:
+            return _distance_from_mean(frontier) * np.exp(0.5 * noise)
+        ties = 1e-3 * noise  # saturated scores are all alike
         if self is Ranking.NEAR_DECISION:
-            return -np.abs(scores) + 1e-3 * noise
-        if self is Ranking.TOWARDS_VIOLATION and relation is not Relation.EQUAL:
-            return (scores if relation is Relation.SUBSET else -scores) + 1e-3 * noise
-        wrong_side = np.where(accepting, -scores, scores)
-        loose = 0.3 * float(np.median(np.abs(scores))) if self is Ranking.WRONG_SIDE_LOOSELY else 0.0
-        return wrong_side + max(loose, 1e-3) * noise
+            return ties - np.abs(scores)
+        if self is Ranking.TOWARDS_VIOLATION and tree.relation is not Relation.EQUAL:
+            return ties + (scores if tree.relation is Relation.SUBSET else -scores)
+        return ties + np.where(tree.spec.accepting[frontier.spec_states], -scores, scores)
+
+
+def _distance_from_mean(frontier: Frontier) -> Scores:
+    """How far each word's state is, squared, from the mean of the states at the same state of the specification."""
+    states = frontier.states.astype(np.float64)
+    _, group, sizes = np.unique(frontier.spec_states, return_inverse=True, return_counts=True)
+    order = np.argsort(group, kind="stable")
+    sums = np.add.reduceat(states[order], np.cumsum(sizes) - sizes, axis=0)
+    states -= (sums / sizes[:, None])[group]
+    squared: Scores = np.einsum("ij,ij->i", states, states)
+    return squared
 
 
 class Beam:
@@ -52,11 +69,6 @@ class Beam:
         self._width = width
         self._front: Frontier = tree.root()
         self.length = 0
-
-    @property
-    def cost_of_next(self) -> int:
-        """Network steps that the next length takes, at the most."""
-        return len(self._front) * len(self._tree.spec.alphabet)
 
     def grow(self) -> Codes | None:
         """Extend the words by every letter; a violation among them, or None after keeping the most promising."""
@@ -74,8 +86,7 @@ class Beam:
 
     def _most_promising(self, frontier: Frontier, scores: Scores) -> IntArray:
         """Up to ``width`` rows, as equally divided among the specification's states as can be."""
-        accepting = self._tree.spec.accepting[frontier.spec_states]
-        values = self._ranking.values(scores, accepting, self._tree.relation, self._rng)
+        values = self._ranking.values(self._tree, frontier, scores, self._rng)
         order = np.lexsort((-values, frontier.spec_states))
         states = frontier.spec_states[order]
         starts = np.flatnonzero(np.append(True, states[1:] != states[:-1]))
@@ -84,34 +95,41 @@ class Beam:
 
 
 class GuidedSearch:
-    """Beams of every ranking, in turn one letter longer each; begun anew with other noise when they are long."""
+    """Beams of every ranking, in turn one letter longer each; begun anew, with other noise, when they are long.
 
-    def __init__(self, tree: PrefixTree, rng: np.random.Generator, *, width: int = 512, longest: int = 20) -> None:
+    Each new beginning goes to twice the length, unless ``shorter_than`` bounds the length of what is looked for.
+    """
+
+    def __init__(
+        self, tree: PrefixTree, rng: np.random.Generator, *, width: int = 512, shorter_than: int | None = None
+    ) -> None:
         self._tree = tree
         self._rng = rng
         self._width = width
-        self._longest = longest
+        self._shorter_than = shorter_than
+        self._longest = _FIRST_LENGTH
         self._beams: list[Beam] = []
         self._turn = 0
         self.violation: Codes | None = () if tree.empty_word_breaks() else None
 
     @property
     def finished(self) -> bool:
-        """Whether a violation was found, or none exists: no state is open."""
-        return self.violation is not None or not self._tree.open_states[self._tree.spec.initial]
-
-    def cost_of_next(self) -> int:
-        """Network steps that the next turn takes, at the most."""
-        return self._next_beam().cost_of_next
+        """Whether a violation was found, or none can be: no state is open, or no length is allowed."""
+        possible = self._tree.open_states[self._tree.spec.initial] and self._shorter_than not in (0, 1)
+        return self.violation is not None or not possible
 
     def advance(self) -> None:
         """Let the next beam grow by one letter."""
-        self.violation = self._next_beam().grow()
+        place = self._turn % len(Ranking)
+        if place == 0:
+            self._begin_anew_if_long()
+        self.violation = self._beams[place].grow()
         self._turn += 1
 
-    def _next_beam(self) -> Beam:
-        place = self._turn % len(Ranking)
-        if place == 0 and (not self._beams or self._beams[0].length >= self._longest):
-            self._beams = [Beam(self._tree, ranking, self._rng, self._width) for ranking in Ranking]
-            self._longest *= 2 if self._turn else 1
-        return self._beams[place]
+    def _begin_anew_if_long(self) -> None:
+        most = self._longest if self._shorter_than is None else min(self._longest, self._shorter_than - 1)
+        if self._beams and self._beams[0].length < most:
+            return
+        if self._beams:
+            self._longest *= 2
+        self._beams = [Beam(self._tree, ranking, self._rng, self._width) for ranking in Ranking]

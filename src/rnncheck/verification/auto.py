@@ -9,87 +9,64 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rnncheck.exhaustive import ExhaustiveSearch
-from rnncheck.guided import GuidedSearch
 from rnncheck.models.protocol import SteppingModel
-from rnncheck.prefix_tree import PrefixTree
 from rnncheck.verdict import Outcome
 from rnncheck.verification.pdv import pdv
+from rnncheck.verification.searches import exhaustive, guided
 from rnncheck.verification.smc import smc
-from rnncheck.verification.task import Algorithm, Finding, Task, violated
+from rnncheck.verification.task import Algorithm, Finding, Task
 
 
 @dataclass
 class _Activity:
-    """An algorithm with a share of the work. ``decides``: its own end ends everything."""
+    """An algorithm with a share of the work."""
 
     algorithm: Algorithm
     share: float
-    decides: bool
     steps: int = 0
     finding: Finding | None = None
 
     @property
-    def urgency(self) -> float:
-        return self.steps / self.share
+    def running(self) -> bool:
+        return self.finding is None
+
+    def turn(self, task: Task) -> None:
+        """Let the algorithm work until it yields or ends."""
+        before = task.oracle.cost.network_steps
+        try:
+            next(self.algorithm)
+        except StopIteration as end:
+            self.finding = end.value
+        # A turn without a step (a question answered from memory) still counts, or it could have all the turns.
+        self.steps += max(1, task.oracle.cost.network_steps - before)
 
 
 def auto(task: Task) -> Algorithm:
-    """Give each activity its share until one finds a violation or the sampling is done."""
-    activities = [_Activity(smc(task), 1.0, decides=True), _Activity(pdv(task), 1.0, decides=False)]
+    """Give each activity its share until one finds a violation, or all that was promised is done.
+
+    "Satisfied" needs the sample (or a tested hypothesis), and ``search_steps`` spent in vain on the guided search.
+    """
+    sampling, learning = _Activity(smc(task), 1.0), _Activity(pdv(task), 1.0)
+    activities = [sampling, learning]
+    searching = None
     if isinstance(task.oracle.model, SteppingModel):
-        activities += [
-            _Activity(exhaustive(task), 0.25, decides=False),
-            _Activity(guided(task), 1.0, decides=False),
-        ]
-    hypothesis_epsilon = None
+        searching = _Activity(guided(task), 1.0)
+        activities += [searching, _Activity(exhaustive(task), 0.25)]
     while True:
-        running = [activity for activity in activities if activity.finding is None]
-        activity = min(running, key=lambda activity: activity.urgency)
-        before = task.oracle.cost.network_steps
-        try:
-            next(activity.algorithm)
-        except StopIteration as stop:
-            finding: Finding = stop.value
-            if finding.outcome is Outcome.VIOLATED:
-                return finding
-            hypothesis_epsilon = finding.hypothesis_epsilon or hypothesis_epsilon
-            if activity.decides or finding.outcome is Outcome.SATISFIED:
-                return Finding(finding.outcome, finding.reason, hypothesis_epsilon=hypothesis_epsilon)
-            activity.finding = finding
-        # A turn without a step (a question answered from memory) still counts a little, or it could go on for ever.
-        activity.steps += max(1, task.oracle.cost.network_steps - before)
+        activity = min((some for some in activities if some.running), key=lambda some: some.steps / some.share)
+        activity.turn(task)
         yield
+        if activity.finding is not None:
+            if activity.finding.outcome is Outcome.VIOLATED or activity.finding.proof:
+                return activity.finding
+            if activity.finding.outcome is Outcome.SATISFIED:
+                task.state.earned = _stronger(task.state.earned, activity.finding)
+        if task.state.earned and (searching is None or searching.steps >= task.search_steps):
+            return task.state.earned
+        if not sampling.running:  # the sample is complete: what is left to do is the search
+            activities = [some for some in activities if some is not learning]
 
 
-def exhaustive(task: Task, longest: int | None = None) -> Algorithm:
-    """Ask every word, shortest first, up to a length (without end where none is given)."""
-    search = ExhaustiveSearch(_tree(task))
-    while not search.finished and (longest is None or search.length < longest):
-        search.next_length()
-        if task.confirmed(search.violation):
-            return violated(search.violation, "the shortest of all violations, by exhaustive search")
-        task.state.exact_length = search.length
-        yield
-    if search.finished:
-        return Finding(Outcome.SATISFIED, "no word at all can be a violation")
-    return Finding(
-        Outcome.UNDECIDED, f"every word of at most {search.length} letters was asked, and none is a violation"
-    )
-
-
-def guided(task: Task) -> Algorithm:
-    """Follow the model's scores towards a violation, until somebody stops the search."""
-    search = GuidedSearch(_tree(task), task.rng("guided"))
-    while not search.finished:
-        search.advance()
-        yield
-    if task.confirmed(search.violation):
-        return violated(search.violation, "found by following the model's scores, confirmed")
-    return Finding(Outcome.SATISFIED, "no word at all can be a violation")
-
-
-def _tree(task: Task) -> PrefixTree:
-    model = task.oracle.model
-    assert isinstance(model, SteppingModel)
-    return PrefixTree(model, task.spec, task.relation, task.oracle.tick)
+def _stronger(earlier: Finding | None, later: Finding) -> Finding:
+    """The finding that also says something about a hypothesis."""
+    return earlier if earlier is not None and later.hypothesis_epsilon is None else later

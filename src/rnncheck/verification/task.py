@@ -29,7 +29,7 @@ class Finding:
     """How an algorithm ended.
 
     ``word`` is a confirmed violation. ``hypothesis_epsilon`` is what the last test of a hypothesis showed. ``claim``
-    says of what the sampled words are a sample.
+    says of what the sampled words are a sample. ``proof``: no probability is involved, it holds of all words.
     """
 
     outcome: Outcome
@@ -37,6 +37,7 @@ class Finding:
     word: Codes | None = None
     hypothesis_epsilon: float | None = None
     claim: str = "violations"
+    proof: bool = False
 
 
 Algorithm: TypeAlias = Generator[None, None, Finding]
@@ -50,6 +51,7 @@ class State:
     hypothesis: DFA | None = None
     exact_length: int | None = None
     spurious: int = 0
+    earned: Finding | None = None  # a result that stands, whatever becomes of the work that is still going on
 
 
 @dataclass
@@ -67,6 +69,7 @@ class Task:
     learner_name: str
     max_states: int
     max_query_length: int | None
+    search_steps: int = 0
     known_words: Iterable[Codes] = ()
     state: State = field(default_factory=State)
 

@@ -22,9 +22,10 @@ from rnncheck.spec import Spec
 from rnncheck.statistics import Bound, check_probability, clopper_pearson, shown_epsilon
 from rnncheck.verdict import FaultyFlow, Guarantee, Outcome, TotalCost, Verdict
 from rnncheck.verification.aamc import aamc
-from rnncheck.verification.auto import auto, exhaustive
+from rnncheck.verification.auto import auto
 from rnncheck.verification.health import health_notes
 from rnncheck.verification.pdv import pdv
+from rnncheck.verification.searches import exhaustive, shorter_violation
 from rnncheck.verification.smc import smc
 from rnncheck.verification.task import Algorithm, Finding, Task
 from rnncheck.version import __version__
@@ -34,6 +35,8 @@ METHODS: dict[str, Callable[[Task], Algorithm]] = {"auto": auto, "pdv": pdv, "sm
 DEFAULT_METHOD = "auto"
 
 _FLOWS_REPORTED = 5
+# At least so many steps are spent on a shorter counterexample, and at most as many as finding the first one took.
+_POLISHING_STEPS = 100_000
 # After a violation is found, shrinking and flows may take this share of the time limit beyond what is left of it.
 _GRACE = 0.1
 
@@ -63,6 +66,7 @@ class VerifySettings:
     max_states: int = 2_000
     max_query_length: int | None = None
     exhaustive: int | None = None  # first ask every word of at most so many letters
+    search_steps: int = 1_000_000  # network steps that ``auto`` spends on the guided search before "satisfied"
     shrink: bool = True
     flows: FlowSettings | None = FlowSettings()  # noqa: RUF009 - frozen
     mass_words: int = 0  # words to estimate the mass of violations with, when there is one
@@ -141,6 +145,7 @@ class _Run:
             learner_name=settings.learner,
             max_states=settings.max_states,
             max_query_length=settings.max_query_length,
+            search_steps=settings.search_steps,
             known_words=[self._model.alphabet.encode(word) for word in settings.known_words],
         )
         finding = self._find(progress)
@@ -161,9 +166,9 @@ class _Run:
                     return finding
             return self._to_the_end(METHODS[self._method](self._task), progress)
         except BudgetExceeded as end:
-            return Finding(Outcome.UNDECIDED, end.reason)
+            return self._task.state.earned or Finding(Outcome.UNDECIDED, end.reason)
         except KeyboardInterrupt:
-            return Finding(Outcome.UNDECIDED, "interrupted")
+            return self._task.state.earned or Finding(Outcome.UNDECIDED, "interrupted")
         except InconsistentAnswersError as error:
             word = format_word(self._model.alphabet.decode(error.word))
             before, now = ("accepted", "refused") if error.before else ("refused", "accepted")
@@ -220,6 +225,10 @@ class _Run:
         try:
             if self._settings.shrink:
                 shrink(word, len(self._dfa.alphabet), self._violates, found=confirmed)
+                if self._method == "auto" and isinstance(self._model, SteppingModel):
+                    steps = max(_POLISHING_STEPS, self._oracle.cost.network_steps)
+                    confirmed(shorter_violation(self._task, best, steps))
+                    shrink(best, len(self._dfa.alphabet), self._violates, found=confirmed)
             if self._settings.flows is not None:
                 for flow in self._flows(best, self._settings.flows):
                     flows.append(flow)

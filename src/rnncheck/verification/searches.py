@@ -1,0 +1,60 @@
+"""Searches of the prefix tree as algorithms: every word in turn, and the promising ones first."""
+
+from __future__ import annotations
+
+from rnncheck.exhaustive import ExhaustiveSearch
+from rnncheck.guided import GuidedSearch
+from rnncheck.models.protocol import SteppingModel
+from rnncheck.prefix_tree import PrefixTree
+from rnncheck.verdict import Outcome
+from rnncheck.verification.task import Algorithm, Finding, Task, violated
+from rnncheck.words import Codes
+
+
+def exhaustive(task: Task, longest: int | None = None) -> Algorithm:
+    """Ask every word, shortest first, up to a length (without end where none is given)."""
+    search = ExhaustiveSearch(_tree(task))
+    while not search.finished and (longest is None or search.length < longest):
+        search.next_length()
+        if task.confirmed(search.violation):
+            return violated(search.violation, "the shortest of all violations, by exhaustive search")
+        task.state.exact_length = search.length
+        yield
+    if search.finished:
+        return Finding(Outcome.SATISFIED, "no word at all can be a violation", proof=True)
+    return Finding(
+        Outcome.UNDECIDED, f"every word of at most {search.length} letters was asked, and none is a violation"
+    )
+
+
+def guided(task: Task) -> Algorithm:
+    """Follow the model's scores towards a violation, until somebody stops the search."""
+    search = GuidedSearch(_tree(task), task.rng("guided"))
+    while not search.finished:
+        search.advance()
+        yield
+    if task.confirmed(search.violation):
+        return violated(search.violation, "found by following the model's scores, confirmed")
+    return Finding(Outcome.SATISFIED, "no word at all can be a violation", proof=True)
+
+
+def shorter_violation(task: Task, than: Codes, steps: int) -> Codes:
+    """The shortest violation that the guided search finds within so many network steps, or ``than`` itself."""
+    best = than
+    end = task.oracle.cost.network_steps + steps
+    rng = task.rng("shorter")
+    while True:
+        search = GuidedSearch(_tree(task), rng, width=1024, shorter_than=len(best))
+        while not search.finished:
+            if task.oracle.cost.network_steps >= end:
+                return best
+            search.advance()
+        if search.violation is None or not task.confirmed(search.violation):
+            return best
+        best = search.violation
+
+
+def _tree(task: Task) -> PrefixTree:
+    model = task.oracle.model
+    assert isinstance(model, SteppingModel)
+    return PrefixTree(model, task.spec, task.relation, task.oracle.tick)
