@@ -1,7 +1,8 @@
 """Drawing words and looking at what the model does with them.
 
-Words that cannot matter are counted and not run. Of those that are run every prefix is looked at, which finds
-mistakes sooner and makes them shorter; only the drawn words themselves enter a statistical claim.
+Words that cannot matter are counted and not run. Of those that are run every prefix is looked at: any violation among
+them is reported, and a drawn word on which model and hypothesis differ is cut to its shortest prefix that shows it.
+Only the drawn words themselves enter a statistical claim, so only they can fail a test.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from rnncheck.automata.dfa import DFA, Mask
 from rnncheck.distributions import WordDistribution
 from rnncheck.oracle import Oracle
 from rnncheck.relations import Relation
-from rnncheck.words import Codes, WordBatch, shortlex_key
+from rnncheck.words import Codes, IntArray, WordBatch, shortlex_key
 
 # Words a batch: few at first, because many networks fail at once, then as many as the engine likes.
 _FIRST_BATCH = 64
@@ -79,11 +80,12 @@ class Sampler:
         return Drawn(len(batch), violation, difference)
 
     def _look(self, words: WordBatch, sides: list[Side]) -> tuple[Codes | None, Codes | None]:
-        """The least violation and the least difference among the words (and, for stepping models, their prefixes)."""
+        """The least violation, prefixes included, and the least difference (a stepping model tells of prefixes)."""
         if self._oracle.stepping:
             ends = words.offsets[1:][words.lengths > 0] - 1
             answers = self._oracle.prefix_answers(words)
-            found = [_broken_prefix(words, answers, *side) for side in sides]
+            found = [_broken_prefix(words, answers, self._spec, self._relation)]
+            found += [_broken_prefix(words, answers, *side, of=ends) for side in sides[1:]]
             self.accepted += int(answers[ends].sum())
         else:
             answers = self._oracle.answers(words)
@@ -100,15 +102,25 @@ class Sampler:
         return found[0], found[1] if len(found) > 1 else None
 
 
-def _broken_prefix(words: WordBatch, answers: Mask, other: DFA, relation: Relation) -> Codes | None:
-    """The shortlex-least prefix that breaks the relation."""
-    broken = np.flatnonzero(relation.broken(answers, other.accepting[other.visited(words)]))
-    if not len(broken):
+def _broken_prefix(
+    words: WordBatch, answers: Mask, other: DFA, relation: Relation, of: IntArray | None = None
+) -> Codes | None:
+    """The shortlex-least prefix that breaks the relation.
+
+    With ``of``, the positions of last letters, only prefixes of words that break it as a whole are looked at.
+    """
+    broken = relation.broken(answers, other.accepting[other.visited(words)])
+    owner = np.repeat(np.arange(len(words)), words.lengths)
+    if of is not None:
+        failed = np.zeros(len(words), dtype=bool)
+        failed[owner[of[broken[of]]]] = True
+        broken &= failed[owner]
+    at = np.flatnonzero(broken)
+    if not len(at):
         return None
-    owner = np.searchsorted(words.offsets, broken, side="right") - 1
-    lengths = broken - words.offsets[owner] + 1
+    lengths = at - words.offsets[owner[at]] + 1
     shortest = np.flatnonzero(lengths == lengths.min())
-    return min(words[int(owner[i])][: int(lengths[i])] for i in shortest)
+    return min(words[int(owner[at[i]])][: int(lengths[i])] for i in shortest)
 
 
 def _broken_word(words: WordBatch, answers: Mask, other: DFA, relation: Relation) -> Codes | None:

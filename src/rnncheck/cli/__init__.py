@@ -9,10 +9,11 @@ import sys
 
 import click
 
-from rnncheck import __version__
 from rnncheck.cli.models import classify, inspect, train
 from rnncheck.cli.spec import spec
+from rnncheck.cli.verify import extract, replay, verify
 from rnncheck.errors import RnncheckError
+from rnncheck.version import __version__
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -24,7 +25,7 @@ def rnncheck() -> None:
     """
 
 
-for command in (spec, train, inspect, classify):
+for command in (verify, extract, replay, spec, train, inspect, classify):
     rnncheck.add_command(command)
 
 

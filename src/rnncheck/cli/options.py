@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import click
 
 from rnncheck.automata.dfa import DEFAULT_MAX_STATES
+from rnncheck.distributions import WordDistribution
 from rnncheck.errors import RnncheckError
 from rnncheck.models.files import load_model
 from rnncheck.models.protocol import Model
@@ -178,6 +179,48 @@ class ModelRequest:
         options = {"threshold": self.threshold, "label": label, "threads": self.threads, "dtype": dtype}
         given = {name: value for name, value in options.items() if value is not None}
         return import_model(self.module or "", alphabet, **given)
+
+
+def distribution_options(command: Command) -> Command:
+    """Add the options that say how random words are drawn; the command receives ``distribution``, made from letters."""
+
+    def with_distribution(*args: Any, **kwargs: Any) -> Any:
+        stop, weights = kwargs.pop("stop"), kwargs.pop("weights")
+        like, order = kwargs.pop("words_like"), kwargs.pop("order")
+        if like is not None and (stop is not None or weights is not None):
+            raise click.UsageError("--words-like learns letters and length from words; leave out --stop and --weights")
+
+        def distribution(alphabet: Alphabet) -> WordDistribution:
+            if like is not None:
+                return WordDistribution.fit(alphabet, read_words(like), order=order)
+            return WordDistribution(alphabet, _weights(weights), **({} if stop is None else {"stop": stop}))
+
+        return command(*args, distribution=distribution, **kwargs)
+
+    options = [
+        click.option("--stop", type=float, help="A random word stops after each letter with this probability.  "
+                     "[default: 0.01]"),
+        click.option("--weights", metavar="LETTER=W,…", help="How often letters are drawn.  [default: equally]"),
+        click.option("--words-like", type=click.Path(path_type=Path), metavar="FILE",
+                     help="Draw words like those of a file (an n-gram model)."),
+        click.option("--order", type=click.IntRange(min=1), default=2, show_default=True, help="n, for --words-like."),
+    ]  # fmt: skip
+    return _decorated(command, with_distribution, options)
+
+
+def _weights(text: str | None) -> dict[str, float] | None:
+    if text is None:
+        return None
+    weights = {}
+    for part in text.split(","):
+        letter, equals, number = part.rpartition("=")
+        try:
+            weights[parse_word(letter)[0]] = float(number)
+        except (ValueError, IndexError):
+            raise click.UsageError(f"--weights: {part!r} is not LETTER=NUMBER") from None
+        if not equals:
+            raise click.UsageError(f"--weights: {part!r} is not LETTER=NUMBER")
+    return weights
 
 
 def words_options(command: Command) -> Command:

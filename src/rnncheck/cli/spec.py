@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import click
@@ -103,17 +104,22 @@ def compare(
 @click.option("--to", "target", required=True, metavar="FILE", help="A .dot or .json file; `-` prints dot text.")
 def convert(request: SpecRequest, target: str) -> None:
     """Write the minimal automaton of a specification as dot or JSON."""
-    suffix = ".dot" if target == "-" else Path(target).suffix.lower()
-    writers = {".dot": write_dot, ".gv": write_dot, ".json": write_json}
-    if suffix not in writers:
-        raise click.UsageError(f"--to {target!r}: the name must end in .dot, .gv or .json")
+    render = automaton_text("text.dot" if target == "-" else target)
     dfa = request.build().dfa
-    text = writers[suffix](dfa)
     if target == "-":
-        click.echo(text, nl=False)
+        click.echo(render(dfa), nl=False)
     else:
-        write_atomically(target, text)
+        write_atomically(target, render(dfa))
         click.echo(f"{len(dfa)} states written to {target}", err=True)
+
+
+def automaton_text(target: str) -> Callable[[DFA], str]:
+    """What writes an automaton in the format that a file's name asks for."""
+    writers = {".dot": write_dot, ".gv": write_dot, ".json": write_json}
+    try:
+        return writers[Path(target).suffix.lower()]
+    except KeyError:
+        raise click.UsageError(f"{target!r}: the name must end in .dot, .gv or .json") from None
 
 
 def _facts(dfa: DFA) -> list[tuple[str, str]]:

@@ -1,0 +1,251 @@
+"""``rnncheck verify | extract | replay``: the main job, its by-product, and the check of its evidence."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from rnncheck.cli.options import (
+    AlphabetType,
+    ModelRequest,
+    SpecRequest,
+    distribution_options,
+    model_options,
+    spec_options,
+)
+from rnncheck.cli.progress import progress_line
+from rnncheck.errors import FormatError, InputError
+from rnncheck.files import write_atomically
+from rnncheck.flows import FlowSettings
+from rnncheck.learning import DEFAULT_LEARNER, LEARNERS
+from rnncheck.statistics import Bound
+from rnncheck.verdict import Verdict, read_document
+from rnncheck.verification.extract import extract_automaton
+from rnncheck.verification.replay import replay as replay_document
+from rnncheck.verification.verify import DEFAULT_METHOD, METHODS, Progress, VerifySettings
+from rnncheck.verification.verify import verify as verify_model
+from rnncheck.wordfiles import read_words
+from rnncheck.words import Alphabet, format_word
+
+_COLOURS = {"violated": "red", "satisfied": "green", "undecided": "yellow"}
+
+
+def _probability(name: str, default: float, text: str) -> Any:
+    return click.option(name, type=float, default=default, show_default=True, help=text)
+
+
+def _sampling(command: Any) -> Any:
+    """Options about how sure to be and how long to take."""
+    for option in reversed(
+        [
+            _probability("--epsilon", 5e-4, "The probability of a violation to stay below."),
+            _probability("--gamma", 5e-4, "One minus the confidence."),
+            click.option("--bound", type=click.Choice([b.value for b in Bound]), default="exact", show_default=True),
+            click.option("--learner", type=click.Choice(list(LEARNERS)), default=DEFAULT_LEARNER, show_default=True),
+            click.option("--max-hypothesis", type=click.IntRange(min=1), default=2000, show_default=True,
+                         help="States of the learned automaton at most."),
+            click.option("--max-query", type=click.IntRange(min=1), help="Letters of a learner's question at most."),
+            click.option("--known-words", type=click.Path(path_type=Path), metavar="FILE",
+                         help="Words to start the learner with."),
+            click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True),
+            click.option("--timeout", type=click.FloatRange(min=0), metavar="SECONDS", help="Stop after so long."),
+            click.option("--memory", type=click.FloatRange(min=0), default=1024, show_default=True,
+                         metavar="MIB", help="Memory for remembered answers and states."),
+            click.option("--quiet", is_flag=True, help="No progress on stderr."),
+        ]
+    ):  # fmt: skip
+        command = option(command)
+    return command
+
+
+@click.command()
+@model_options
+@spec_options
+@click.option("--method", type=click.Choice(list(METHODS)), default=DEFAULT_METHOD, show_default=True)
+@click.option(
+    "--relation",
+    type=click.Choice(["subset", "superset", "equal"]),
+    default="subset",
+    show_default=True,
+    help="subset: no false positives; superset: no false negatives.",
+)
+@_sampling
+@distribution_options
+@click.option("--exhaustive", type=click.IntRange(min=0), metavar="N", help="First ask every word of up to N letters.")
+@click.option("--search-steps", type=click.IntRange(min=0), default=1_000_000, show_default=True,
+              help="Network steps that auto spends on its guided search before it says satisfied.")  # fmt: skip
+@click.option("--mass", type=click.IntRange(min=0), default=0, metavar="N", help="Estimate how bad it is with N words.")
+@click.option("--no-shrink", is_flag=True, help="Show the counterexample as it was found.")
+@click.option("--pumps", type=click.IntRange(min=0), default=100, show_default=True, help="0: look for no flows.")
+@click.option("--hits", type=click.IntRange(min=0), default=20, show_default=True, help="A flow has more than so many.")
+@click.option("--loops", type=click.IntRange(min=1), default=8, show_default=True, help="Loops tried at each place.")
+@click.option("--longest-loop", type=click.IntRange(min=1), default=8, show_default=True)
+@click.option("--json", "json_file", metavar="FILE", help="Write the verdict as JSON; `-` prints it alone.")
+@click.pass_context
+def verify(ctx: click.Context, /, model: ModelRequest, request: SpecRequest, **choices: Any) -> None:
+    """Does the network satisfy the specification?
+
+    Exit codes: 0 satisfied, 1 violated, 2 bad usage or bad input, 3 undecided.
+    """
+    loaded = model.load(request.alphabet)
+    spec = request.build(loaded.alphabet)
+    flows = FlowSettings(choices["pumps"], choices["hits"], choices["loops"], choices["longest_loop"])
+    settings = VerifySettings(
+        **_common_settings(choices),
+        exhaustive=choices["exhaustive"],
+        search_steps=choices["search_steps"],
+        shrink=not choices["no_shrink"],
+        flows=flows if choices["pumps"] else None,
+        mass_words=choices["mass"],
+    )
+    with progress_line(quiet=choices["quiet"]) as tell:
+        verdict = verify_model(
+            loaded,
+            spec,
+            method=choices["method"],
+            relation=choices["relation"],
+            epsilon=choices["epsilon"],
+            gamma=choices["gamma"],
+            distribution=choices["distribution"](loaded.alphabet),
+            seed=choices["seed"],
+            timeout=choices["timeout"],
+            progress=lambda progress: tell(_progress_text(progress)),
+            settings=settings,
+        )
+    _write(verdict, choices["json_file"])
+    ctx.exit(verdict.exit_code)
+
+
+def _common_settings(choices: dict[str, Any]) -> dict[str, Any]:
+    known = () if choices["known_words"] is None else tuple(read_words(choices["known_words"]))
+    return {
+        "learner": choices["learner"],
+        "bound": Bound(choices["bound"]),
+        "max_states": choices["max_hypothesis"],
+        "max_query_length": choices["max_query"],
+        "memory_limit": int(choices["memory"] * 2**20),
+        "known_words": known,
+    }
+
+
+def _progress_text(progress: Progress) -> str:
+    parts = [f"{progress.method}  {progress.seconds:.0f} s"]
+    if progress.states is not None:
+        parts.append(f"round {progress.rounds}, {progress.states} states")
+    parts.append(f"{progress.words}/{progress.words_needed} words sampled")
+    if progress.exact_length is not None:
+        parts.append(f"exact up to {progress.exact_length}")
+    parts.append(f"{progress.membership_queries} queries")
+    if progress.remaining != float("inf"):
+        parts.append(f"{progress.remaining:.0f} s left")
+    return "  ".join(parts)
+
+
+def _write(verdict: Verdict, json_file: str | None) -> None:
+    if json_file == "-":
+        click.echo(verdict.to_json(), nl=False)
+        return
+    if json_file is not None:
+        write_atomically(json_file, verdict.to_json())
+    for line in describe(verdict):
+        click.echo(line)
+
+
+def describe(verdict: Verdict) -> list[str]:
+    """The verdict for a person, without the paper at hand."""
+    outcome = verdict.outcome.value
+    sign = {"violated": "does not hold", "satisfied": "holds", "undecided": "is open"}[outcome]
+    lines = [f"{click.style(outcome.upper(), fg=_COLOURS[outcome], bold=True)}: {verdict.relation.formula} {sign}"]
+    if verdict.counterexample is not None:
+        word = verdict.counterexample
+        accepts = verdict.specification is not None and verdict.specification.accepts(word)
+        who = "the network refuses it, the specification accepts it" if accepts else (
+            "the network accepts it, the specification refuses it")  # fmt: skip
+        lines += [f"  counterexample  {format_word(word)}", f"                  {len(word)} letters; {who}"]
+    lines.append(f"  reason          {verdict.reason}")
+    if verdict.guarantee is not None:
+        lines.append(f"  known           {verdict.guarantee.sentence()}")
+    if verdict.violation_mass is not None:
+        low, high = verdict.violation_mass
+        lines.append(f"  how bad         a random word is a violation with probability {low:.3g} to {high:.3g} (95 %)")
+    for flow in verdict.faulty_flows:
+        ever = f", for ever from n = {flow.settles_at} on" if flow.forever else ""
+        lines.append(f"  faulty flow     {flow}: {flow.hits} of n = 1 … {flow.pumps}{ever}")
+    for note in verdict.health:
+        lines.append(f"  {click.style('note', fg='yellow')}            {note.message}")
+    cost = verdict.cost
+    learned = "" if verdict.hypothesis is None else f", {cost.rounds} rounds, {len(verdict.hypothesis)} states learned"
+    lines.append(
+        f"  cost            {cost.seconds:.2f} s, {cost.membership_queries} queries, {cost.network_steps} network steps"
+        f"{learned}"
+    )
+    return lines
+
+
+@click.command()
+@model_options
+@click.option("--alphabet", type=AlphabetType(), help="The letters, for files that do not say them.")
+@_sampling
+@distribution_options
+@click.option("-o", "--output", required=True, metavar="FILE", help="A .dot or .json file.")
+@click.pass_context
+def extract(ctx: click.Context, /, model: ModelRequest, alphabet: Alphabet | None, output: str, **choices: Any) -> None:
+    """Learn an automaton that answers like the network, except on words of probability ε.
+
+    Exits with 0 when it passed its test, with 3 when the time limit or a bound came first (it is written all the same).
+    """
+    from rnncheck.cli.spec import automaton_text
+
+    render = automaton_text(output)
+    loaded = model.load(alphabet)
+    with progress_line(quiet=choices["quiet"]) as tell:
+        extraction = extract_automaton(
+            loaded,
+            epsilon=choices["epsilon"],
+            gamma=choices["gamma"],
+            distribution=choices["distribution"](loaded.alphabet),
+            seed=choices["seed"],
+            timeout=choices["timeout"],
+            progress=lambda progress: tell(_progress_text(progress)),
+            settings=VerifySettings(**_common_settings(choices)),
+        )
+    write_atomically(output, render(extraction.automaton))
+    click.echo(f"{output}: {len(extraction.automaton)} states")
+    click.echo(f"  {extraction.sentence}")
+    ctx.exit(0 if extraction.passed else 3)
+
+
+@click.command()
+@click.argument("verdict", type=click.Path(path_type=Path))
+@click.option("--model", "path", metavar="MODEL", help="The network, to ask it again.")
+@click.option("--alphabet", type=AlphabetType(), help="The letters, for files that do not say them.")
+@click.option("--threshold", type=float)
+@click.option("--label")
+@click.pass_context
+def replay(
+    ctx: click.Context,
+    verdict: Path,
+    path: str | None,
+    alphabet: Alphabet | None,
+    threshold: float | None,
+    label: str | None,
+) -> None:
+    """Check a verdict's evidence again, independently; exit with 1 when a piece of it does not hold."""
+    try:
+        document = read_document(verdict.read_bytes(), str(verdict))
+    except OSError as error:
+        raise FormatError(f"cannot be read: {error.strerror}", str(verdict)) from None
+    request = ModelRequest(path, None, threshold, label, None, None, False)
+    checks = replay_document(document, request.load(alphabet) if path else None, str(verdict))
+    if not checks:
+        raise InputError(f"{verdict}: there is no evidence that can be checked without the network; give --model")
+    for check in checks:
+        mark = click.style("confirmed", fg="green") if check.holds else click.style("REFUTED", fg="red", bold=True)
+        click.echo(f"{mark}\t{check.name}\t{check.seen}")
+    if path is None:
+        click.echo("the network was not asked; give --model to confirm the rest", err=True)
+    sys.stdout.flush()
+    ctx.exit(0 if all(check.holds for check in checks) else 1)
