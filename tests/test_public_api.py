@@ -7,10 +7,15 @@ PUBLIC = {
     "DFA",
     "RnncheckError",
     "Spec",
+    "Verdict",
     "WordDistribution",
     "__version__",
+    "assert_satisfies",
     "format_word",
+    "load_model",
     "parse_word",
+    "verify",
+    "wrap",
 }
 
 

@@ -12,6 +12,7 @@ from rnncheck.models.files import load_model
 from rnncheck.models.wrapping import wrap
 from rnncheck.spec import Spec
 from rnncheck.verdict import Verdict
+from rnncheck.verification.assertion import assert_satisfies
 from rnncheck.verification.verify import verify
 from rnncheck.version import __version__
 from rnncheck.words import Alphabet, format_word, parse_word
@@ -24,6 +25,7 @@ __all__ = [
     "Verdict",
     "WordDistribution",
     "__version__",
+    "assert_satisfies",
     "format_word",
     "load_model",
     "parse_word",

@@ -23,6 +23,9 @@ Probabilities: TypeAlias = npt.NDArray[np.float64]
 # same sum is accumulated step by step until what is missing is below the tolerance.
 _DENSE_PAIRS = 1_500
 _MISSING_MASS = 1e-13
+# Words of a million letters on average: longer ones no longer fit in memory, nor 1 − stop in a float without loss.
+_LEAST_STOP = 1e-6
+_START = -1  # stands before the first letter in histories
 
 
 class WordDistribution:
@@ -41,8 +44,10 @@ class WordDistribution:
         weights: Mapping[str, float] | Sequence[float] | None = None,
         stop: float = 0.01,
     ) -> None:
-        if not 0.0 < stop <= 1.0:
-            raise InputError(f"stop probability {stop} is not above 0 and at most 1; the mean length is 1/stop − 1")
+        if not _LEAST_STOP <= stop <= 1.0:
+            raise InputError(
+                f"stop probability {stop} is not between {_LEAST_STOP} and 1; the mean length is 1/stop − 1"
+            )
         letters = _normalised(alphabet, weights)
         self.alphabet = alphabet
         self.going_on: Probabilities = (1.0 - stop) * letters[None, :]
@@ -65,21 +70,25 @@ class WordDistribution:
     ) -> Self:
         """An n-gram model of ``order`` n: the next letter, or the end, depends on the last n − 1 letters.
 
+        The start of the word counts as a letter there, so first letters, and empty words, are as frequent as given.
         Counts are smoothed towards the next shorter history, and at last towards the uniform choice among all letters
         and the end, each with ``smoothing`` extra observations: every word keeps a positive probability.
         """
         if order < 1:
             raise InputError(f"order {order} of an n-gram model is below 1; 1 ignores history, 2 looks at one letter")
-        if not smoothing > 0.0:
-            raise InputError(f"smoothing {smoothing} is not positive; without it unseen words would be impossible")
+        if not 0.0 < smoothing < np.inf:
+            raise InputError(f"smoothing {smoothing} is not positive and finite; 0 would make unseen words impossible")
         batch = encode_batch(alphabet, words)
         if not len(batch):
             raise InputError("an n-gram model needs at least one word to learn from")
-        histories, counts = _history_counts(batch, order, len(alphabet) + 1)
-        chances = _smoothed(histories, counts, smoothing)
+        chances = _smoothed(_history_counts(batch, order, len(alphabet) + 1), smoothing)
+        # Context 0 is where words begin.
+        start = (_START,) if order > 1 else ()
+        histories = [start, *(history for history in chances if history != start)]
+        rows = np.array([chances[history] for history in histories])
         model = cls(alphabet)
-        model.going_on = chances[:, :-1]
-        model.stopping = chances[:, -1]
+        model.going_on = rows[:, :-1]
+        model.stopping = rows[:, -1]
         model.next_context = _next_histories(histories, order, len(alphabet))
         digest = hashlib.sha256(batch.codes.tobytes() + batch.offsets.tobytes())
         model._facts = {
@@ -97,14 +106,16 @@ class WordDistribution:
 
     def sample(self, rng: np.random.Generator, count: int) -> WordBatch:
         """Draw ``count`` independent words."""
+        if count < 0:
+            raise InputError(f"{count} words cannot be drawn; ask for 0 or more")
         if len(self.stopping) == 1:
             return self._sample_independent(rng, count)
         chances = np.cumsum(np.hstack([self.stopping[:, None], self.going_on]), axis=1)
         chances[:, -1] = 1.0
         rows = np.arange(count)
         contexts = np.zeros(count, dtype=np.int32)
-        who: list[npt.NDArray[np.int64]] = []
-        what: list[npt.NDArray[np.int64]] = []
+        who: list[npt.NDArray[np.int64]] = [rows[:0]]
+        what: list[npt.NDArray[np.int64]] = [rows[:0]]
         while len(rows):
             choice = (rng.random(len(rows))[:, None] >= chances[contexts]).sum(axis=1)
             going = choice > 0
@@ -122,7 +133,7 @@ class WordDistribution:
         offsets = np.zeros(count + 1, dtype=np.int64)
         np.cumsum(rng.geometric(self.stopping[0], size=count) - 1, out=offsets[1:])
         total = int(offsets[-1])
-        if self._facts["weights"] == "uniform":
+        if self._facts.get("weights") == "uniform":
             return WordBatch(rng.integers(len(self.alphabet), size=total, dtype=np.int32), offsets)
         chances = np.cumsum(self.going_on[0])
         codes = np.searchsorted(chances[:-1], rng.random(total) * chances[-1], side="right")
@@ -164,7 +175,7 @@ def _solve(distribution: WordDistribution, dfa: DFA, rewards: Probabilities) -> 
     total = 0.0
     limit = _MISSING_MASS * max(1e-300, float(distribution.stopping.min()))
     while here.sum() > limit:
-        total += float(here @ rewards)
+        total += float((here * rewards).sum())  # a product of vectors would wake the threads of BLAS every time
         flow = (here[:, None] * chance).ravel()
         here = np.bincount(goes_to.ravel(), weights=flow, minlength=pairs).astype(np.float64)
     return total
@@ -173,46 +184,45 @@ def _solve(distribution: WordDistribution, dfa: DFA, rewards: Probabilities) -> 
 def _normalised(alphabet: Alphabet, weights: Mapping[str, float] | Sequence[float] | None) -> Probabilities:
     if weights is None:
         return np.full(len(alphabet), 1.0 / len(alphabet))
+    given: object = weights
     if isinstance(weights, Mapping):
         for letter in weights:
             alphabet.index(letter)
-        values = np.array([float(weights.get(letter, 0.0)) for letter in alphabet])
-    else:
-        values = np.array(weights, dtype=np.float64)
-        if values.shape != (len(alphabet),):
-            raise InputError(
-                f"{values.size} weights for {len(alphabet)} letters; give one each, or a mapping by letter"
-            )
-    if not np.isfinite(values).all() or (values < 0).any() or not values.sum() > 0:
+        given = [weights.get(letter, 0.0) for letter in alphabet]
+    try:
+        values = np.array(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"letter weights {shown(given)} are not numbers") from None
+    if values.shape != (len(alphabet),):
+        raise InputError(f"{values.size} weights for {len(alphabet)} letters; give one each, or a mapping by letter")
+    if not np.isfinite(values).all() or (values < 0).any() or not values.any():
         raise InputError(f"letter weights {shown(values.tolist())} must be at least 0, finite, and not all 0")
+    values /= values.max()  # so that the sum cannot overflow
     normalised: Probabilities = values / values.sum()
     return normalised
 
 
-def _history_counts(batch: WordBatch, order: int, outcomes: int) -> tuple[list[Codes], Probabilities]:
-    """Every history of fewer than ``order`` letters that occurs, shortest first, and how often each outcome follows."""
+def _history_counts(batch: WordBatch, order: int, outcomes: int) -> dict[Codes, Probabilities]:
+    """For every history of fewer than ``order`` letters that occurs, shortest first, how often each outcome follows."""
     seen: dict[Codes, dict[int, int]] = {}
     for word in batch:
-        for end in range(len(word) + 1):
-            outcome = word[end] if end < len(word) else outcomes - 1
+        letters = (_START, *word)
+        for end, outcome in enumerate((*word, outcomes - 1), start=1):
             for back in range(min(order - 1, end) + 1):
-                following = seen.setdefault(word[end - back : end], {})
+                following = seen.setdefault(letters[end - back : end], {})
                 following[outcome] = following.get(outcome, 0) + 1
-    histories = sorted(seen, key=lambda history: (len(history), history))
-    counts = np.zeros((len(histories), outcomes))
-    for row, history in enumerate(histories):
-        for outcome, times in seen[history].items():
-            counts[row, outcome] = times
-    return histories, counts
+    counts = {history: np.zeros(outcomes) for history in sorted(seen, key=lambda history: (len(history), history))}
+    for history, row in counts.items():
+        row[list(seen[history])] = list(seen[history].values())
+    return counts
 
 
-def _smoothed(histories: list[Codes], counts: Probabilities, smoothing: float) -> Probabilities:
-    number = {history: row for row, history in enumerate(histories)}
-    chances = np.empty_like(counts)
-    outcomes = counts.shape[1]
-    for row, history in enumerate(histories):
-        prior = chances[number[history[1:]]] if history else np.full(outcomes, 1.0 / outcomes)
-        chances[row] = (counts[row] + smoothing * prior) / (counts[row].sum() + smoothing)
+def _smoothed(counts: dict[Codes, Probabilities], smoothing: float) -> dict[Codes, Probabilities]:
+    """The probability of each outcome after each history; shorter histories must stand first."""
+    chances: dict[Codes, Probabilities] = {}
+    for history, row in counts.items():
+        prior = chances[history[1:]] if history else np.full(len(row), 1.0 / len(row))
+        chances[history] = (row + smoothing * prior) / (row.sum() + smoothing)
     return chances
 
 

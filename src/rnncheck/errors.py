@@ -9,6 +9,8 @@
     │   └── ModelError        a network is missing pieces, malformed or answers nonsense
     ├── StateLimitError       an automaton would outgrow the limit that was set
     ├── ResourceLimitError    a time or memory limit ended an operation that has no partial result
+    ├── LearningBoundReached  a learner met a bound that was set; its last hypothesis stays available
+    ├── InconsistentAnswersError  two answers about the same word contradict each other
     └── MissingExtraError     an optional dependency is needed; the message names the extra
 
 A message says what was wrong, shows the value, and says what to do about it, in one line.
@@ -49,6 +51,9 @@ class ExpressionError(InputError):
         self.column = column
         super().__init__(f"{problem} (column {column}: {_excerpt(text, column)})")
 
+    def __reduce__(self) -> tuple[object, ...]:
+        return (type(self), (self.problem, self.text, self.column))
+
 
 class FormatError(InputError):
     """A file does not parse. ``line`` and ``column`` count from 1; 0 means the whole file."""
@@ -61,34 +66,86 @@ class FormatError(InputError):
         place = source + (f":{line}" if line else "") + (f":{column}" if line and column else "")
         super().__init__(f"{place}: {problem}")
 
+    def __reduce__(self) -> tuple[object, ...]:
+        return (type(self), (self.problem, self.source, self.line, self.column))
+
 
 class StateLimitError(RnncheckError):
     """Building an automaton would need more states than the limit allows."""
 
     def __init__(self, what: str, limit: int) -> None:
+        self.what = what
         self.limit = limit
         super().__init__(
             f"{what} needs more than {limit} states, the limit; "
             "raise it (--max-states, max_states=) or simplify the property"
         )
 
+    def __reduce__(self) -> tuple[object, ...]:
+        return (type(self), (self.what, self.limit))
+
 
 class ResourceLimitError(RnncheckError):
     """A time or memory limit ended an operation that has no partial result."""
+
+
+class LearningBoundReached(RnncheckError):  # noqa: N818 - an expected end of learning, not a defect
+    """A learner met a bound. Its last complete hypothesis stays available, and so does the learner.
+
+    ``reason`` is the name of the bound (``max_states`` or ``max_query_length``), ``bound`` its value.
+    """
+
+    def __init__(self, reason: str, bound: int) -> None:
+        self.reason = reason
+        self.bound = bound
+        super().__init__(
+            f"learning reached the bound {reason} = {bound}; raise it, or use the last hypothesis as an approximation"
+        )
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (type(self), (self.reason, self.bound))
+
+
+class InconsistentAnswersError(RnncheckError):
+    """Two answers about the same word contradict each other, so there is no language to learn."""
+
+    def __init__(self, word: tuple[int, ...], before: bool) -> None:
+        self.word = word
+        self.before = before
+        super().__init__(
+            f"the word with letter positions {shown(list(word))} was first {_verdict(before)} and is now "
+            f"{_verdict(not before)}; give each word one answer (remember answers, or fix the known words)"
+        )
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (type(self), (self.word, self.before))
 
 
 class MissingExtraError(RnncheckError):
     """An optional dependency is not installed."""
 
     def __init__(self, purpose: str, extra: str) -> None:
+        self.purpose = purpose
         self.extra = extra
         super().__init__(f"{purpose} needs an optional part: pip install 'rnncheck[{extra}]'")
 
+    def __reduce__(self) -> tuple[object, ...]:
+        return (type(self), (self.purpose, self.extra))
+
 
 def shown(value: object, limit: int = 60) -> str:
-    """``repr`` of a value, cut so that an error message stays one line."""
-    text = repr(value)
+    """``repr`` of a value on one line, cut so that an error message stays readable."""
+    text = " ".join(map(str.strip, repr(value).splitlines()))
     return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def visible(text: str) -> str:
+    """The text with line breaks and other characters that do not print as escapes, so that it stays one line."""
+    return "".join(ch if ch.isprintable() else repr(ch)[1:-1] for ch in text)
+
+
+def _verdict(accepted: bool) -> str:
+    return "accepted" if accepted else "refused"
 
 
 def _excerpt(text: str, column: int, width: int = 24) -> str:
@@ -98,5 +155,4 @@ def _excerpt(text: str, column: int, width: int = 24) -> str:
     after = text[at : at + width]
     left = "…" if at > width else ""
     right = "…" if at + width < len(text) else ""
-    visible = f"{left}{before}⟨here⟩{after}{right}"
-    return "".join(ch if ch.isprintable() else repr(ch)[1:-1] for ch in visible)
+    return visible(f"{left}{before}⟨here⟩{after}{right}")

@@ -50,7 +50,7 @@ class Ranking(enum.Enum):
 
 def _distance_from_mean(frontier: Frontier) -> Scores:
     """How far each word's state is, squared, from the mean of the states at the same state of the specification."""
-    states = frontier.states.astype(np.float64)
+    states = frontier.states.reshape(len(frontier), -1).astype(np.float64)
     _, group, sizes = np.unique(frontier.spec_states, return_inverse=True, return_counts=True)
     order = np.argsort(group, kind="stable")
     sums = np.add.reduceat(states[order], np.cumsum(sizes) - sizes, axis=0)
@@ -110,6 +110,7 @@ class GuidedSearch:
         self._longest = _FIRST_LENGTH
         self._beams: list[Beam] = []
         self._turn = 0
+        self.beginnings = 0
         self.violation: Codes | None = () if tree.empty_word_breaks() else None
 
     @property
@@ -132,4 +133,5 @@ class GuidedSearch:
             return
         if self._beams:
             self._longest *= 2
+        self.beginnings += 1
         self._beams = [Beam(self._tree, ranking, self._rng, self._width) for ranking in Ranking]

@@ -9,6 +9,7 @@ import numpy as np
 from rnncheck.automata.dfa import DFA, Mask
 from rnncheck.automata.minimise import coreachable
 from rnncheck.automata.product import difference_witness, inclusion_witness
+from rnncheck.errors import InputError, shown
 from rnncheck.words import Word
 
 
@@ -21,6 +22,15 @@ class Relation(enum.Enum):
     SUBSET = "subset"
     SUPERSET = "superset"
     EQUAL = "equal"
+
+    @classmethod
+    def named(cls, name: str | Relation) -> Relation:
+        """The relation of that name."""
+        try:
+            return cls(name)
+        except ValueError:
+            known = ", ".join(relation.value for relation in cls)
+            raise InputError(f"unknown relation {shown(name)}; known are {known}") from None
 
     @property
     def formula(self) -> str:

@@ -44,10 +44,13 @@ class Guarantee:
     claim: str = "violations"
     hypothesis_epsilon: float | None = None  # P(R and H break the relation), where a round's own test was passed
     exact_length: int | None = None
+    proof: bool = False  # it holds of all words, for certain
     distribution: Mapping[str, object] | None = None
 
     def sentence(self) -> str:
         """The guarantee in words."""
+        if self.proof:
+            return "no word at all violates the specification, for certain"
         parts = []
         if self.exact_length is not None:
             parts.append(f"no word of at most {self.exact_length} letters violates the specification, all were asked")

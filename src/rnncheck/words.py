@@ -14,16 +14,18 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from rnncheck.errors import AlphabetError, ExpressionError, InputError, shown
+from rnncheck.errors import AlphabetError, ExpressionError, InputError, shown, visible
 
 Word: TypeAlias = tuple[str, ...]
 Codes: TypeAlias = tuple[int, ...]
 IntArray: TypeAlias = npt.NDArray[np.int64]
+
+_Int = TypeVar("_Int", bound=np.signedinteger[Any])
 
 EPSILON = "ε"
 
@@ -45,7 +47,10 @@ class Alphabet(Sequence[str]):
                 f"an alphabet is a sequence of letters, not the string {shown(letters)}; "
                 f"give a list, or Alphabet.parse({shown(letters)})"
             )
-        self.letters = tuple(letters)
+        try:
+            self.letters = tuple(letters)
+        except TypeError:
+            raise AlphabetError(f"{shown(letters)} is not a sequence of letters; give a list of strings") from None
         if not self.letters:
             raise AlphabetError("the alphabet is empty; give at least one letter")
         self._index: dict[str, int] = {}
@@ -135,7 +140,7 @@ class Alphabet(Sequence[str]):
 class WordBatch:
     """Many words as letter positions: word ``i`` is ``codes[offsets[i]:offsets[i + 1]]``.
 
-    Immutable. Iterating gives tuples of ints.
+    Its arrays are its own and read-only. Iterating gives tuples of ints.
     """
 
     __slots__ = ("codes", "offsets")
@@ -144,10 +149,14 @@ class WordBatch:
     offsets: IntArray
 
     def __init__(self, codes: npt.ArrayLike, offsets: npt.ArrayLike) -> None:
-        self.codes = np.ascontiguousarray(codes, dtype=np.int32)
-        self.offsets = np.ascontiguousarray(offsets, dtype=np.int64)
-        self.codes.flags.writeable = False
-        self.offsets.flags.writeable = False
+        self.codes = _frozen_integers(codes, np.int32)
+        self.offsets = _frozen_integers(offsets, np.int64)
+        ends = self.offsets[[0, -1]].tolist() if len(self.offsets) else []
+        if ends != [0, len(self.codes)] or (self.lengths < 0).any():
+            raise InputError(
+                f"offsets {shown(self.offsets.tolist())} do not cut {len(self.codes)} letters into words; "
+                f"they must rise from 0 to {len(self.codes)}"
+            )
 
     @classmethod
     def from_codes(cls, words: Iterable[Sequence[int]]) -> WordBatch:
@@ -155,8 +164,11 @@ class WordBatch:
         words = list(words)
         offsets = np.zeros(len(words) + 1, dtype=np.int64)
         np.cumsum(np.fromiter(map(len, words), dtype=np.int64, count=len(words)), out=offsets[1:])
-        flat = (code for word in words for code in word)
-        return cls(np.fromiter(flat, dtype=np.int32, count=int(offsets[-1])), offsets)
+        flat = itertools.chain.from_iterable(words)
+        try:
+            return cls(np.fromiter(flat, dtype=np.int32, count=int(offsets[-1])), offsets)
+        except (OverflowError, TypeError, ValueError):
+            raise InputError("words of letter positions hold small integers; for letters use from_words") from None
 
     @classmethod
     def from_words(cls, alphabet: Alphabet, words: Iterable[Iterable[str]]) -> WordBatch:
@@ -199,7 +211,11 @@ class WordBatch:
         """The words at these positions (or where a mask is true), in that order."""
         picked = np.asarray(indices)
         if picked.dtype == np.bool_:
+            if picked.shape != (len(self),):
+                raise InputError(f"a mask of shape {picked.shape} for {len(self)} words; give one boolean each")
             picked = np.flatnonzero(picked)
+        elif not picked.size:
+            picked = picked.astype(np.int64)  # numpy takes an empty list for floats
         lengths = self.lengths[picked]
         offsets = np.zeros(len(picked) + 1, dtype=np.int64)
         np.cumsum(lengths, out=offsets[1:])
@@ -264,6 +280,8 @@ def read_quoted(text: str, start: int) -> tuple[str, int]:
             at += 1
             continue
         escape = text[at + 1 : at + 2]
+        if not escape:
+            break
         if escape in _ESCAPES:
             out.append(_ESCAPES[escape])
             at += 2
@@ -274,7 +292,9 @@ def read_quoted(text: str, start: int) -> tuple[str, int]:
             out.append(chr(code))
             at = match.end()
         else:
-            raise ExpressionError(rf"unknown escape \{escape}; known are \' \" \\ \n \t \r \u{{…}}", text, at + 1)
+            raise ExpressionError(
+                rf"unknown escape \{visible(escape)}; known are \' \" \\ \n \t \r \u{{…}}", text, at + 1
+            )
     raise ExpressionError(f"quote {quote} is not closed", text, start + 1)
 
 
@@ -282,6 +302,20 @@ def _escaped(ch: str) -> str:
     if ch in _ESCAPED:
         return _ESCAPED[ch]
     return ch if ch.isprintable() else f"\\u{{{ord(ch):x}}}"
+
+
+def _frozen_integers(values: npt.ArrayLike, dtype: type[_Int]) -> npt.NDArray[_Int]:
+    """A read-only copy of one row of integers, refused where the type is too narrow for them."""
+    given = np.asarray(values)
+    if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
+        raise InputError(f"a batch of words needs rows of integers, not {shown(values)}")
+    if given.size and not np.can_cast(given.dtype, dtype):
+        for value in (given.min(), given.max()):
+            if not np.iinfo(dtype).min <= value <= np.iinfo(dtype).max:
+                raise InputError(f"{value} is too large for a letter position or an offset")
+    frozen = given.astype(dtype)
+    frozen.flags.writeable = False
+    return frozen
 
 
 def _letters_in(text: str, separator: str | None) -> list[str]:

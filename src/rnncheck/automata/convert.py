@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from rnncheck.automata.dfa import DFA
-from rnncheck.automata.parts import Parts
+from rnncheck.automata.parts import Parts, unused_name
 from rnncheck.errors import AutomatonError, MissingExtraError, shown
 from rnncheck.words import Alphabet
 
@@ -31,7 +31,9 @@ def to_automata_lib(dfa: DFA) -> Any:
 def from_automata_lib(other: Any, *, alphabet: Alphabet | None = None, complete: bool = False) -> DFA:
     """From an ``automata.fa.dfa.DFA``, partial ones only with ``complete``. States are named by their ``str``."""
     parts = Parts("automata-lib DFA")
-    names = {state: _name(state, parts) for state in [other.initial_state, *sorted(other.states, key=str)]}
+    _check_kind(other, "automata.fa.dfa", "DFA")
+    states = dict.fromkeys([other.initial_state, *sorted(other.states, key=str)])
+    names = {state: _name(state, parts) for state in states}
     parts.initial.append((names[other.initial_state], 0))
     parts.accepting.update(names[state] for state in other.final_states)
     for state, row in other.transitions.items():
@@ -56,7 +58,9 @@ def to_aalpy(dfa: DFA) -> Any:
 def from_aalpy(other: Any, *, alphabet: Alphabet | None = None, complete: bool = False) -> DFA:
     """From an ``aalpy.automata.Dfa``, partial ones only with ``complete``."""
     parts = Parts("AALpy Dfa")
-    names = {id(state): _name(state.state_id, parts) for state in [other.initial_state, *other.states]}
+    _check_kind(other, "aalpy.automata.Dfa", "Dfa")
+    states = {id(state): state for state in [other.initial_state, *other.states]}
+    names = {key: _name(state.state_id, parts) for key, state in states.items()}
     parts.initial.append((names[id(other.initial_state)], 0))
     for state in other.states:
         if state.is_accepting:
@@ -66,8 +70,13 @@ def from_aalpy(other: Any, *, alphabet: Alphabet | None = None, complete: bool =
     return parts.build(alphabet, complete=complete)
 
 
+def _check_kind(other: object, module: str, name: str) -> None:
+    if not any((kind.__module__, kind.__name__) == (module, name) for kind in type(other).__mro__):
+        raise AutomatonError(f"{shown(other)} is a {type(other).__name__}, not a {module}.{name}; convert it first")
+
+
 def _name(state: object, parts: Parts) -> str:
-    name = str(state)
+    name = unused_name(str(state), parts.states)  # 1 and "1" are two states
     parts.declare(name)
     return name
 

@@ -29,7 +29,7 @@ _TOKEN = re.compile(
     r"""(?P<space>\s+|//[^\n]*|\#[^\n]*|/\*.*?\*/)
       | (?P<arrow>->|--)
       | (?P<mark>[{}\[\];,=:+])
-      | (?P<string>"(?:[^"\\]|\\.)*")
+      | (?P<string>"[^"\\]*+(?:\\.[^"\\]*+)*+")
       | (?P<number>-?(?:\.\d+|\d+(?:\.\d*)?)(?![\w]))
       | (?P<name>\w+)
     """,
@@ -84,35 +84,37 @@ class _Graph:
 def _interpret(graph: _Graph, source: str) -> Parts:
     parts = Parts(source)
     own = graph.attributes.get("rnncheck") == "1"
-    names = _names(graph, own)
     helpers = {node for node, attributes in graph.nodes.items() if attributes.get("shape") in _NO_STATE_SHAPES}
     helpers |= {node for edge in graph.edges for node in edge[:2] if node.startswith(_START)}
-    for node, attributes in graph.nodes.items():
-        if node in helpers:
-            continue
-        parts.declare(names[node])
+    names = _names({node: graph.nodes[node] for node in graph.nodes if node not in helpers}, own)
+    for node, name in names.items():
+        attributes = graph.nodes[node]
+        parts.declare(name)
         if attributes.get("shape") == "doublecircle" or attributes.get("peripheries") == "2":
-            parts.accepting.add(names[node])
+            parts.accepting.add(name)
     for tail, head, attributes, line in graph.edges:
         if head in helpers:
             raise FormatError(f"an edge leads to {shown(head)}, which only marks the initial state", source, line)
+        for node in (tail, head):
+            if node not in names and node not in helpers:
+                raise FormatError(f"state {shown(node)} is used but not declared", source, line)
         label = attributes.get("label", "")
         if tail in helpers:
-            parts.initial.append((names.get(head, head), line))
+            parts.initial.append((names[head], line))
         elif not label:
             raise FormatError(f"the edge from {shown(tail)} to {shown(head)} has no label", source, line)
         else:
             for letter in _letters(label, own, source, line):
-                parts.edges.append((names.get(tail, tail), letter, names.get(head, head), line))
+                parts.edges.append((names[tail], letter, names[head], line))
     return parts
 
 
-def _names(graph: _Graph, own: bool) -> dict[str, str]:
-    """What to call each node: our own files keep the state's name in its label, others in the node itself."""
-    labels = {node: attributes.get("label", node) for node, attributes in graph.nodes.items()}
+def _names(states: dict[str, dict[str, str]], own: bool) -> dict[str, str]:
+    """What to call each state: our own files keep its name in its label, others in the node itself."""
+    labels = {node: attributes.get("label", node) for node, attributes in states.items()}
     if own and len(set(labels.values())) == len(labels):
         return labels
-    return {node: node for node in graph.nodes}
+    return {node: node for node in states}
 
 
 def _letters(label: str, own: bool, source: str, line: int) -> Sequence[str]:
@@ -265,29 +267,27 @@ def _unquote(token: str) -> str:
 
 
 # The files that the paper's authors released have one statement a line and unquoted names such as ('b', 'a').
-_RELEASED_NODE = re.compile(r'(?P<name>.+?) \[shape="(?P<shape>\w+)" label="(?P<label>.*)"\]$')
-_RELEASED_EDGE = re.compile(r'(?P<tail>.+?) -> (?P<head>.+?)(?: ?\[label="(?P<label>.*)"\])?$')
-
-
 def _is_released_dialect(text: str) -> bool:
     return re.search(r'\A\s*digraph \w+ \{\s*\n__start0 \[label="" shape="none"?\]\n', text[:200]) is not None
 
 
 def _read_released(text: str, source: str) -> Parts:
     parts = Parts(source)
-    for number, line in enumerate(text.splitlines(), start=1):
+    for number, line in enumerate(text.split("\n"), start=1):
         line = line.strip()
-        if number <= 2 or line in ("", "}"):
+        if line in ("", "}") or line.startswith(("digraph ", "__start0 [")):
             continue
-        if node := _RELEASED_NODE.match(line):
-            parts.declare(node["name"])
-            if node["shape"] == "doublecircle":
-                parts.accepting.add(node["name"])
-        elif edge := _RELEASED_EDGE.match(line):
-            if edge["tail"] == "__start0":
-                parts.initial.append((edge["head"], number))
-            else:
-                parts.edges.append((edge["tail"], edge["label"] or "", edge["head"], number))
+        state, is_state, shape = line.partition(' [shape="')
+        ends, _, label = line.removesuffix('"]').rpartition('[label="') if line.endswith('"]') else (line, "", "")
+        tail, is_edge, head = ends.partition(" -> ")
+        if is_state and line.endswith('"]'):
+            parts.declare(state)
+            if shape.startswith('doublecircle"'):
+                parts.accepting.add(state)
+        elif is_edge and tail == "__start0":
+            parts.initial.append((head.strip(), number))
+        elif is_edge and label:
+            parts.edges.append((tail, label, head.strip(), number))
         else:
-            raise FormatError(f"neither a state nor an edge: {shown(line)}", source, number)
+            raise FormatError(f"neither a state nor an edge with a label: {shown(line)}", source, number)
     return parts

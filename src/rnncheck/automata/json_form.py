@@ -16,7 +16,7 @@ import numpy as np
 
 from rnncheck.automata.dfa import DFA
 from rnncheck.automata.parts import Parts
-from rnncheck.errors import FormatError, InputError
+from rnncheck.errors import FormatError, InputError, shown, visible
 from rnncheck.words import Alphabet
 
 
@@ -33,15 +33,19 @@ class DFADocument(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True
 
 def write_json(dfa: DFA) -> str:
     """The automaton as a JSON document, one row of the table a line."""
-    head = msgspec.json.encode(
-        {
-            "schema": "rnncheck/dfa/1",
-            "alphabet": dfa.alphabet.letters,
-            "initial": dfa.initial,
-            "accepting": np.flatnonzero(dfa.accepting).tolist(),
-            **({"names": dfa.names} if dfa.names else {}),
-        }
-    ).decode()
+    facts = {
+        "schema": "rnncheck/dfa/1",
+        "alphabet": dfa.alphabet.letters,
+        "initial": dfa.initial,
+        "accepting": np.flatnonzero(dfa.accepting).tolist(),
+        **({"names": dfa.names} if dfa.names else {}),
+    }
+    try:
+        head = msgspec.json.encode(facts).decode()
+    except UnicodeEncodeError as error:
+        raise InputError(
+            f"{shown(error.object)} holds half a surrogate pair, which JSON cannot carry; write dot, or rename it"
+        ) from None
     rows = ",\n".join(" " + str(row) for row in dfa.transitions.tolist())
     return f'{head[:-1]},"transitions":[\n{rows}\n]}}\n'
 
@@ -52,8 +56,8 @@ def read_json(
     """Read an automaton from a JSON document; ``source`` names it in errors."""
     try:
         document = msgspec.json.decode(text, type=DFADocument)
-    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
-        raise FormatError(f"not an automaton in JSON: {error}", source) from None
+    except (msgspec.MsgspecError, RecursionError, UnicodeError) as error:
+        raise FormatError(f"not an automaton in JSON: {visible(str(error))}", source) from None
     try:
         return _build(document, source, alphabet, complete)
     except FormatError:
@@ -73,11 +77,18 @@ def _build(document: DFADocument, source: str, alphabet: Alphabet | None, comple
     for state, row in enumerate(document.transitions):
         if len(row) != len(letters):
             raise FormatError(f"state {state} has {len(row)} successors for {len(letters)} letters", source)
-    for state in document.accepting:
-        if not 0 <= state < states:
-            raise FormatError(f"accepting state {state} is not one of the {states} states", source)
-    if any(None in row for row in document.transitions):
-        return _partial(document, letters, source).build(alphabet or letters, complete=complete)
+        for target in row:
+            if target is not None and not 0 <= target < states:
+                raise FormatError(f"state {state} goes to {target}, which is not one of the {states} states", source)
+    for what, numbers in (("accepting", document.accepting), ("initial", [document.initial])):
+        for state in numbers:
+            if not 0 <= state < states:
+                raise FormatError(f"{what} state {state} is not one of the {states} states", source)
+    if document.names is not None and len(document.names) != states:
+        raise FormatError(f"{len(document.names)} names for {states} states; give one each", source)
+    same_letters = alphabet is None or set(alphabet) == set(letters)
+    if not same_letters or any(None in row for row in document.transitions):
+        return _parts(document, letters, source).build(alphabet or letters, complete=complete)
     accepting = np.zeros(states, dtype=bool)
     accepting[document.accepting] = True
     table = np.array(document.transitions, dtype=np.int64).reshape(states, len(letters))
@@ -85,8 +96,10 @@ def _build(document: DFADocument, source: str, alphabet: Alphabet | None, comple
     return dfa if alphabet is None else dfa.over(alphabet)
 
 
-def _partial(document: DFADocument, letters: Alphabet, source: str) -> Parts:
-    names = document.names or [str(state) for state in range(len(document.transitions))]
+def _parts(document: DFADocument, letters: Alphabet, source: str) -> Parts:
+    names = document.names or []
+    if len(set(names)) < len(document.transitions):  # parts tell states apart by their names
+        names = [str(state) for state in range(len(document.transitions))]
     parts = Parts(source)
     for name in names:
         parts.declare(name)
@@ -95,7 +108,5 @@ def _partial(document: DFADocument, letters: Alphabet, source: str) -> Parts:
     for name, row in zip(names, document.transitions, strict=True):
         for letter, target in zip(letters, row, strict=True):
             if target is not None:
-                if not 0 <= target < len(names):
-                    raise FormatError(f"state {name} goes to {target}, which is not a state", source)
                 parts.edges.append((name, letter, names[target], 0))
     return parts

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
 from rnncheck.automata.dfa import DFA
-from rnncheck.automata.minimise import coreachable, reachable
+from rnncheck.automata.minimise import coreachable, incoming_states, reachable
 from rnncheck.automata.product import inclusion_witness
 from rnncheck.errors import InputError
 from rnncheck.words import Alphabet, Word
@@ -35,18 +35,18 @@ def is_universal(dfa: DFA) -> bool:
 
 def is_finite(dfa: DFA) -> bool:
     """Whether only finitely many words are accepted."""
-    states = np.flatnonzero(reachable(dfa) & coreachable(dfa))
-    useful = np.zeros(len(dfa), dtype=bool)
-    useful[states] = True
+    useful = reachable(dfa) & coreachable(dfa)
     # The language is finite if and only if the useful part has no cycle: peel off states without useful successors.
-    table = dfa.transitions
-    while useful.any():
-        leaves = np.flatnonzero(useful)
-        leaves = leaves[~useful[table[leaves]].any(axis=1)]
-        if not len(leaves):
-            return False
-        useful[leaves] = False
-    return True
+    predecessors = incoming_states(dfa.transitions)
+    left = useful[dfa.transitions].sum(axis=1)  # useful successors not yet peeled off, letter by letter
+    leaves = np.flatnonzero(useful & (left == 0))
+    peeled = 0
+    while len(leaves):
+        peeled += len(leaves)
+        touched, times = np.unique(predecessors(leaves), return_counts=True)
+        left[touched] -= times
+        leaves = touched[useful[touched] & (left[touched] == 0)]
+    return bool(peeled == useful.sum())
 
 
 def least_word(dfa: DFA) -> Word | None:
@@ -61,21 +61,28 @@ def words_up_to(dfa: DFA, length: int) -> Iterator[Word]:
     """
     if length < 0:
         raise InputError(f"length {length} is below 0")
+    return _walk_words(dfa, length)
+
+
+def _walk_words(dfa: DFA, length: int) -> Iterator[Word]:
     alive = _alive_within(dfa, length)
     successors = dfa.transitions.tolist()
-    front: list[tuple[tuple[int, ...], int]] = [((), dfa.initial)] if alive[length][dfa.initial] else []
-    for left in range(length, -1, -1):
+    left = length
+    front: list[tuple[tuple[int, ...], int]] = [((), dfa.initial)] if alive(left)[dfa.initial] else []
+    while front:
         for codes, state in front:
             if dfa.accepting[state]:
                 yield dfa.alphabet.decode(codes)
-        if left:
-            may_follow = alive[left - 1]
-            front = [
-                ((*codes, letter), successor)
-                for codes, state in front
-                for letter, successor in enumerate(successors[state])
-                if may_follow[successor]
-            ]
+        left -= 1
+        if left < 0:
+            return
+        may_follow = alive(left)
+        front = [
+            ((*codes, letter), successor)
+            for codes, state in front
+            for letter, successor in enumerate(successors[state])
+            if may_follow[successor]
+        ]
 
 
 def count_words(dfa: DFA, length: int) -> int:
@@ -89,9 +96,13 @@ def count_words(dfa: DFA, length: int) -> int:
     return counts[dfa.initial]
 
 
-def _alive_within(dfa: DFA, length: int) -> list[list[bool]]:
-    """``result[n][q]``: some word of at most n letters leads from q to acceptance."""
-    alive = [dfa.accepting]
-    for _ in range(length):
-        alive.append(alive[0] | alive[-1][dfa.transitions].any(axis=1))
-    return [row.tolist() for row in alive]
+def _alive_within(dfa: DFA, length: int) -> Callable[[int], list[bool]]:
+    """``result(n)[q]``, for n up to ``length``: some word of at most n letters leads from q to acceptance."""
+    masks = [dfa.accepting]
+    while len(masks) <= length:
+        mask = dfa.accepting | masks[-1][dfa.transitions].any(axis=1)
+        if np.array_equal(mask, masks[-1]):
+            break  # longer words reach nothing more
+        masks.append(mask)
+    alive = [mask.tolist() for mask in masks]
+    return lambda n: alive[min(n, len(alive) - 1)]

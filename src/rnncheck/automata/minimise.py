@@ -11,6 +11,7 @@ are checked exactly at the end, and in the unheard-of case of a collision the re
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -36,11 +37,11 @@ def reachable(dfa: DFA) -> Mask:
 
 def coreachable(dfa: DFA) -> Mask:
     """The states from which some word leads to acceptance."""
-    starts, edges = _incoming(dfa.transitions)
+    predecessors = incoming_states(dfa.transitions)
     found = dfa.accepting.copy()
     front = np.flatnonzero(found)
     while len(front):
-        new = np.unique(edges[_ranges(starts[front], starts[front + 1])] // len(dfa.alphabet))
+        new = np.unique(predecessors(front))
         front = new[~found[new]]
         found[front] = True
     return found
@@ -246,6 +247,13 @@ def _incoming(table: Table) -> tuple[Ints, Ints]:
     starts = np.zeros(len(table) + 1, dtype=np.int64)
     np.cumsum(np.bincount(flat, minlength=len(table)), out=starts[1:])
     return starts, edges
+
+
+def incoming_states(table: Table) -> Callable[[Ints], Ints]:
+    """A function from states to their predecessors, one entry for each edge into one of the states."""
+    starts, edges = _incoming(table)
+    sources = edges // table.shape[1]
+    return lambda states: sources[_ranges(starts[states], starts[states + 1])]
 
 
 def _ranges(begin: Ints, end: Ints) -> Ints:

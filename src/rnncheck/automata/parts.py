@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import itertools
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from rnncheck.automata.dfa import DFA
-from rnncheck.errors import FormatError, shown
+from rnncheck.errors import AlphabetError, FormatError, ResourceLimitError, shown
 from rnncheck.words import Alphabet
 
 SINK_NAME = "sink"
+
+# Few states and few letters in a file can still make a large table once it is completed.
+_MAX_CELLS = 1 << 26
 
 
 @dataclass
@@ -37,36 +41,48 @@ class Parts:
         """
         initial = self._initial_state()
         letters = alphabet or self._letters_on_edges()
-        table = np.full((len(self.states), len(letters)), -1, dtype=np.int64)
+        names = list(self.states)
+        accepting = [name in self.accepting for name in names]
+        cells = self._cells(letters, names)
+        if len(cells) < len(names) * len(letters):
+            if not complete:
+                raise self._missing(cells, letters, names)
+            names.append(unused_name(SINK_NAME, self.states))
+            accepting.append(False)
+        if len(names) * len(letters) > _MAX_CELLS:
+            raise ResourceLimitError(
+                f"{self.source}: {len(names)} states times {len(letters)} letters is more than a table of {_MAX_CELLS} "
+                "entries; use fewer letters"
+            )
+        # Only a sink, the last state, is entered without an edge in the file.
+        table = np.full(len(names) * len(letters), len(names) - 1, dtype=np.int32)
+        table[list(cells)] = list(cells.values())
+        return DFA(letters, table.reshape(len(names), -1), np.array(accepting, dtype=bool), initial, names)
+
+    def _cells(self, letters: Alphabet, names: list[str]) -> dict[int, int]:
+        """The successors that the edges give: from the place in the table, state · letters + letter, to a state."""
+        cells: dict[int, int] = {}
         for source, letter, target, line in self.edges:
-            row, column = self._number(source, line), self._column(letters, letter, line)
+            cell = self._number(source, line) * len(letters) + self._column(letters, letter, line)
             goes_to = self._number(target, line)
-            if table[row, column] not in (-1, goes_to):
-                names = list(self.states)
+            if cells.setdefault(cell, goes_to) != goes_to:
                 raise FormatError(
                     f"state {shown(source)} has two successors on letter {shown(letter)}, "
-                    f"{shown(names[table[row, column]])} and {shown(target)}; the automaton must be deterministic",
+                    f"{shown(names[cells[cell]])} and {shown(target)}; the automaton must be deterministic",
                     self.source,
                     line,
                 )
-            table[row, column] = goes_to
-        accepting = [name in self.accepting for name in self.states]
-        names = list(self.states)
-        if (table < 0).any():
-            if not complete:
-                row, column = np.argwhere(table < 0)[0]
-                raise FormatError(
-                    f"state {shown(names[row])} has no successor on letter {shown(letters[column])}; "
-                    "complete the automaton, or let a rejecting sink be added (--complete, complete=True)",
-                    self.source,
-                )
-            table[table < 0] = len(names)
-            table = np.vstack([table, np.full(len(letters), len(names))])
-            accepting.append(False)
-            names.append(_unused(SINK_NAME, self.states))
-        return DFA(letters, table, np.array(accepting, dtype=bool), self._number(initial, 0), names)
+        return cells
 
-    def _initial_state(self) -> str:
+    def _missing(self, cells: dict[int, int], letters: Alphabet, names: list[str]) -> FormatError:
+        row, column = divmod(next(cell for cell in itertools.count() if cell not in cells), len(letters))
+        return FormatError(
+            f"state {shown(names[row])} has no successor on letter {shown(letters[column])}; "
+            "complete the automaton, or let a rejecting sink be added (--complete, complete=True)",
+            self.source,
+        )
+
+    def _initial_state(self) -> int:
         if not self.states:
             raise FormatError("the file declares no state", self.source)
         distinct = dict.fromkeys(name for name, _ in self.initial)
@@ -79,7 +95,7 @@ class Parts:
                 self.source,
                 self.initial[-1][1],
             )
-        return next(iter(distinct))
+        return self._number(*self.initial[0])
 
     def _letters_on_edges(self) -> Alphabet:
         letters = sorted({letter for _, letter, _, _ in self.edges})
@@ -94,13 +110,14 @@ class Parts:
             raise FormatError(f"state {shown(state)} is used but not declared", self.source, line) from None
 
     def _column(self, letters: Alphabet, letter: str, line: int) -> int:
-        if letter not in letters:
-            raise FormatError(f"letter {shown(letter)} is not in the alphabet {letters}", self.source, line)
-        return letters.index(letter)
+        try:
+            return letters.index(letter)
+        except AlphabetError as error:
+            raise FormatError(str(error), self.source, line) from None
 
 
-def _unused(name: str, taken: Iterable[str]) -> str:
-    taken = set(taken)
+def unused_name(name: str, taken: Container[str]) -> str:
+    """The name, with underscores added while it is taken."""
     while name in taken:
         name += "_"
     return name

@@ -22,6 +22,8 @@ Combination = Callable[[Mask, Mask], Mask]
 # pages actually met are ever touched), otherwise in sorted lists that grow with the pairs met.
 _FLAT_PAIRS = 1 << 27
 _MAX_PAIRS_MET = 50_000_000
+# Successors worked out at a time: bounds the scratch memory of a step to some tens of megabytes.
+_CELLS_AT_ONCE = 1 << 21
 
 
 def intersection(a: DFA, b: DFA, max_states: int = DEFAULT_MAX_STATES) -> DFA:
@@ -128,17 +130,21 @@ class _PairSearch:
 
     def advance(self) -> None:
         """Go on to the words that are one letter longer."""
-        candidates = self.successors(self.front).ravel()
-        steps = np.flatnonzero(self._seen.new(candidates))
-        new = candidates[steps]
-        self.met += len(new)
-        if self.met > _MAX_PAIRS_MET:
-            raise ResourceLimitError(
-                f"comparing two automata met more than {_MAX_PAIRS_MET} pairs of states; minimise them first"
-            )
-        self._steps.append(steps)
-        self.levels.append(new)
-        self.front = new
+        steps, new = [], []
+        rows = max(1, _CELLS_AT_ONCE // self.letters)
+        for start in range(0, len(self.front), rows):
+            candidates = self.successors(self.front[start : start + rows]).ravel()
+            first_met = np.flatnonzero(self._seen.new(candidates))
+            steps.append(first_met + start * self.letters)
+            new.append(candidates[first_met])
+            self.met += len(first_met)
+            if self.met > _MAX_PAIRS_MET:
+                raise ResourceLimitError(
+                    f"comparing two automata met more than {_MAX_PAIRS_MET} pairs of states; minimise them first"
+                )
+        self.front = np.concatenate(new)
+        self._steps.append(np.concatenate(steps))
+        self.levels.append(self.front)
 
     def word_to(self, place: int) -> list[int]:
         """The letters of the shortlex-least word to the pair at this place of the front."""

@@ -3,24 +3,32 @@
 Every model answers batches of words. A stepping model also exposes the state between letters, so that words with a
 common prefix share its cost. One rule holds for all of them: the answer to a word is a function of the word. Float
 arithmetic depends on the shape of a batch, so an answer whose score lies within ``margin`` of the decision is
-settled by ``definition``: the model as its owner would call it, on that word alone.
+settled by ``definition``: the model as its owner would call it, on that word alone. :func:`settle` is that rule.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from rnncheck.automata.dfa import Mask
-from rnncheck.words import Alphabet, Codes, WordBatch
+from rnncheck.errors import AlphabetError
+from rnncheck.words import Alphabet, Codes, IntArray, WordBatch, encode_batch
 
 Scores: TypeAlias = npt.NDArray[np.float64]
 States: TypeAlias = npt.NDArray[Any]  # one row a word, of whatever the model keeps between letters
 Letters: TypeAlias = npt.NDArray[np.integer[Any]]
+Tick: TypeAlias = Callable[[int], None]  # told the rows of a step before it is computed; raises to stop the run
+
+_LETTERS_AT_ONCE = 1 << 20  # bounds the memory for the scores of all prefixes, 8 bytes each
+
+
+def no_tick(rows: int) -> None:
+    """Watch nothing: the silent default."""
 
 
 class Model(ABC):
@@ -40,6 +48,10 @@ class Model(ABC):
         """How far each word is from the decision, positive on the accepting side; None where there is no score."""
         return None
 
+    def definition(self, codes: Codes) -> bool:
+        """The answer to one word by the model's own definition, called on that word alone."""
+        return bool(self.accepts_batch(WordBatch.from_codes([codes]))[0])
+
     @abstractmethod
     def describe(self) -> Mapping[str, object]:
         """Facts for people and for certificates: what it is, and how its queries are answered."""
@@ -49,24 +61,107 @@ class SteppingModel(Model):
     """A model whose state after a prefix can be kept and continued from.
 
     States are arrays with one row a word. The empty word may be defined apart from the initial state, so it is never
-    read off states: ask ``accepts_empty``.
+    read off states: ask ``accepts_empty`` and ``empty_score``.
     """
 
     margin: float  # scores of at most this size are settled by ``definition``
     accepts_empty: bool
+    empty_score: float
 
     @abstractmethod
     def initial(self, rows: int) -> States:
         """The state before any letter, ``rows`` times."""
 
     @abstractmethod
-    def step(self, states: States, letters: Letters) -> States:
-        """The states after one more letter each. ``states`` is left as it was."""
+    def step(self, states: States, letters: Letters, rows: IntArray | None = None) -> States:
+        """The states after one more letter each. ``states`` is left as it was.
+
+        Letter ``i`` is read in state ``i``, or in state ``rows[i]`` where rows are given: a state may then be
+        continued by several letters, or by none.
+        """
 
     @abstractmethod
     def scores(self, states: States) -> Scores:
-        """The score of each state; a word of at least one letter is accepted where it is positive."""
+        """The score of each state; a word of at least one letter is accepted where it is positive.
+
+        Scores are not yet answers: :func:`settle` turns them into answers.
+        """
 
     @abstractmethod
     def definition(self, codes: Codes) -> bool:
         """The answer to one word by the model's own definition, called on that word alone."""
+
+    def prefix_scores(self, words: WordBatch, tick: Tick = no_tick) -> Scores:
+        """The score after every letter of every word, aligned with ``words.codes``."""
+        words.check_codes(len(self.alphabet))
+        out = np.empty(len(words.codes), dtype=np.float64)
+        states = self.initial(len(words))
+        for at in letters_in_step(words.offsets[:-1], words.lengths):
+            tick(len(at))
+            states = self.step(states[: len(at)], words.codes[at])
+            out[at] = self.scores(states)
+        return out
+
+    def scores_batch(self, words: WordBatch | Iterable[Iterable[str]]) -> Scores:
+        """How far each word is from the decision, positive on the accepting side."""
+        batch = encode_batch(self.alphabet, words)
+        scores = np.full(len(batch), self.empty_score, dtype=np.float64)
+        for start, end in slices_within(batch.offsets, _LETTERS_AT_ONCE):
+            part = batch.take(np.arange(start, end))
+            filled = part.lengths > 0
+            scores[start:end][filled] = self.prefix_scores(part)[part.offsets[1:][filled] - 1]
+        return scores
+
+    def accepts_batch(self, words: WordBatch | Iterable[Iterable[str]]) -> Mask:
+        """One answer a word, in the same order; the same answer whatever else is in the batch."""
+        batch = encode_batch(self.alphabet, words)
+        answers = np.full(len(batch), self.accepts_empty, dtype=np.bool_)
+        filled = np.flatnonzero(batch.lengths)
+        scores = self.scores_batch(batch)[filled]
+        answers[filled] = settle(scores, self.margin, lambda i: batch[int(filled[i])], self.definition)
+        return answers
+
+
+def check_letters(letters: Letters, alphabet: Alphabet) -> None:
+    """Refuse letter positions outside the alphabet."""
+    if len(letters) and not (np.minimum.reduce(letters) >= 0 and np.maximum.reduce(letters) < len(alphabet)):
+        raise AlphabetError(
+            f"letter positions from {letters.min()} to {letters.max()} were given, "
+            f"but the alphabet has {len(alphabet)} letters, 0 to {len(alphabet) - 1}"
+        )
+
+
+def settle(scores: Scores, margin: float, word_at: Callable[[int], Codes], definition: Callable[[Codes], bool]) -> Mask:
+    """The answers that scores give: by their sign, or by the definition where they are too small to be trusted.
+
+    A score that is not a finite number is no answer either, so the definition is asked (and complains, if it comes
+    to the same). ``word_at(i)`` is the word of score ``i``.
+    """
+    answers = scores > 0.0
+    unsure = ~(np.abs(scores) > margin) | np.isinf(scores)
+    for i in np.flatnonzero(unsure).tolist():
+        answers[i] = definition(word_at(i))
+    return answers
+
+
+def letters_in_step(starts: IntArray, lengths: IntArray) -> Iterator[IntArray]:
+    """Positions of the first letters of words, then of the second letters, and so on.
+
+    A word has ``lengths[i]`` letters from position ``starts[i]`` on. Longer words stand first, so each yield is at
+    most as long as the one before, and its rows are the first rows of the one before: a batch of states shrinks as
+    words end, and no row does idle work.
+    """
+    longest_first = starts[np.argsort(-lengths, kind="stable")]
+    running = len(lengths) - np.cumsum(np.bincount(lengths, minlength=1))  # running[t]: words longer than t
+    for t, count in enumerate(running[:-1].tolist()):
+        yield longest_first[:count] + t
+
+
+def slices_within(offsets: IntArray, limit: int) -> Iterator[tuple[int, int]]:
+    """Cut things that end at ``offsets[1:]`` into runs of at most ``limit`` in all (or of a single larger one)."""
+    start = 0
+    while start < len(offsets) - 1:
+        end = int(np.searchsorted(offsets, offsets[start] + limit, side="right")) - 1
+        end = max(start + 1, end)
+        yield start, end
+        start = end

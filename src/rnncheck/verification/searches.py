@@ -10,6 +10,9 @@ from rnncheck.verdict import Outcome
 from rnncheck.verification.task import Algorithm, Finding, Task, violated
 from rnncheck.words import Codes
 
+# How often the search for a shorter violation begins anew in vain before it gives up.
+_TRIES = 3
+
 
 def exhaustive(task: Task, longest: int | None = None) -> Algorithm:
     """Ask every word, shortest first, up to a length (without end where none is given)."""
@@ -42,16 +45,17 @@ def shorter_violation(task: Task, than: Codes, steps: int) -> Codes:
     """The shortest violation that the guided search finds within so many network steps, or ``than`` itself."""
     best = than
     end = task.oracle.cost.network_steps + steps
-    rng = task.rng("shorter")
-    while True:
-        search = GuidedSearch(_tree(task), rng, width=1024, shorter_than=len(best))
+    tree, rng = _tree(task), task.rng("shorter")
+    while len(best) > 0:
+        search = GuidedSearch(tree, rng, width=1024, shorter_than=len(best))
         while not search.finished:
-            if task.oracle.cost.network_steps >= end:
+            if task.oracle.cost.network_steps >= end or search.beginnings > _TRIES:
                 return best
             search.advance()
-        if search.violation is None or not task.confirmed(search.violation):
+        if not task.confirmed(search.violation):
             return best
-        best = search.violation
+        best = search.violation or ()
+    return best
 
 
 def _tree(task: Task) -> PrefixTree:

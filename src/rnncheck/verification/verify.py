@@ -99,7 +99,7 @@ def verify(
     verdict is undecided and says what is known. The same inputs and seed give the same verdict.
     """
     settings = settings or VerifySettings()
-    run = _Run(model, spec, method, Relation(relation) if isinstance(relation, str) else relation, settings)
+    run = _Run(model, spec, method, Relation.named(relation), settings)
     return run.verdict(epsilon, gamma, distribution, seed, timeout, progress)
 
 
@@ -294,6 +294,7 @@ class _Run:
         if not words and task.state.exact_length is None and finding.outcome is not Outcome.SATISFIED:
             return None
         return Guarantee(
+            proof=finding.proof,
             epsilon=shown_epsilon(words, task.gamma, task.bound) if words else None,
             gamma=task.gamma,
             samples=words,

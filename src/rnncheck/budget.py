@@ -1,0 +1,59 @@
+"""How long work may go on: a deadline and a way to cancel, checked between steps."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from rnncheck.errors import InputError, ResourceLimitError
+
+Clock = Callable[[], float]
+
+
+class BudgetExceeded(ResourceLimitError):  # noqa: N818 - an expected end of work, not a defect
+    """The budget ended first. What was found out until then is kept by whoever found it out."""
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+        super().__init__(reason)
+
+
+def _never() -> bool:
+    return False
+
+
+@dataclass(frozen=True)
+class Budget:
+    """A deadline on a clock, and a question asked along with it: has somebody cancelled?
+
+    ``deadline`` is a reading of ``clock``; None means no limit. ``cancelled`` is called between steps, perhaps from
+    several threads.
+    """
+
+    deadline: float | None = None
+    clock: Clock = time.monotonic
+    cancelled: Callable[[], bool] = _never
+
+    @classmethod
+    def lasting(
+        cls, seconds: float | None, *, clock: Clock = time.monotonic, cancelled: Callable[[], bool] = _never
+    ) -> Budget:
+        """A budget that ends so many seconds from now, or never."""
+        if seconds is not None and not seconds >= 0.0:
+            raise InputError(f"a time limit of {seconds} seconds was given; give 0 or more, or leave it out")
+        return cls(None if seconds is None else clock() + seconds, clock, cancelled)
+
+    def remaining(self) -> float:
+        """Seconds until the deadline, at least 0; infinite where there is none."""
+        return float("inf") if self.deadline is None else max(0.0, self.deadline - self.clock())
+
+    def check(self) -> None:
+        """Raise BudgetExceeded if the budget has ended."""
+        if self.cancelled():
+            raise BudgetExceeded("cancelled")
+        if self.deadline is not None and self.clock() >= self.deadline:
+            raise BudgetExceeded("the time limit was reached")
+
+
+UNLIMITED = Budget()

@@ -1,0 +1,41 @@
+"""Learners of regular languages behind one contract (:class:`~rnncheck.learning.contract.Learner`), by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+from rnncheck.errors import InputError, shown
+from rnncheck.learning.answers import Ask, Query
+from rnncheck.learning.contract import DEFAULT_MAX_STATES, Learner
+from rnncheck.learning.counterexamples import Search
+from rnncheck.learning.kearns_vazirani import KearnsVazirani
+from rnncheck.learning.observation_table import AngluinLStar, LStar
+from rnncheck.learning.ttt import TTT
+from rnncheck.words import Alphabet
+
+LEARNERS: Mapping[str, type[Learner[Any]]] = MappingProxyType(
+    {"ttt": TTT, "kv": KearnsVazirani, "lstar": LStar, "lstar-prefixes": AngluinLStar}
+)
+DEFAULT_LEARNER = "ttt"
+
+__all__ = [
+    "DEFAULT_LEARNER",
+    "DEFAULT_MAX_STATES",
+    "LEARNERS",
+    "Ask",
+    "Learner",
+    "Query",
+    "Search",
+    "make_learner",
+]
+
+
+def make_learner(name: str, alphabet: Alphabet, ask: Ask, **options: Any) -> Learner[Any]:
+    """The learner of that name; ``options`` are the keyword arguments of its class."""
+    try:
+        kind = LEARNERS[name]
+    except KeyError:
+        raise InputError(f"unknown learner {shown(name)}; known are {', '.join(LEARNERS)}") from None
+    return kind(alphabet, ask, **options)

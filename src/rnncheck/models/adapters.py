@@ -1,0 +1,104 @@
+"""Models made from what is there already: an automaton as a model, and the complement of a model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+
+from rnncheck.automata.dfa import DFA, Mask
+from rnncheck.models.protocol import Letters, Model, Scores, States, SteppingModel, Tick, check_letters, no_tick
+from rnncheck.words import Codes, IntArray, WordBatch
+
+
+class DFAModel(SteppingModel):
+    """An automaton that answers like a network: a state is a number, a score is 1 or -1, and nothing is rounded."""
+
+    margin = 0.0
+
+    def __init__(self, dfa: DFA) -> None:
+        self.dfa = dfa
+        self.alphabet = dfa.alphabet
+        self.accepts_empty = bool(dfa.accepting[dfa.initial])
+        self.empty_score = 1.0 if self.accepts_empty else -1.0
+
+    def initial(self, rows: int) -> States:
+        return np.full(rows, self.dfa.initial, dtype=np.int32)
+
+    def step(self, states: States, letters: Letters, rows: IntArray | None = None) -> States:
+        check_letters(letters, self.alphabet)
+        return self.dfa.transitions[states if rows is None else states[rows], letters]
+
+    def scores(self, states: States) -> Scores:
+        return np.where(self.dfa.accepting[states], 1.0, -1.0)
+
+    def definition(self, codes: Codes) -> bool:
+        return bool(self.dfa.accepts_batch(WordBatch.from_codes([codes]))[0])
+
+    def accepts_batch(self, words: WordBatch | Iterable[Iterable[str]]) -> Mask:
+        return self.dfa.accepts_batch(words)
+
+    def describe(self) -> Mapping[str, object]:
+        return {
+            "kind": "automaton",
+            "states": len(self.dfa),
+            "letters": len(self.alphabet),
+            "queries": "stepped through the transition table",
+        }
+
+
+def complement(model: Model) -> Model:
+    """The model that says yes where ``model`` says no; it steps if ``model`` does."""
+    if isinstance(model, (Complement, SteppingComplement)):
+        return model.inner
+    return SteppingComplement(model) if isinstance(model, SteppingModel) else Complement(model)
+
+
+class Complement(Model):
+    """The opposite of a model that is asked for whole words."""
+
+    def __init__(self, inner: Model) -> None:
+        self.inner = inner
+        self.alphabet = inner.alphabet
+
+    def accepts_batch(self, words: WordBatch | Iterable[Iterable[str]]) -> Mask:
+        return ~self.inner.accepts_batch(words)
+
+    def scores_batch(self, words: WordBatch | Iterable[Iterable[str]]) -> Scores | None:
+        scores = self.inner.scores_batch(words)
+        return None if scores is None else -scores
+
+    def definition(self, codes: Codes) -> bool:
+        return not self.inner.definition(codes)
+
+    def describe(self) -> Mapping[str, object]:
+        return {"kind": "complement", "of": dict(self.inner.describe())}
+
+
+class SteppingComplement(SteppingModel):
+    """The opposite of a stepping model."""
+
+    def __init__(self, inner: SteppingModel) -> None:
+        self.inner = inner
+        self.alphabet = inner.alphabet
+        self.margin = inner.margin
+        self.accepts_empty = not inner.accepts_empty
+        self.empty_score = -inner.empty_score
+
+    def initial(self, rows: int) -> States:
+        return self.inner.initial(rows)
+
+    def step(self, states: States, letters: Letters, rows: IntArray | None = None) -> States:
+        return self.inner.step(states, letters, rows)
+
+    def scores(self, states: States) -> Scores:
+        return -self.inner.scores(states)
+
+    def prefix_scores(self, words: WordBatch, tick: Tick = no_tick) -> Scores:
+        return -self.inner.prefix_scores(words, tick)
+
+    def definition(self, codes: Codes) -> bool:
+        return not self.inner.definition(codes)
+
+    def describe(self) -> Mapping[str, object]:
+        return {"kind": "complement", "of": dict(self.inner.describe())}

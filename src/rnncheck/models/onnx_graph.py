@@ -1,0 +1,257 @@
+"""Read an ONNX file safely, and change its graph: show inner values, free fixed sizes, take and give states."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import onnx
+from onnx import external_data_helper, numpy_helper
+
+from rnncheck.errors import ModelError, shown
+
+DEFAULT_LIMIT = 2 << 30  # bytes, as protocol buffers have it
+RECURRENT = {"LSTM": 2, "GRU": 1, "RNN": 1}  # how many states each operator keeps
+_FIRST_STATE_INPUT = 5  # initial_h; an LSTM's initial_c follows
+_FIRST_STATE_OUTPUT = 1  # Y_h; an LSTM's Y_c follows
+_SHAPE_ONLY = {"Squeeze", "Unsqueeze", "Reshape", "Flatten", "Identity", "Cast", "Transpose", "Gather", "Slice"}
+_ACTIVATIONS = {"Sigmoid", "Softmax", "LogSoftmax"}
+
+
+@dataclass(frozen=True)
+class State:
+    """A state that a graph takes and gives back."""
+
+    given: str
+    left: str
+    shape: tuple[int, ...]  # the batch axis counts 1
+    axis: int  # of the batch
+
+    @property
+    def size(self) -> int:
+        return int(np.prod(self.shape))
+
+    def from_rows(self, rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Rows (words × numbers) as the graph takes them."""
+        rest = [size for axis, size in enumerate(self.shape) if axis != self.axis]
+        return np.ascontiguousarray(np.moveaxis(rows.reshape(len(rows), *rest), 0, self.axis))
+
+    def to_rows(self, value: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """What the graph gives back, as rows."""
+        rows = np.moveaxis(value, self.axis, 0) if value.ndim == len(self.shape) else value[:0]
+        if rows[:1].size != self.size:
+            raise ModelError(f"the state output {self.left!r} has shape {value.shape}; its input has {self.shape}")
+        return rows.reshape(len(rows), self.size)
+
+
+def read_graph(path: Path, *, limit: int = DEFAULT_LIMIT) -> Any:
+    """The model in a file, with external data read in from the file's own folder and nowhere else."""
+    try:
+        if path.stat().st_size > limit:
+            raise ModelError(f"has {path.stat().st_size} bytes, more than the limit of {limit}")
+        model = onnx.load(str(path), format="protobuf", load_external_data=False)
+    except OSError as error:
+        raise ModelError(f"cannot be read: {error.strerror or error}") from None
+    except ModelError:
+        raise
+    except Exception as error:  # the parser's own exception, whose class is not public
+        raise ModelError(f"is not an ONNX file ({shown(str(error), 100)})") from None
+    if not model.graph.node or not model.graph.output:
+        raise ModelError("is not an ONNX file: it holds no graph")
+    _read_external_data(model, path.parent, limit)
+    return model
+
+
+def _read_external_data(model: Any, folder: Path, limit: int) -> None:
+    home = folder.resolve()
+    total = 0
+    for tensor in _tensors(model):
+        if tensor.data_location != onnx.TensorProto.EXTERNAL:
+            continue
+        entries = {entry.key: entry.value for entry in tensor.external_data}
+        location = entries.get("location", "")
+        target = (home / location).resolve()
+        if not location or home not in target.parents:
+            raise ModelError(
+                f"keeps the array {shown(tensor.name)} in {shown(location)}, outside the model's own folder; refused"
+            )
+        if not target.is_file():
+            raise ModelError(f"needs the file {shown(location)} beside it, which is missing")
+        length = entries.get("length", "")
+        total += int(length) if length.isdecimal() else target.stat().st_size
+        if total > limit:
+            raise ModelError(f"keeps {total} bytes of arrays in other files, more than the limit of {limit}")
+        try:
+            external_data_helper.load_external_data_for_tensor(tensor, str(home))
+        except Exception as error:  # the helper raises whatever its checks raise
+            raise ModelError(f"has damaged external data for {shown(tensor.name)} ({shown(str(error), 100)})") from None
+        tensor.data_location = onnx.TensorProto.DEFAULT
+        del tensor.external_data[:]
+
+
+def _tensors(model: Any) -> Iterator[Any]:
+    """Every stored array of a model, wherever it stands."""
+    yield from _tensors_of_graph(model.graph)
+    for function in model.functions:
+        yield from _tensors_of_nodes(function.node)
+    for training in model.training_info:
+        yield from _tensors_of_graph(training.initialization)
+        yield from _tensors_of_graph(training.algorithm)
+
+
+def _tensors_of_graph(graph: Any) -> Iterator[Any]:
+    yield from graph.initializer
+    for sparse in graph.sparse_initializer:
+        yield from (sparse.values, sparse.indices)
+    yield from _tensors_of_nodes(graph.node)
+
+
+def _tensors_of_nodes(nodes: Iterable[Any]) -> Iterator[Any]:
+    for node in nodes:
+        for attribute in node.attribute:
+            yield attribute.t
+            yield from attribute.tensors
+            for sparse in (attribute.sparse_tensor, *attribute.sparse_tensors):
+                yield from (sparse.values, sparse.indices)
+            for graph in (attribute.g, *attribute.graphs):
+                yield from _tensors_of_graph(graph)
+
+
+class Graph:
+    """A model's main graph, with what is asked of it most."""
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
+        self._made_by = {name: node for node in model.graph.node for name in node.output if name}
+        self._stored = {tensor.name: tensor for tensor in model.graph.initializer}
+
+    @property
+    def inputs(self) -> list[Any]:
+        """The inputs that a caller gives; old files list stored arrays among them."""
+        return [value for value in self.model.graph.input if value.name not in self._stored]
+
+    @property
+    def outputs(self) -> list[Any]:
+        return list(self.model.graph.output)
+
+    @property
+    def recurrent(self) -> list[Any]:
+        """The recurrent operators of the main graph, in the order in which they run."""
+        return [node for node in self.model.graph.node if node.op_type in RECURRENT and node.domain in ("", "ai.onnx")]
+
+    def made_by(self, name: str) -> Any | None:
+        """The node that makes a value; None for inputs and stored arrays."""
+        return self._made_by.get(name)
+
+    def constant(self, name: str) -> npt.NDArray[Any] | None:
+        """The value of a stored array or of a Constant node."""
+        if name in self._stored:
+            return np.asarray(numpy_helper.to_array(self._stored[name]))
+        node = self.made_by(name)
+        if node is not None and node.op_type == "Constant":
+            for attribute in node.attribute:
+                if attribute.name == "value":
+                    return np.asarray(numpy_helper.to_array(attribute.t))
+        return None
+
+    def before_activation(self, name: str) -> tuple[str, str]:
+        """Walk back from a value over changes of shape and at most one activation.
+
+        Returns the name of the value reached and the activation's operator ("" where there is none).
+        """
+        activation = ""
+        while (node := self.made_by(name)) is not None:
+            if node.op_type in _ACTIVATIONS and not activation:
+                activation = node.op_type
+            elif node.op_type not in _SHAPE_ONLY:
+                break
+            name = node.input[0]
+        return name, activation
+
+    def rows_looked_up(self, name: str) -> int | None:
+        """How many rows the table has in which the values of this input are looked up; None where there is none."""
+        names = {name}
+        for node in self.model.graph.node:
+            if node.op_type == "Gather" and len(node.input) > 1 and node.input[1] in names:
+                table = self.constant(node.input[0])
+                if table is not None and table.ndim == 2:
+                    return len(table)
+            if node.op_type in _SHAPE_ONLY and node.input[0] in names:
+                names.update(node.output)
+        return None
+
+    def showing(self, names: Iterable[str]) -> Any:
+        """A copy of the model that also puts out these inner values."""
+        model = copy.deepcopy(self.model)
+        known = {value.name for value in model.graph.output}
+        for name in dict.fromkeys(names):
+            if name not in known:
+                model.graph.output.append(onnx.ValueInfoProto(name=name))
+        return model
+
+    def with_states(self) -> tuple[Any, tuple[State, ...]]:
+        """A copy whose recurrent operators begin in given states and put out their last ones; and those states."""
+        model = copy.deepcopy(self.model)
+        states: list[State] = []
+        for number, node in enumerate(Graph(model).recurrent):
+            hidden = _attribute(node, "hidden_size")
+            axis = 0 if _attribute(node, "layout") else 1
+            shape = (1, 1, hidden)
+            for nth in range(RECURRENT[node.op_type]):
+                given = f"rnncheck_state_{number}_{nth}_in"
+                _set(node.input, _FIRST_STATE_INPUT + nth, given)
+                left = _name_output(node, _FIRST_STATE_OUTPUT + nth, f"rnncheck_state_{number}_{nth}_out")
+                sizes = [f"rows_{number}" if i == axis else size for i, size in enumerate(shape)]
+                model.graph.input.append(onnx.helper.make_tensor_value_info(given, onnx.TensorProto.FLOAT, sizes))
+                model.graph.output.append(onnx.ValueInfoProto(name=left))
+                states.append(State(given, left, shape, axis))
+        return model, tuple(states)
+
+
+def freed(model: Any, keep: Mapping[str, set[int]]) -> tuple[Any, list[str]]:
+    """A copy whose inputs have free sizes but on the axes to keep; and what was fixed before."""
+    model = copy.deepcopy(model)
+    notes = []
+    for value in model.graph.input:
+        if value.name not in keep:
+            continue
+        dims = value.type.tensor_type.shape.dim
+        fixed = [
+            dim.dim_value for axis, dim in enumerate(dims) if dim.HasField("dim_value") and axis not in keep[value.name]
+        ]
+        if fixed:
+            sizes = " × ".join(str(dim.dim_value or dim.dim_param or "?") for dim in dims)
+            notes.append(f"the file fixes the shape of the input {value.name!r} to {sizes}; other sizes are taken too")
+        for axis, dim in enumerate(dims):
+            if axis not in keep[value.name]:
+                dim.Clear()
+                dim.dim_param = f"{value.name}_{axis}"
+    if notes:  # shapes that were inferred for the fixed sizes would contradict the free ones
+        del model.graph.value_info[:]
+        for value in model.graph.output:
+            value.type.tensor_type.ClearField("shape")
+    return model, notes
+
+
+def _set(values: Any, position: int, name: str) -> None:
+    while len(values) <= position:
+        values.append("")
+    values[position] = name
+
+
+def _name_output(node: Any, position: int, name: str) -> str:
+    """The name of a node's output, given to it where it has none."""
+    while len(node.output) <= position:
+        node.output.append("")
+    if not node.output[position]:
+        node.output[position] = name
+    return str(node.output[position])
+
+
+def _attribute(node: Any, name: str) -> int:
+    return next((int(attribute.i) for attribute in node.attribute if attribute.name == name), 0)

@@ -1,0 +1,154 @@
+"""Python objects as models: ``wrap`` for what the caller has in hand, ``import_model`` for ``--module``."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import inspect
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rnncheck.errors import InputError, ModelError, RnncheckError, shown
+from rnncheck.models.callables import CallableModel
+from rnncheck.models.protocol import Model
+from rnncheck.words import Alphabet, Word
+
+
+def wrap(
+    model: object,
+    alphabet: Iterable[str] | None = None,
+    *,
+    threshold: float = 0.5,
+    label: int | None = None,
+    encode: Callable[[list[Word]], Any] | None = None,
+    first_row: int | None = None,
+    empty: bool | None = None,
+    output: str = "auto",
+    batch_size: int | None = None,
+    dtype: npt.DTypeLike = np.float32,
+    threads: int | None = None,
+    seed: int = 0,
+) -> Model:
+    """Make a model of a PyTorch module or of a Python callable.
+
+    A **callable** takes a list of words (tuples of letters) and returns one answer each: ``True``, ``False``, or a
+    number that means yes when it is greater than ``threshold``. Of the other options it takes ``batch_size`` (the most
+    words a call, 1024) and ``seed`` alone.
+
+    A **module** is called on tensors of letter numbers or one-hot vectors, whichever it takes. With one output a word
+    is accepted when the probability is greater than ``threshold`` (``output`` says whether the output is a
+    ``"probability"`` or a ``"logit"`` where that cannot be seen); with several, when ``label`` is the largest.
+    ``first_row`` is the number of the first letter (where the embedding has more rows than there are letters),
+    ``empty`` the answer to the empty word (where the module cannot be asked; it is refused unless told), ``encode`` a
+    function from words of equal length to the module's argument, or a tuple of arguments. ``dtype`` and ``threads``
+    are for the compiled engine; ``batch_size`` (256) is for modules that have to be called on whole words.
+    """
+    if isinstance(model, Model):
+        if alphabet is not None and _alphabet(alphabet) != model.alphabet:
+            raise InputError(
+                f"the model has the alphabet {shown(str(model.alphabet))}, not the one given; leave it out"
+            )
+        return model
+    letters = _alphabet(alphabet)
+    if batch_size is not None and batch_size < 1:
+        raise InputError(f"batch size {batch_size} is less than 1")
+    sizes = {} if batch_size is None else {"batch_size": batch_size}
+    if _is_module(model):
+        from rnncheck.models.proof import Reading
+        from rnncheck.models.torch_module import ModuleOptions, wrap_module
+
+        reading = Reading(threshold, label, output, dtype, threads)
+        options = ModuleOptions(reading, encode, first_row, empty, seed=seed, **sizes)
+        return wrap_module(model, letters, options)
+    if not callable(model):
+        raise ModelError(f"{shown(model)} is neither a PyTorch module nor a callable")
+    for name, value in {"label": label, "encode": encode, "first_row": first_row, "empty": empty}.items():
+        if value is not None:
+            raise InputError(f"{name}={shown(value)} is for PyTorch modules; a callable gets the words as they are")
+    return CallableModel(model, letters, threshold=threshold, seed=seed, **sizes)
+
+
+def import_model(reference: str, alphabet: Iterable[str] | None = None, **options: Any) -> Model:
+    """The model that ``package.module:name`` refers to. This imports and runs that module: it is for trusted code.
+
+    The name may stand for a model, a PyTorch module, a function from words to answers, or a function without
+    arguments that returns one of these. Modules of the current folder are found. The options are those of ``wrap``.
+    """
+    module_name, colon, path = reference.partition(":")
+    if not colon or not module_name or not path:
+        raise InputError(f"{shown(reference)} is not of the form package.module:function")
+    with _current_folder_importable():
+        found = _attribute(_import(module_name, reference), path, reference)
+        if _is_factory(found):
+            try:
+                found = found()
+            except RnncheckError:
+                raise
+            except Exception as error:  # the user's own code
+                raise ModelError(f"{reference}: raised {type(error).__name__}: {error}") from error
+        try:
+            return wrap(found, alphabet, **options)
+        except ModelError as error:
+            raise ModelError(f"{reference}: {error}") from error
+
+
+def _import(name: str, reference: str) -> object:
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name is not None and (name == error.name or name.startswith(error.name + ".")):
+            raise ModelError(f"{reference}: there is no module {name!r} in the current folder or installed") from None
+        raise ModelError(f"{reference}: importing {name!r} needs a module that is missing: {error.name!r}") from error
+    except Exception as error:  # whatever the module does when it is imported
+        raise ModelError(f"{reference}: importing {name!r} raised {type(error).__name__}: {error}") from error
+
+
+def _attribute(module: object, path: str, reference: str) -> Any:
+    found = module
+    for name in path.split("."):
+        try:
+            found = getattr(found, name)
+        except AttributeError:
+            raise ModelError(f"{reference}: there is no {name!r} in {module!r}") from None
+    return found
+
+
+def _is_factory(found: object) -> bool:
+    """Whether it can be called without arguments and is not itself what is meant."""
+    if isinstance(found, Model) or _is_module(found) or not callable(found):
+        return False
+    try:
+        inspect.signature(found).bind()
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def _is_module(model: object) -> bool:
+    """Whether it is a PyTorch module. If it is, PyTorch has been imported already."""
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(model, torch.nn.Module)
+
+
+def _alphabet(letters: Iterable[str] | None) -> Alphabet:
+    if letters is None:
+        raise InputError("the alphabet is missing; give alphabet=[…] (--alphabet a,b,c)")
+    return letters if isinstance(letters, Alphabet) else Alphabet(letters)
+
+
+@contextlib.contextmanager
+def _current_folder_importable() -> Iterator[None]:
+    folder = os.getcwd()
+    added = folder not in sys.path
+    if added:
+        sys.path.insert(0, folder)
+    try:
+        yield
+    finally:
+        if added and folder in sys.path:
+            sys.path.remove(folder)

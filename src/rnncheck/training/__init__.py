@@ -1,0 +1,32 @@
+"""Training of recurrent networks from a specification or from labelled words. Needs the extra ``torch``."""
+
+from rnncheck.training.course import Ending
+from rnncheck.training.datasets import NO_YES, LabelledWords, TrainingData, data_from_words
+from rnncheck.training.files import (
+    format_labelled_words,
+    read_labelled_words,
+    write_labelled_words,
+)
+from rnncheck.training.from_automaton import data_from_automaton
+from rnncheck.training.report import EpochProgress, TrainedNetwork, TrainingReport
+from rnncheck.training.settings import TrainingSettings
+from rnncheck.training.trainer import train, train_on_automaton, train_on_words
+
+__all__ = [
+    "NO_YES",
+    "Ending",
+    "EpochProgress",
+    "LabelledWords",
+    "TrainedNetwork",
+    "TrainingData",
+    "TrainingReport",
+    "TrainingSettings",
+    "data_from_automaton",
+    "data_from_words",
+    "format_labelled_words",
+    "read_labelled_words",
+    "train",
+    "train_on_automaton",
+    "train_on_words",
+    "write_labelled_words",
+]

@@ -1,0 +1,130 @@
+"""The course of training: longer words step by step, a lower rate when stuck, a fresh start when hopeless.
+
+A network learns an automaton soonest from short words, where an error is near its cause, and carries what it learned
+over to long ones. So training begins with a few letters and doubles their number when the lesson is learned.
+"""
+
+from __future__ import annotations
+
+import enum
+import math
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from rnncheck.training.settings import TrainingSettings
+
+_FIRST_LENGTH = 8
+_LEARNED = 0.97  # accuracy on the lesson from which longer words follow
+_HOPELESS = 0.8  # accuracy on the shortest lessons below which other starting weights are better than longer words
+_IMPROVEMENT = 0.99  # a loss counts as improved when it is below this part of the best so far
+_DECAY = 0.4
+_DECAYS = 4  # lower rates that are tried before a fresh start
+
+
+class Ending(enum.Enum):
+    """Why training stopped; the value is the sentence for people."""
+
+    TARGET = "the target accuracy was reached"
+    EPOCHS = "the number of epochs ended before the target accuracy was reached"
+    TIME = "the time limit ended before the target accuracy was reached"
+    STUCK = "the accuracy stopped improving below the target, restarts included"
+
+
+@dataclass(frozen=True)
+class EpochResult:
+    """What one epoch gave: loss and accuracy on the lesson, accuracy and loss on the validation words."""
+
+    loss: float
+    lesson_accuracy: float
+    accuracy: float
+    validation_loss: float
+
+    def is_better_than(self, other: EpochResult) -> bool:
+        """Higher accuracy, or the same with a lower loss; never where a loss is not finite."""
+        finite = math.isfinite(self.loss) and math.isfinite(self.validation_loss)
+        return finite and (self.accuracy, -self.validation_loss) > (other.accuracy, -other.validation_loss)
+
+
+@dataclass(frozen=True)
+class Course:
+    """Where training stands between two epochs: everything that decides how it goes on, apart from weights."""
+
+    learning_rate: float
+    lengths: tuple[int, ...]  # the longest word of each stage, growing
+    epoch: int = 0
+    attempt: int = 0
+    stage: int = 0
+    stale: int = 0  # epochs since the last improvement in this stage
+    decays: int = 0
+    held: int = 0  # epochs in a row at the target
+    best_in_stage: float = math.inf  # the lowest loss
+    stuck: bool = False
+
+    @classmethod
+    def begin(cls, settings: TrainingSettings, shortest: int, longest: int) -> Course:
+        """Stages from about ``shortest`` letters to ``longest``."""
+        longest = min(longest, settings.max_length or longest)
+        lengths = [max(shortest, _FIRST_LENGTH)]
+        while lengths[-1] < longest:
+            lengths.append(2 * lengths[-1])
+        return cls(settings.first_rate, (*lengths[:-1], max(1, longest)))
+
+    @property
+    def longest(self) -> int:
+        """The longest word that the next epoch uses."""
+        return self.lengths[self.stage]
+
+    def ending(self, settings: TrainingSettings, seconds: float) -> Ending | None:
+        """Why training should stop here, if it should."""
+        if self.held >= settings.hold:
+            return Ending.TARGET
+        if self.stuck:
+            return Ending.STUCK
+        if self.epoch >= settings.epochs:
+            return Ending.EPOCHS
+        if settings.max_seconds is not None and seconds >= settings.max_seconds:
+            return Ending.TIME
+        return None
+
+    def after(self, result: EpochResult, settings: TrainingSettings) -> Course:
+        """Where training stands after one more epoch. A new ``attempt`` asks for new weights."""
+        measured = result.validation_loss if self._at_full_length else result.loss
+        # A loss that is not a number improves nothing, so it ends in a lower rate and then in a fresh start.
+        improved = measured < _IMPROVEMENT * self.best_in_stage
+        following = replace(
+            self,
+            epoch=self.epoch + 1,
+            held=self.held + 1 if result.accuracy >= settings.target_accuracy else 0,
+            stale=0 if improved else self.stale + 1,
+            best_in_stage=measured if improved else self.best_in_stage,
+        )
+        stale = following.stale >= settings.patience
+        if self._at_full_length:
+            return following._with_lower_rate(settings) if stale else following
+        if stale and result.lesson_accuracy < _HOPELESS and self.attempt < settings.restarts:
+            return following._restarted(settings)
+        return following._with_longer_words() if stale or result.lesson_accuracy >= _LEARNED else following
+
+    @property
+    def _at_full_length(self) -> bool:
+        return self.stage == len(self.lengths) - 1
+
+    def _with_longer_words(self) -> Course:
+        return replace(self, stage=self.stage + 1, stale=0, best_in_stage=math.inf)
+
+    def _with_lower_rate(self, settings: TrainingSettings) -> Course:
+        if self.decays < _DECAYS:
+            return replace(self, learning_rate=self.learning_rate * _DECAY, decays=self.decays + 1, stale=0)
+        return self._restarted(settings) if self.attempt < settings.restarts else replace(self, stuck=True)
+
+    def _restarted(self, settings: TrainingSettings) -> Course:
+        return Course(settings.first_rate, self.lengths, epoch=self.epoch, attempt=self.attempt + 1)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values, from which ``from_json`` makes an equal course."""
+        return asdict(self) | {"best_in_stage": repr(self.best_in_stage)}
+
+    @classmethod
+    def from_json(cls, document: dict[str, Any]) -> Course:
+        fields = dict(document)
+        return cls(**fields | {"lengths": tuple(fields["lengths"]), "best_in_stage": float(fields["best_in_stage"])})

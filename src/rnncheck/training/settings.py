@@ -1,0 +1,77 @@
+"""What a person can choose about training."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+
+from rnncheck.errors import InputError
+from rnncheck.models.network import Cell
+
+
+@dataclass(frozen=True)
+class TrainingSettings:
+    """The network's shape and the course of its training, validated once.
+
+    Training stops when the validation accuracy has been at least ``target_accuracy`` for ``hold`` epochs in a row (more
+    epochs make a network surer of itself, and better on long words), after ``epochs``, after ``max_seconds``, or when
+    it is stuck. The network kept is the one of the epoch with the highest validation accuracy, the lowest loss among
+    equals.
+
+    The seed decides everything that is random; ``threads`` may change the last bits. More threads help wide networks
+    only.
+    """
+
+    cell: Cell = Cell.LSTM
+    hidden: int = 32
+    layers: int = 1
+    embedding: int = 0  # size of a letter's vector, learned with the rest; 0: one-hot, nothing to learn
+    epochs: int = 200
+    batch_size: int = 64
+    min_batches: int = 100  # of an epoch: few words are gone through several times, so that patience means the same
+    learning_rate: float | None = None  # to begin with; None: what suits the cell
+    clip: float = 1.0  # the largest norm of a gradient; what is above is scaled down to it
+    target_accuracy: float = 0.999
+    hold: int = 2
+    patience: int = 8  # epochs without improvement until something changes: longer words, a lower rate, a restart
+    restarts: int = 3
+    max_length: int | None = None  # train on no longer words (or prefixes), even where it would help
+    max_seconds: float | None = None
+    seed: int = 0
+    threads: int = 1
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.cell, Cell):
+            raise InputError(f"cell {self.cell!r} is not a Cell; choose {', '.join(map(str, Cell))}")
+        for name in ("hidden", "layers", "epochs", "batch_size", "min_batches", "hold", "patience", "threads"):
+            self._expect_integer(name, least=1)
+        for name in ("embedding", "restarts", "seed"):
+            self._expect_integer(name, least=0)
+        if self.max_length is not None:
+            self._expect_integer("max_length", least=1)
+        for name in ("learning_rate", "max_seconds", "clip"):
+            if getattr(self, name) is not None:
+                self._expect_positive(name)
+        if not 0.0 < self.target_accuracy <= 1.0:
+            raise InputError(f"target_accuracy {self.target_accuracy} is not above 0 and at most 1")
+
+    def _expect_integer(self, name: str, least: int) -> None:
+        value = getattr(self, name)
+        if isinstance(value, bool) or not isinstance(value, int) or value < least:
+            raise InputError(f"{name} {value!r} is not a whole number of at least {least}")
+
+    def _expect_positive(self, name: str) -> None:
+        value = getattr(self, name)
+        if not (isinstance(value, int | float) and math.isfinite(value) and value > 0):
+            raise InputError(f"{name} {value!r} is not a positive number")
+
+    @property
+    def first_rate(self) -> float:
+        """The learning rate to begin with. Cells without gates take smaller steps, or they forget what they knew."""
+        if self.learning_rate is not None:
+            return self.learning_rate
+        return 2e-3 if self.cell.gates == 1 else 5e-3
+
+    def to_json(self) -> dict[str, object]:
+        """The settings as plain values."""
+        return asdict(self) | {"cell": self.cell.value, "learning_rate": self.first_rate}

@@ -1,0 +1,201 @@
+"""The trainable form of a recurrent network, in PyTorch. Import it only where training happens: torch is an extra."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import nn
+
+from rnncheck.models.network import Cell, Floats, Layer, RecurrentNetwork
+from rnncheck.training.batches import UNKNOWN, Batch, Lesson
+from rnncheck.training.settings import TrainingSettings
+from rnncheck.words import Alphabet, IntArray
+
+_EVALUATION_BATCH = 256
+
+
+class TorchNetwork:
+    """Weights that PyTorch can train, and their conversion to and from plain arrays.
+
+    ``outputs`` is 1 for a yes/no network, otherwise the number of labels. The head reads the state after every prefix,
+    the empty one (all zeros) included.
+    """
+
+    def __init__(self, letters: int, outputs: int, settings: TrainingSettings, rng: np.random.Generator) -> None:
+        self.outputs = outputs
+        self._settings = settings
+        width = settings.embedding or letters
+        # Built without values, so that the global random state of torch is neither used nor changed.
+        modules = {"recurrent": _recurrent(settings, width), "head": nn.Linear(settings.hidden, outputs, device="meta")}
+        if settings.embedding:
+            modules["inputs"] = nn.Embedding(letters, width, device="meta")
+        self._module = nn.ModuleDict(modules).to_empty(device="cpu")
+        self._one_hot = torch.eye(letters)
+        self.load(_initial_weights({name: tuple(p.shape) for name, p in self._named()}, settings, rng))
+
+    def parameters(self) -> list[torch.Tensor]:
+        return [parameter for _, parameter in self._named()]
+
+    def arrays(self) -> dict[str, Floats]:
+        """A copy of the weights by name."""
+        return {name: parameter.detach().numpy().copy() for name, parameter in self._named()}
+
+    def load(self, arrays: Mapping[str, Floats]) -> None:
+        """Set all weights."""
+        with torch.no_grad():
+            for name, parameter in self._named():
+                parameter.copy_(torch.from_numpy(arrays[name]))
+
+    def loss(self, batch: Batch, weights: Floats) -> tuple[torch.Tensor, IntArray, IntArray]:
+        """The mean loss over the known answers of a batch, each weighed by its label.
+
+        And for each label, how many answers are known and how many of them the network gets right.
+        """
+        answers = torch.from_numpy(batch.answers)
+        known = answers != UNKNOWN
+        logits, answers = self._logits(batch.letters)[known], answers[known]
+        right = answers[self._decisions(logits.detach()) == answers]
+        counts = [np.bincount(found.numpy(), minlength=len(weights)) for found in (answers, right)]
+        return (self._losses(logits, answers) * torch.from_numpy(weights)[answers]).mean(), counts[0], counts[1]
+
+    def answers(self, lesson: Lesson) -> tuple[IntArray, float]:
+        """The network's answer to every whole word, and the mean loss on them."""
+        found = np.empty(len(lesson.words), dtype=np.int64)
+        total = 0.0
+        with torch.inference_mode():
+            for rows, batch in lesson.sorted_batches(_EVALUATION_BATCH):
+                ends = torch.from_numpy(lesson.words.lengths[rows])
+                columns = torch.arange(len(rows))
+                logits = self._logits(batch.letters)[ends, columns]
+                total += float(self._losses(logits, torch.from_numpy(batch.answers)[ends, columns]).sum())
+                found[rows] = self._decisions(logits).numpy()
+        return found, total / len(found)
+
+    def to_network(
+        self, alphabet: Alphabet, labels: tuple[str, ...], label: int | None, facts: Mapping[str, object]
+    ) -> RecurrentNetwork:
+        """The same network as plain arrays."""
+        weights = self.arrays()
+        layers = [
+            Layer(*(weights[f"recurrent.{part}_l{k}"] for part in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")))
+            for k in range(self._settings.layers)
+        ]
+        return RecurrentNetwork(
+            alphabet,
+            self._settings.cell,
+            weights["inputs.weight"] if self._settings.embedding else np.eye(len(alphabet), dtype=np.float32),
+            tuple(layers),
+            weights["head.weight"],
+            weights["head.bias"],
+            label=label,
+            labels=labels if self.outputs > 1 else None,
+            facts=facts,
+        )
+
+    def _named(self) -> Iterator[tuple[str, torch.Tensor]]:
+        yield from self._module.named_parameters()
+
+    def _logits(self, letters: IntArray) -> torch.Tensor:
+        """T × words letters to T + 1 × words × outputs."""
+        table = self._module["inputs"].weight if self._settings.embedding else self._one_hot
+        start = torch.zeros(1, letters.shape[1], self._settings.hidden)
+        if not len(letters):
+            return self._module["head"](start)
+        states, _ = self._module["recurrent"](nn.functional.embedding(torch.from_numpy(letters), table))
+        return self._module["head"](torch.cat([start, states]))
+
+    def _losses(self, logits: torch.Tensor, answers: torch.Tensor) -> torch.Tensor:
+        if self.outputs > 1:
+            return nn.functional.cross_entropy(logits, answers, reduction="none")
+        wanted = answers.to(logits.dtype)
+        return nn.functional.binary_cross_entropy_with_logits(logits[:, 0], wanted, reduction="none")
+
+    def _decisions(self, logits: torch.Tensor) -> torch.Tensor:
+        return (logits[:, 0] > 0).long() if self.outputs == 1 else logits.argmax(dim=1)
+
+
+class AdamOptimizer:
+    """Adam with gradient clipping, whose memory can be taken out and put back as plain arrays."""
+
+    def __init__(self, network: TorchNetwork, clip: float) -> None:
+        self._network = network
+        self._clip = clip
+        self._adam = torch.optim.Adam(network.parameters())
+
+    def step(self, loss: torch.Tensor, learning_rate: float) -> None:
+        """Change the weights a little, against the gradient."""
+        for group in self._adam.param_groups:
+            group["lr"] = learning_rate
+        self._adam.zero_grad()
+        loss.backward()
+        nn.utils.clip_grad_norm_(self._network.parameters(), self._clip)
+        self._adam.step()
+
+    def arrays(self) -> dict[str, Floats]:
+        """What Adam remembers, by position of the parameter and name; empty before the first step."""
+        return {
+            f"{number}.{name}": value.numpy().copy()
+            for number, memory in self._adam.state_dict()["state"].items()
+            for name, value in memory.items()
+        }
+
+    def load(self, arrays: Mapping[str, Floats]) -> None:
+        state: dict[int, dict[str, torch.Tensor]] = {}
+        for key, value in arrays.items():
+            number, _, name = key.partition(".")
+            state.setdefault(int(number), {})[name] = torch.from_numpy(value.copy())
+        self._adam.load_state_dict({"state": state, "param_groups": self._adam.state_dict()["param_groups"]})
+
+
+@contextmanager
+def torch_threads(threads: int) -> Iterator[None]:
+    """Run with this many threads; the number is one for the whole process, so it is put back afterwards."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def _recurrent(settings: TrainingSettings, width: int) -> nn.Module:
+    shape = {"input_size": width, "hidden_size": settings.hidden, "num_layers": settings.layers, "device": "meta"}
+    match settings.cell:
+        case Cell.LSTM:
+            return nn.LSTM(**shape)
+        case Cell.GRU:
+            return nn.GRU(**shape)
+        case Cell.RNN_TANH:
+            return nn.RNN(**shape, nonlinearity="tanh")
+        case Cell.RNN_RELU:
+            return nn.RNN(**shape, nonlinearity="relu")
+
+
+def _initial_weights(
+    shapes: Mapping[str, tuple[int, ...]], settings: TrainingSettings, rng: np.random.Generator
+) -> dict[str, Floats]:
+    """Orthogonal recurrent weights keep a memory alive over many letters; so does a forget gate that begins open."""
+    weights = {}
+    hidden = settings.hidden
+    for name, shape in shapes.items():
+        if name.startswith("inputs"):
+            value = rng.standard_normal(shape)
+        elif "weight_hh" in name:
+            value = np.concatenate([_orthogonal(hidden, rng) for _ in range(settings.cell.gates)])
+        else:
+            value = rng.uniform(-1.0, 1.0, shape) / np.sqrt(hidden)
+        if settings.cell is Cell.LSTM and "bias_ih" in name:
+            value[hidden : 2 * hidden] += 1.0
+        weights[name] = value.astype(np.float32)
+    return weights
+
+
+def _orthogonal(size: int, rng: np.random.Generator) -> npt.NDArray[np.float64]:
+    """A random rotation: the signs make every one equally likely."""
+    q, r = np.linalg.qr(rng.standard_normal((size, size)))
+    rotation: npt.NDArray[np.float64] = q * np.sign(np.diagonal(r))
+    return rotation

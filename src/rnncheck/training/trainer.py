@@ -1,0 +1,236 @@
+"""The training loop."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from rnncheck.automata.dfa import DFA
+from rnncheck.distributions import WordDistribution
+from rnncheck.errors import InputError, shown
+from rnncheck.models.torch_file import import_torch
+from rnncheck.training.batches import UNKNOWN, training_lesson, whole_word_lesson
+from rnncheck.training.checkpoint import Best, Checkpoint, load_checkpoint, save_checkpoint
+from rnncheck.training.course import Course, Ending, EpochResult
+from rnncheck.training.datasets import LabelledWords, TrainingData, data_from_words
+from rnncheck.training.from_automaton import data_from_automaton
+from rnncheck.training.report import EpochProgress, Progress, TrainedNetwork, TrainingReport
+from rnncheck.training.settings import TrainingSettings
+
+_DATA, _WEIGHTS, _EPOCH = range(3)  # what random numbers are for; each use has its own stream
+_FIRST_SHARE = 0.1  # where whole words are learned, the first lesson has at least this share of them
+
+
+def train(
+    data: TrainingData,
+    *,
+    settings: TrainingSettings | None = None,
+    label: str | None = None,
+    progress: Progress | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    resume: bool = False,
+    clock: Callable[[], float] = time.perf_counter,
+) -> TrainedNetwork:
+    """Train a network on the training words until the validation words are answered well enough.
+
+    ``label`` is the one that means yes where there are several labels (the first, unless told). With ``checkpoint`` the
+    state is written to that file after every epoch; ``resume`` goes on from it, and gives exactly the network that an
+    uninterrupted run gives. The global random states are neither used nor changed.
+    """
+    settings = settings or TrainingSettings()
+    yes = _position_of_yes(data.train, label)
+    import_torch("training")
+    from rnncheck.training.torch_network import torch_threads
+
+    data_sha256 = data.sha256()
+    with torch_threads(settings.threads):
+        run = _Run(data, settings)
+        if resume:
+            run.go_on_from(load_checkpoint(_existing(checkpoint), settings, data_sha256))
+        began = clock() - run.seconds
+        while (ending := run.course.ending(settings, run.seconds)) is None:
+            told = run.epoch()
+            run.seconds = clock() - began
+            if checkpoint is not None:
+                save_checkpoint(run.checkpoint(), checkpoint, settings, data_sha256)
+            if progress is not None:
+                progress(told(run.seconds))
+        return run.finish(ending, yes)
+
+
+def train_on_automaton(
+    dfa: DFA,
+    *,
+    settings: TrainingSettings | None = None,
+    distribution: WordDistribution | None = None,
+    words: int = 10_000,
+    balance: float = 0.3,
+    pumped: float = 0.0,
+    progress: Progress | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    resume: bool = False,
+) -> TrainedNetwork:
+    """Train a network to answer as ``dfa`` does on words of the distribution (see ``data_from_automaton``)."""
+    settings = settings or TrainingSettings()
+    rng = _generator(settings, _DATA)
+    data = data_from_automaton(dfa, rng, distribution=distribution, count=words, balance=balance, pumped=pumped)
+    return train(data, settings=settings, progress=progress, checkpoint=checkpoint, resume=resume)
+
+
+def train_on_words(
+    words: LabelledWords,
+    *,
+    settings: TrainingSettings | None = None,
+    label: str | None = None,
+    source: str | None = None,
+    progress: Progress | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    resume: bool = False,
+) -> TrainedNetwork:
+    """Train a network to answer as the labels do; ``source`` names where the words are from, for the model file."""
+    settings = settings or TrainingSettings()
+    data = data_from_words(words, _generator(settings, _DATA), source=source)
+    return train(data, settings=settings, label=label, progress=progress, checkpoint=checkpoint, resume=resume)
+
+
+class _Run:
+    """One training run between two epochs."""
+
+    def __init__(self, data: TrainingData, settings: TrainingSettings) -> None:
+        self._data = data
+        self._settings = settings
+        self._lesson = training_lesson(data)
+        self._validation = whole_word_lesson(data.validation)
+        lengths = data.train.words.lengths
+        if not len(self._lesson.usable(settings.max_length or int(lengths.max()))):
+            raise InputError(
+                f"no training word has at most max_length {settings.max_length} letters; allow longer ones"
+            )
+        shortest = 1 if self._lesson.every_prefix else int(np.quantile(lengths, _FIRST_SHARE, method="higher"))
+        self.course = Course.begin(settings, shortest, int(lengths.max()))
+        self.seconds = 0.0
+        self._begin_attempt()
+        worst = EpochResult(sys.float_info.max, 0.0, 0.0, sys.float_info.max)
+        self._best = Best(self._network.arrays(), worst, epoch=0, attempt=0, longest=0)
+
+    def _begin_attempt(self) -> None:
+        from rnncheck.training.torch_network import AdamOptimizer, TorchNetwork
+
+        words = self._data.train
+        outputs = 1 if words.is_yes_no else len(words.labels)
+        rng = _generator(self._settings, _WEIGHTS, self.course.attempt)
+        self._network = TorchNetwork(len(words.alphabet), outputs, self._settings, rng)
+        self._optimizer = AdamOptimizer(self._network, self._settings.clip)
+
+    def epoch(self) -> Callable[[float], EpochProgress]:
+        """Learn from every training word; gives what to tell, once the seconds are known."""
+        course = self.course
+        loss, lesson_accuracy = self._learn()
+        answers, validation_loss = self._network.answers(self._validation)
+        accuracy = float((answers == self._data.validation.answers).mean())
+        result = EpochResult(loss, lesson_accuracy, accuracy, validation_loss)
+        if result.is_better_than(self._best.result):
+            self._best = Best(self._network.arrays(), result, course.epoch + 1, course.attempt, course.longest)
+        self.course = course.after(result, self._settings)
+        if self.course.attempt > course.attempt:
+            self._begin_attempt()
+        best = self._best.result.accuracy
+        epochs = self._settings.epochs
+        return lambda seconds: EpochProgress(
+            course.epoch + 1,
+            epochs,
+            course.attempt + 1,
+            course.longest,
+            course.learning_rate,
+            loss,
+            accuracy,
+            best,
+            seconds,
+        )
+
+    def _learn(self) -> tuple[float, float]:
+        """The mean loss, and the mean over the labels of the share of answers that were right, while learning."""
+        rng = _generator(self._settings, _EPOCH, self.course.epoch)
+        labels = len(self._data.train.labels)
+        weights = self._lesson.label_weights(labels)
+        total, batches = 0.0, 0
+        known, right = np.zeros(labels, dtype=np.int64), np.zeros(labels, dtype=np.int64)
+        while batches < self._settings.min_batches:
+            for batch in self._lesson.shuffled_batches(rng, self._settings.batch_size, self.course.longest):
+                batches += 1
+                if (batch.answers == UNKNOWN).all():
+                    continue
+                loss, batch_known, batch_right = self._network.loss(batch, weights)
+                self._optimizer.step(loss, self.course.learning_rate)
+                total += float(loss.detach()) * batch_known.sum()
+                known += batch_known
+                right += batch_right
+        if not known.any():
+            raise InputError(f"nothing is known of words of at most {self.course.longest} letters; allow longer words")
+        return total / known.sum(), float((right[known > 0] / known[known > 0]).mean())
+
+    def go_on_from(self, checkpoint: Checkpoint) -> None:
+        self.course = checkpoint.course
+        self.seconds = checkpoint.seconds
+        self._best = checkpoint.best
+        self._begin_attempt()
+        self._network.load(checkpoint.weights)
+        self._optimizer.load(checkpoint.optimizer)
+
+    def checkpoint(self) -> Checkpoint:
+        return Checkpoint(self.course, self._network.arrays(), self._optimizer.arrays(), self._best, self.seconds)
+
+    def finish(self, ending: Ending, yes: int | None) -> TrainedNetwork:
+        """The best network, measured on the test words."""
+        self._network.load(self._best.weights)
+        test, words = self._data.test, self._data.train
+        answers, _ = self._network.answers(whole_word_lesson(test))
+        right = answers == test.answers
+        report = TrainingReport(
+            ending=ending,
+            epochs=self.course.epoch,
+            best_epoch=self._best.epoch,
+            attempts=self.course.attempt + 1,
+            seconds=self.seconds,
+            loss=self._best.result.validation_loss,
+            validation_accuracy=self._best.result.accuracy,
+            test_accuracy=float(right.mean()),
+            label_accuracy={
+                label: float(right[test.answers == position].mean()) if (test.answers == position).any() else None
+                for position, label in enumerate(test.labels)
+            },
+            sizes=self._data.sizes,
+            longest_word=min(self._best.longest, int(words.words.lengths.max())),
+            notes=self._data.notes,
+            settings=self._settings.to_json(),
+            data=self._data.facts,
+        )
+        facts = {"training": report.facts()}
+        return TrainedNetwork(self._network.to_network(words.alphabet, words.labels, yes, facts), report)
+
+
+def _generator(settings: TrainingSettings, purpose: int, number: int = 0) -> np.random.Generator:
+    return np.random.default_rng([settings.seed, purpose, number])
+
+
+def _position_of_yes(words: LabelledWords, label: str | None) -> int | None:
+    if words.is_yes_no:
+        if label is not None:
+            raise InputError(f"label {shown(label)} was chosen, but the words are labelled no and yes; leave it out")
+        return None
+    if label is None:
+        return 0
+    if label not in words.labels:
+        raise InputError(f"no word is labelled {shown(label)}; choose one of {', '.join(words.labels)}")
+    return words.labels.index(label)
+
+
+def _existing(checkpoint: str | os.PathLike[str] | None) -> Path:
+    if checkpoint is None:
+        raise InputError("to resume, name the checkpoint file")
+    return Path(checkpoint)
