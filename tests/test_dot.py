@@ -108,8 +108,10 @@ class TestOwnFiles:
         graph = pygraphviz.AGraph(write_dot(dfa))
         assert same_language(read_dot(graph.to_string()), dfa)
 
-    def test_odd_letters_after_graphviz(self):
-        assert same_language(read_dot(pygraphviz.AGraph(write_dot(ODD)).to_string()), ODD)
+    @pytest.mark.parametrize("letters", [ODD_LETTERS, *([letter] for letter in ODD_LETTERS)])
+    def test_odd_letters_after_graphviz(self, letters):
+        dfa = DFA(letters, [[q * 7 % 3 for q in range(len(letters))]] * 3, [True, False, True], 1)
+        assert same_language(read_dot(pygraphviz.AGraph(write_dot(dfa)).to_string()), dfa)
 
 
 class TestOtherTools:
@@ -167,6 +169,7 @@ class TestOtherTools:
             ("digraph { i [shape=plaintext] i -> -1.5 -1.5 [] -1.5 -> -1.5 [color=red;label=é,x] [y=z] }", [], ["é"]),
             ('digraph { i [shape=point] i -> "" "" [shape=doublecircle] "" -> "" [label="x"] }', ["", "x"], []),
             ('digraph { i [shape=point] i -> 0 0 0 -> 0 [label=","] 0 -> 0 [label="a, b ,c"] }', [], [(",", "b", "c")]),
+            ("digraph { i [shape=none] i -> é é é -> é [label=x\xa0\U0001f600e\u0301] }", [], [("x\xa0😀e\u0301",)]),
             ('digraph { i [shape=point] i -> 0 0 0 -> 0 [label=a]; 0 -> 0 [label="a"]; i -> 0 }', [], ["a"]),
         ],
     )

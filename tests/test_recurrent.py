@@ -433,3 +433,13 @@ def test_workers_run_every_piece_and_raise_the_first_failure(threads: int) -> No
     assert 5 not in done
     assert len(done) < 20
     workers.run([])
+
+
+@pytest.mark.parametrize("cell", Cell)
+def test_more_rows_than_a_block_in_a_tiny_network(cell: Cell) -> None:
+    """However little there is to compute, a step takes any number of rows, and answers as it does row by row."""
+    model = CompiledNetwork(random_network(cell, hidden=(3,)))
+    codes = np.arange(5000) % 3
+    at_once = model.scores(model.step(model.initial(5000), codes))
+    few = model.scores(model.step(model.initial(3), np.arange(3)))
+    assert np.allclose(at_once, few[codes], atol=1e-6)

@@ -26,12 +26,13 @@ _NO_STATE_SHAPES = {"none", "point", "plaintext", "plain"}
 _START = "__start"
 
 _TOKEN = re.compile(
-    r"""(?P<space>\s+|//[^\n]*|\#[^\n]*|/\*.*?\*/)
+    # As in Graphviz, everything beyond ASCII may stand in a name without quotes.
+    r"""(?P<space>(?a:\s+)|//[^\n]*|\#[^\n]*|/\*.*?\*/)
       | (?P<arrow>->|--)
       | (?P<mark>[{}\[\];,=:+])
       | (?P<string>"[^"\\]*+(?:\\.[^"\\]*+)*+")
-      | (?P<number>-?(?:\.\d+|\d+(?:\.\d*)?)(?![\w]))
-      | (?P<name>\w+)
+      | (?P<number>(?a:-?(?:\.\d+|\d+(?:\.\d*)?))(?![\w\u0080-\U0010ffff]))
+      | (?P<name>[\w\u0080-\U0010ffff]+)
     """,
     re.VERBOSE | re.DOTALL,
 )

@@ -119,7 +119,7 @@ class CompiledNetwork(SteppingModel):
             with np.errstate(all="ignore"):
                 self._advance(block, letters[start:end])
 
-        if len(letters) * self._products < _TOO_LITTLE_TO_SPLIT:
+        if len(letters) <= self._block_rows and len(letters) * self._products < _TOO_LITTLE_TO_SPLIT:
             piece(0, len(letters))
         else:
             cuts = self._cuts(len(letters))

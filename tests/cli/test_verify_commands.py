@@ -1,0 +1,142 @@
+"""``rnncheck verify | extract | replay``, from arguments to exit code."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from rnncheck import Spec, zoo
+
+FAULTY = zoo.path("response-faulty-lstm")
+PROPERTY = ["--ltlf", "G(a -> F b)"]
+QUICK = ["--epsilon", "0.01", "--gamma", "0.05", "--search-steps", "20000", "--pumps", "30", "--hits", "10"]
+OFTEN_C = ["--weights", "a=1,b=1,c=20"]
+
+
+@pytest.mark.parametrize("method", ["auto", "pdv", "smc", "aamc"])
+def test_a_faulty_network_is_found_out(run, tmp_path, method: str) -> None:
+    """The fault shows on long runs of c only, so the sampling methods are given words that have them."""
+    path = tmp_path / "verdict.json"
+    result = run("verify", FAULTY, *PROPERTY, *QUICK, *OFTEN_C, "--method", method, "--json", path)
+    assert result.code == 1, result
+    assert result.out.startswith("VIOLATED")
+    document = json.loads(path.read_text())
+    assert document["schema"] == "rnncheck/verdict/1"
+    word = document["counterexample"]
+    assert not Spec.from_ltlf("G(a -> F b)", ["a", "b", "c"]).accepts(word)
+    assert document["cost"]["network_steps"] > 0
+    replayed = run("replay", path, "--model", FAULTY)
+    assert replayed.code == 0
+    assert "confirmed\tcounterexample" in replayed.out
+
+
+def test_json_alone_on_stdout(run) -> None:
+    result = run("verify", FAULTY, *PROPERTY, *QUICK, *OFTEN_C, "--json", "-")
+    assert json.loads(result.out)["verdict"] == "violated"
+
+
+def test_satisfied_exits_with_0(run) -> None:
+    result = run("verify", FAULTY, "--regex", ".*", *QUICK, "--method", "smc")
+    assert result.code == 0
+    assert result.out.startswith("SATISFIED")
+    assert "confidence 0.95" in result.out
+
+
+def test_a_time_limit_exits_with_3(run) -> None:
+    result = run("verify", FAULTY, "--regex", ".*", "--method", "smc", "--timeout", 0)
+    assert result.code == 3
+    assert "time limit" in result.out
+
+
+def test_superset_and_mass(run) -> None:
+    result = run("verify", FAULTY, "--regex", ".* b", *QUICK, "--relation", "superset", "--mass", 500)
+    assert result.code in (0, 1)
+    if result.code == 1:
+        assert "how bad" in result.out
+
+
+def test_exhaustive_up_to_a_length(run) -> None:
+    result = run(
+        "verify", FAULTY, *PROPERTY, *QUICK, "--exhaustive", 5, "--method", "smc", "--json", "-", "--stop", 0.5
+    )
+    document = json.loads(result.out)
+    if document["verdict"] == "satisfied":
+        assert document["guarantee"]["exact_length"] == 5
+
+
+def test_words_like_those_of_a_file(run, tmp_path) -> None:
+    words = tmp_path / "words.txt"
+    words.write_text("a b\na c b\nc c\nε\n")
+    result = run("verify", FAULTY, *PROPERTY, *QUICK, "--method", "smc", "--words-like", words, "--json", "-")
+    document = json.loads(result.out)
+    assert document["verdict"] == "violated" or document["guarantee"]["distribution"]["kind"] == "n-gram"
+
+
+def test_extract_writes_an_automaton(run, tmp_path) -> None:
+    path = tmp_path / "surrogate.dot"
+    result = run(
+        "extract", FAULTY, "--epsilon", 0.1, "--gamma", 0.1, "--stop", 0.2, "--max-hypothesis", 100, "-o", path
+    )
+    assert result.code in (0, 3)
+    assert Spec.from_file(path).alphabet.letters == ("a", "b", "c")
+    assert "states" in result.out
+
+
+def test_replay_refutes_a_forged_verdict(run, tmp_path) -> None:
+    path = tmp_path / "verdict.json"
+    run("verify", FAULTY, *PROPERTY, *QUICK, *OFTEN_C, "--json", path)
+    document = json.loads(path.read_text())
+    document["counterexample"] = ["a", "b"]
+    path.write_text(json.dumps(document))
+    result = run("replay", path, "--model", FAULTY)
+    assert result.code == 1
+    assert "REFUTED\tcounterexample" in result.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["verify"], "give a MODEL"),
+        (["verify", FAULTY], "exactly one of --dfa, --regex, --ltlf"),
+        (["verify", "absent.safetensors", *PROPERTY], "absent.safetensors"),
+        (["verify", FAULTY, "--ltlf", "G(x -> F b)"], "'x'"),
+        (["verify", FAULTY, *PROPERTY, "--epsilon", "2"], "epsilon 2.0"),
+        (["verify", FAULTY, *PROPERTY, "--gamma", "0"], "gamma 0.0"),
+        (["verify", FAULTY, *PROPERTY, "--timeout", "-1"], "--timeout"),
+        (["verify", FAULTY, *PROPERTY, "--method", "magic"], "magic"),
+        (["verify", FAULTY, *PROPERTY, "--weights", "a"], "is not LETTER=NUMBER"),
+        (["verify", FAULTY, *PROPERTY, "--weights", "z=1"], "'z'"),
+        (["verify", FAULTY, *PROPERTY, "--stop", "0"], "stop probability"),
+        (["verify", FAULTY, *PROPERTY, "--json", "/nowhere/v.json", *QUICK], "cannot be written"),
+        (["replay", "absent.json"], "absent.json: cannot be read"),
+        (["extract", FAULTY, "-o", "x.txt"], "must end in"),
+    ],
+)
+def test_bad_input_is_one_clear_line_and_exit_code_2(run, arguments, message: str) -> None:
+    result = run(*arguments)
+    assert result.code == 2, result
+    assert message in result.err
+    assert "Traceback" not in result.err
+
+
+def test_not_a_verdict(run, tmp_path) -> None:
+    path = tmp_path / "verdict.json"
+    path.write_text('{"schema": "rnncheck/verdict/1", "verdict": "maybe"}')
+    result = run("replay", path)
+    assert result.code == 2
+    assert "not a verdict" in result.err
+
+
+def test_ctrl_c_gives_the_undecided_verdict() -> None:
+    command = [sys.executable, "-m", "rnncheck", "verify", str(FAULTY), "--regex", "!(a b c a b c a b c)", "--bound",
+               "hoeffding", "--method", "smc", "--json", "-"]  # fmt: skip
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    time.sleep(4)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert "Traceback" not in err
+    assert process.returncode == 3, err
+    assert json.loads(out)["reason"] == "interrupted"
