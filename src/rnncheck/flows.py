@@ -68,13 +68,15 @@ def find_flows(
     both = product(spec, hypothesis.over(spec.alphabet), np.logical_and).dfa
     state = both.initial
     loops_at: dict[int, list[Codes]] = {}
+    pumped: set[Codes] = set()  # a loop shifted by a letter gives the same words again
     for cut in range(len(counterexample) + 1):
         if cut:
             state = int(both.transitions[state, counterexample[cut - 1]])
         if state not in loops_at:
             loops_at[state] = shortest_loops(both, state, settings.loops, settings.longest_loop)
         prefix, suffix = counterexample[:cut], counterexample[cut:]
-        loops = loops_at[state]
+        loops = [loop for loop in loops_at[state] if prefix + loop + loop + suffix not in pumped]
+        pumped.update(prefix + loop + loop + suffix for loop in loops)
         words = [prefix + loop * n + suffix for loop in loops for n in range(1, settings.pumps + 1)]
         answers = violates(words).reshape(len(loops), settings.pumps)
         for loop, row in zip(loops, answers, strict=True):

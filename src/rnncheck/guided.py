@@ -3,8 +3,8 @@
 Each beam keeps, for every state of the specification, the words that rank highest for that state, and extends them by
 one letter at a time. A network that has learned its task has one cluster of hidden states for each state of the
 automaton behind it, so the words whose hidden state lies furthest from the others' are where it goes wrong first.
-Scores on the wrong side, or near the decision, are other signs; several beams run side by side, each ranking words
-its own way. The search proves nothing when it finds nothing.
+Scores on the wrong side, or near the decision, are other signs; beams that rank words by these come next. The search
+proves nothing when it finds nothing.
 """
 
 from __future__ import annotations
@@ -95,9 +95,9 @@ class Beam:
 
 
 class GuidedSearch:
-    """Beams of every ranking, in turn one letter longer each; begun anew, with other noise, when they are long.
+    """One beam after another, each ranking in its turn; then all again, with other noise and to twice the length.
 
-    Each new beginning goes to twice the length, unless ``shorter_than`` bounds the length of what is looked for.
+    ``shorter_than`` bounds the length of what is looked for.
     """
 
     def __init__(
@@ -107,10 +107,8 @@ class GuidedSearch:
         self._rng = rng
         self._width = width
         self._shorter_than = shorter_than
-        self._longest = _FIRST_LENGTH
-        self._beams: list[Beam] = []
-        self._turn = 0
-        self.beginnings = 0
+        self.beams = 0  # how many have been begun
+        self._begin_beam()
         self.violation: Codes | None = () if tree.empty_word_breaks() else None
 
     @property
@@ -120,18 +118,15 @@ class GuidedSearch:
         return self.violation is not None or not possible
 
     def advance(self) -> None:
-        """Let the next beam grow by one letter."""
-        place = self._turn % len(Ranking)
-        if place == 0:
-            self._begin_anew_if_long()
-        self.violation = self._beams[place].grow()
-        self._turn += 1
+        """Let the beam grow by one letter; when it is long enough, the next one begins."""
+        self.violation = self._beam.grow()
+        if self._beam.length >= self._longest:
+            self._begin_beam()
 
-    def _begin_anew_if_long(self) -> None:
-        most = self._longest if self._shorter_than is None else min(self._longest, self._shorter_than - 1)
-        if self._beams and self._beams[0].length < most:
-            return
-        if self._beams:
-            self._longest *= 2
-        self.beginnings += 1
-        self._beams = [Beam(self._tree, ranking, self._rng, self._width) for ranking in Ranking]
+    def _begin_beam(self) -> None:
+        rounds, place = divmod(self.beams, len(Ranking))
+        self._longest = _FIRST_LENGTH << rounds
+        if self._shorter_than is not None:
+            self._longest = min(self._longest, self._shorter_than - 1)
+        self._beam = Beam(self._tree, list(Ranking)[place], self._rng, self._width)
+        self.beams += 1

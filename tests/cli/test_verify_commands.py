@@ -130,11 +130,23 @@ def test_not_a_verdict(run, tmp_path) -> None:
     assert "not a verdict" in result.err
 
 
-def test_ctrl_c_gives_the_undecided_verdict() -> None:
-    command = [sys.executable, "-m", "rnncheck", "verify", str(FAULTY), "--regex", "!(a b c a b c a b c)", "--bound",
-               "hoeffding", "--method", "smc", "--json", "-"]  # fmt: skip
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    time.sleep(4)
+def test_ctrl_c_gives_the_undecided_verdict(tmp_path) -> None:
+    """Interrupted in the middle of sampling, which the model announces by writing a file."""
+    (tmp_path / "mine.py").write_text(
+        "calls = 0\n"
+        "def model(words):\n"
+        "    global calls\n"
+        "    calls += 1\n"
+        "    if calls == 40: open('sampling', 'w').close()\n"
+        "    return [False for word in words]\n"
+    )
+    command = [sys.executable, "-m", "rnncheck", "verify", "--module", "mine:model", "--alphabet", "a,b", "--regex", "a*",
+               "--bound", "hoeffding", "--method", "smc", "--json", "-"]  # fmt: skip
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path)
+    for _ in range(600):
+        if (tmp_path / "sampling").exists():
+            break
+        time.sleep(0.1)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
     assert "Traceback" not in err

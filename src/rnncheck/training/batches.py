@@ -48,8 +48,8 @@ class Lesson:
         """How much an answer with each label counts: rare ones more, so that none is drowned; 1 on average."""
         known = np.bincount(self.answers[self.answers != UNKNOWN], minlength=labels)
         weights = known.sum() / np.maximum(known, known.sum() / _LARGEST_WEIGHT)
-        mean = (weights * known).sum() / known.sum()
-        return (weights / mean).astype(np.float32)
+        normalised: npt.NDArray[np.float32] = (weights * known.sum() / (weights * known).sum()).astype(np.float32)
+        return normalised
 
     def usable(self, longest: int) -> IntArray:
         """The positions of the words to use when none may have more than ``longest`` letters."""

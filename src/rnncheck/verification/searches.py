@@ -10,8 +10,8 @@ from rnncheck.verdict import Outcome
 from rnncheck.verification.task import Algorithm, Finding, Task, violated
 from rnncheck.words import Codes
 
-# How often the search for a shorter violation begins anew in vain before it gives up.
-_TRIES = 3
+# How many beams the search for a shorter violation tries in vain before it gives up: every ranking twice.
+_BEAMS = 12
 
 
 def exhaustive(task: Task, longest: int | None = None) -> Algorithm:
@@ -49,7 +49,7 @@ def shorter_violation(task: Task, than: Codes, steps: int) -> Codes:
     while len(best) > 0:
         search = GuidedSearch(tree, rng, width=1024, shorter_than=len(best))
         while not search.finished:
-            if task.oracle.cost.network_steps >= end or search.beginnings > _TRIES:
+            if task.oracle.cost.network_steps >= end or search.beams > _BEAMS:
                 return best
             search.advance()
         if not task.confirmed(search.violation):

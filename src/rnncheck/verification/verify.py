@@ -35,7 +35,7 @@ METHODS: dict[str, Callable[[Task], Algorithm]] = {"auto": auto, "pdv": pdv, "sm
 DEFAULT_METHOD = "auto"
 
 _FLOWS_REPORTED = 5
-# At least so many steps are spent on a shorter counterexample, and at most as many as finding the first one took.
+# On a shorter counterexample at least so many steps are spent, and no more than finding the first one took.
 _POLISHING_STEPS = 100_000
 # After a violation is found, shrinking and flows may take this share of the time limit beyond what is left of it.
 _GRACE = 0.1

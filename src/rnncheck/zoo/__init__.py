@@ -1,7 +1,6 @@
 """Small trained networks that come with rnncheck, each with a property and what is true of it.
 
-They serve examples, tests and first tries: ``rnncheck verify "$(python -m rnncheck.zoo response-lstm)" …``. How each was
-made stands in ``README.md`` beside the files.
+They serve examples, tests and first tries. How each was made stands in ``README.md`` beside the files.
 """
 
 from __future__ import annotations
