@@ -3,6 +3,8 @@
 Run it with ``make demo``.
 """
 
+import click
+
 import rnncheck
 from rnncheck import zoo
 from rnncheck.cli.verify import describe
@@ -17,7 +19,7 @@ def main() -> None:
         print(f"\n{name}: {entry.description}")
         print(f"specification: {entry.property_text}\n")
         verdict = rnncheck.verify(model, entry.spec(), timeout=60)
-        print("\n".join(describe(verdict)))
+        click.echo("\n".join(describe(verdict)))
         for check in replay(read_document(verdict.to_json()), model):
             print(f"  replayed        {'confirmed' if check.holds else 'REFUTED'}: {check.name}")
     print(

@@ -7,6 +7,7 @@ prefix · loopⁿ · suffix is a violation for every n.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -28,12 +29,18 @@ class FlowSettings:
     longest_loop: int = 8
 
 
+# How many times a loop is repeated to see whether the model's state comes back to itself, and the longest cycle that
+# is then asked for in full.
+_SETTLING_LOOPS = 1000
+_LONGEST_PERIOD = 60
+
+
 @dataclass(frozen=True)
 class Flow:
     """A loop and the numbers of repetitions, 1 … pumps, for which it gave a violation.
 
-    ``settles_at``: from this n on the model's state after loopⁿ repeats itself (with a period in loops), so the answers
-    go on as they are for ever in this arithmetic; None where no repetition was seen.
+    ``settles_at``: from this n on the model's state after loopⁿ comes back to itself bit by bit, every ``period``
+    loops; None where that was not seen. ``forever``: every n from there on is a violation in this arithmetic.
     """
 
     prefix: Codes
@@ -43,14 +50,7 @@ class Flow:
     pumps: int
     settles_at: int | None = None
     period: int | None = None
-
-    @property
-    def forever(self) -> bool:
-        """Whether the answers repeat for ever, and with a violation in every period."""
-        if self.settles_at is None or self.period is None:
-            return False
-        last = range(self.pumps - self.period + 1, self.pumps + 1)
-        return any(n in self.hits for n in last)
+    forever: bool = False
 
 
 def find_flows(
@@ -82,8 +82,18 @@ def find_flows(
         for loop, row in zip(loops, answers, strict=True):
             hits = tuple((np.flatnonzero(row) + 1).tolist())
             if len(hits) > settings.more_than:
-                settled = None if model is None else settling(model, prefix, loop, settings.pumps)
-                yield Flow(prefix, loop, suffix, hits, settings.pumps, *(settled or (None, None)))
+                flow = Flow(prefix, loop, suffix, hits, settings.pumps)
+                yield flow if model is None else _with_settling(flow, model, violates)
+
+
+def _with_settling(flow: Flow, model: SteppingModel, violates: Callable[[Sequence[Codes]], Mask]) -> Flow:
+    """The flow with what is known of all larger n."""
+    settled = settling(model, flow.prefix, flow.loop, _SETTLING_LOOPS)
+    if settled is None or settled[1] > _LONGEST_PERIOD:
+        return flow
+    start, period = settled
+    words = [flow.prefix + flow.loop * n + flow.suffix for n in range(start, start + period)]
+    return dataclasses.replace(flow, settles_at=start, period=period, forever=bool(violates(words).all()))
 
 
 def shortest_loops(dfa: DFA, state: int, count: int, longest: int) -> list[Codes]:
@@ -106,13 +116,13 @@ def shortest_loops(dfa: DFA, state: int, count: int, longest: int) -> list[Codes
     return found
 
 
-def settling(model: SteppingModel, prefix: Codes, loop: Codes, pumps: int) -> tuple[int, int] | None:
+def settling(model: SteppingModel, prefix: Codes, loop: Codes, loops: int) -> tuple[int, int] | None:
     """From which n on the state after prefix · loopⁿ repeats an earlier one bit by bit, and with which period."""
     states = model.initial(1)
     for letter in prefix:
         states = model.step(states, np.array([letter]))
     seen: dict[bytes, int] = {}
-    for n in range(pumps + 1):
+    for n in range(loops + 1):
         key = _bits(states)
         if key in seen:
             return seen[key], n - seen[key]

@@ -140,8 +140,8 @@ def test_ctrl_c_gives_the_undecided_verdict(tmp_path) -> None:
         "    if calls == 40: open('sampling', 'w').close()\n"
         "    return [False for word in words]\n"
     )
-    command = [sys.executable, "-m", "rnncheck", "verify", "--module", "mine:model", "--alphabet", "a,b", "--regex", "a*",
-               "--bound", "hoeffding", "--method", "smc", "--json", "-"]  # fmt: skip
+    command = [sys.executable, "-m", "rnncheck", "verify", "--module", "mine:model", "--alphabet", "a,b",
+               "--regex", "a*", "--bound", "hoeffding", "--method", "smc", "--json", "-"]  # fmt: skip
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path)
     for _ in range(600):
         if (tmp_path / "sampling").exists():

@@ -94,7 +94,7 @@ def sizes(count: int) -> Iterator[tuple[int, int, int]]:
     """(states, letters, seed): up to 100 states, small ones more often."""
     rng = np.random.default_rng(20)
     for seed in range(count):
-        yield int(1 + 99 * rng.random() ** 2), int(rng.integers(1, 6)), seed
+        yield int(1 + 100 * rng.random() ** 3), int(rng.integers(1, 6)), seed
 
 
 @each_learner
