@@ -86,11 +86,13 @@ def sampled_words(count: int, rng: np.random.Generator) -> list[Codes]:
 
 
 def learner_queries(rng: np.random.Generator) -> tuple[list[Codes], list[Codes]]:
-    """200 access words of about 30 letters, each with one of 5 letters more, and 20 suffixes of up to 10 letters."""
+    """200 access words of 20 to 40 letters, each with every letter added; 20 suffixes, two of each length to 10."""
     access = [tuple(rng.integers(LETTERS, size=rng.integers(20, 41)).tolist()) for _ in range(200)]
-    suffixes = {tuple(rng.integers(LETTERS, size=rng.integers(0, 11)).tolist()) for _ in range(200)}
     extended = [(*word, letter) for word in access for letter in range(LETTERS)]
-    return extended, sorted(suffixes, key=lambda word: rng.random())[:20]
+    suffixes: dict[Codes, None] = {}
+    while len(suffixes) < 20:
+        suffixes[tuple(rng.integers(LETTERS, size=1 + len(suffixes) // 2).tolist())] = None
+    return extended, list(suffixes)
 
 
 Work = Callable[[], object]

@@ -18,7 +18,7 @@ from rnncheck.budget import UNLIMITED, Budget, BudgetExceeded
 from rnncheck.errors import AlphabetError, InputError, ModelError, ResourceLimitError
 from rnncheck.models.adapters import DFAModel, complement
 from rnncheck.models.network import Cell
-from rnncheck.models.protocol import Letters, Model, States
+from rnncheck.models.protocol import Letters, Model, Scores, States
 from rnncheck.models.recurrent import CompiledNetwork
 from rnncheck.models.reference import reference_judgement
 from rnncheck.oracle import Cost, Oracle
@@ -281,6 +281,23 @@ def test_what_was_answered_before_the_end_is_remembered_and_counted() -> None:
     assert oracle.cost == Cost(membership_queries=4, network_steps=3, batches=1)
     oracle.budget = UNLIMITED
     assert oracle.answer((0, 1, 2, 0, 1)) is False
+
+
+def test_answers_that_need_no_definition_are_kept_when_the_definition_stops() -> None:
+    class Undecided(DFAModel):
+        margin = 2.0
+
+        def scores(self, states: States) -> Scores:
+            return super().scores(states) * np.where(states == 2, 1.0, 3.0)
+
+    oracle = Oracle(Undecided(counting_dfa(ABC)), budget=Budget.lasting(2, clock=Stopwatch()))
+    with pytest.raises(BudgetExceeded):
+        oracle.answers([(2,), (0,), (1,)])
+    assert oracle.cost == Cost(membership_queries=2, network_steps=3, batches=1)
+    assert oracle.answers([(0,), (1,)]).tolist() == [True, False]
+    oracle.budget = UNLIMITED
+    assert oracle.answer((2,)) is False
+    assert oracle.cost == Cost(membership_queries=3, network_steps=5, batches=2)
 
 
 @pytest.mark.parametrize("kind", ["answers", "prefix_answers"])

@@ -72,3 +72,17 @@ def test_missing_file_and_folder_are_named() -> None:
         Spec.from_file("nowhere.dot")
     with pytest.raises(FormatError, match="Is a directory"):
         Spec.from_file(".")
+
+
+def test_a_byte_order_mark_and_blanks_before_json_are_passed_over(tmp_path) -> None:
+    dfa = DFA(["a", "b"], ENDS_IN_A, np.array([False, True]))
+    path = tmp_path / "spec.json"
+    path.write_bytes(b"\xef\xbb\xbf" + b" " * 100 + write_json(dfa).encode())
+    assert Spec.from_file(path).sha256() == Spec.from_dfa(dfa).sha256()
+
+
+def test_a_foreign_label_that_is_a_letter_of_the_given_alphabet_is_not_split(tmp_path) -> None:
+    path = tmp_path / "spec.dot"
+    path.write_text('digraph { __s [shape=point]; q [shape=doublecircle]; __s -> q; q -> q [label="a,b"]; }')
+    assert Spec.from_file(path).alphabet.letters == ("a", "b")
+    assert Spec.from_file(path, ["a,b"]).accepts(["a,b"])

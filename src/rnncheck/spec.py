@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import hashlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -102,10 +103,11 @@ def read_automaton(
     data = _read_bytes(Path(path), source)
     if alphabet is not None and not isinstance(alphabet, Alphabet):
         alphabet = Alphabet(alphabet)
-    if data[:64].lstrip()[:1] == b"{":
+    data = data.removeprefix(codecs.BOM_UTF8)
+    if data.lstrip()[:1] == b"{":
         return read_json(data, source=source, alphabet=alphabet, complete=complete)
     try:
-        text = data.decode("utf-8-sig")
+        text = data.decode("utf-8")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise FormatError(

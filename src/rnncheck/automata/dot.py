@@ -67,7 +67,7 @@ def read_dot(text: str, *, source: str = "dot", alphabet: Alphabet | None = None
     if _is_released_dialect(text):
         return _read_released(text, source).build(alphabet, complete=complete)
     graph = _Parser(text, source).parse()
-    parts = _interpret(graph, source)
+    parts = _interpret(graph, alphabet, source)
     if alphabet is None and "alphabet" in graph.attributes:
         alphabet = _parse_letters(graph.attributes["alphabet"], "alphabet attribute", source, 0)
     return parts.build(alphabet, complete=complete)
@@ -82,7 +82,7 @@ class _Graph:
     edges: list[tuple[str, str, dict[str, str], int]] = field(default_factory=list)
 
 
-def _interpret(graph: _Graph, source: str) -> Parts:
+def _interpret(graph: _Graph, alphabet: Alphabet | None, source: str) -> Parts:
     parts = Parts(source)
     own = graph.attributes.get("rnncheck") == "1"
     helpers = {node for node, attributes in graph.nodes.items() if attributes.get("shape") in _NO_STATE_SHAPES}
@@ -105,7 +105,7 @@ def _interpret(graph: _Graph, source: str) -> Parts:
         elif not label:
             raise FormatError(f"the edge from {shown(tail)} to {shown(head)} has no label", source, line)
         else:
-            for letter in _letters(label, own, source, line):
+            for letter in _letters(label, own, alphabet, source, line):
                 parts.edges.append((names[tail], letter, names[head], line))
     return parts
 
@@ -118,8 +118,10 @@ def _names(states: dict[str, dict[str, str]], own: bool) -> dict[str, str]:
     return {node: node for node in states}
 
 
-def _letters(label: str, own: bool, source: str, line: int) -> Sequence[str]:
-    return _parse_letters(label, "edge label", source, line) if own else split_letters(label)
+def _letters(label: str, own: bool, alphabet: Alphabet | None, source: str, line: int) -> Sequence[str]:
+    if own:
+        return _parse_letters(label, "edge label", source, line)
+    return [label] if alphabet is not None and label in alphabet else split_letters(label)
 
 
 def _parse_letters(text: str, what: str, source: str, line: int) -> Alphabet:

@@ -21,7 +21,7 @@ Combination = Callable[[Mask, Mask], Mask]
 # Pairs of states are remembered in one flat table while it has at most this many cells (512 MiB, of which only the
 # pages actually met are ever touched), otherwise in sorted lists that grow with the pairs met.
 _FLAT_PAIRS = 1 << 27
-_MAX_PAIRS_MET = 50_000_000
+_MAX_PAIRS_MET = 30_000_000
 # Successors worked out at a time: bounds the scratch memory of a step to some tens of megabytes.
 _CELLS_AT_ONCE = 1 << 21
 

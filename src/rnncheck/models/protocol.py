@@ -138,10 +138,14 @@ def settle(scores: Scores, margin: float, word_at: Callable[[int], Codes], defin
     to the same). ``word_at(i)`` is the word of score ``i``.
     """
     answers = scores > 0.0
-    unsure = ~(np.abs(scores) > margin) | np.isinf(scores)
-    for i in np.flatnonzero(unsure).tolist():
+    for i in np.flatnonzero(in_doubt(scores, margin)).tolist():
         answers[i] = definition(word_at(i))
     return answers
+
+
+def in_doubt(scores: Scores, margin: float) -> Mask:
+    """Where a score does not decide: it is within the margin, or not a finite number."""
+    return ~(np.abs(scores) > margin) | np.isinf(scores)
 
 
 def letters_in_step(starts: IntArray, lengths: IntArray) -> Iterator[IntArray]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -11,7 +12,7 @@ import numpy as np
 
 from rnncheck.automata.dfa import Mask
 from rnncheck.budget import Budget
-from rnncheck.models.protocol import Model, States, SteppingModel, settle, slices_within
+from rnncheck.models.protocol import Model, Scores, States, SteppingModel, in_doubt, settle, slices_within
 from rnncheck.oracle.prefix_states import PrefixStates, walk
 from rnncheck.oracle.remembered import WordKeys
 from rnncheck.words import Codes, IntArray, WordBatch
@@ -120,9 +121,7 @@ class SteppedQuestions(Questions):
             states = self._states_after(rows.beginnings[first:last])
             for part in rows.parts(first, last, self._rows_at_once):
                 for words, now, at in self._walk(rows, part, states, first):
-                    scores = self._model.scores(now)[at]
-                    answers = settle(scores, self._model.margin, self._decoder(words), self._define)
-                    store(dict(zip(words, answers.tolist(), strict=True)))
+                    self._judge(words, self._model.scores(now)[at], store)
 
     def prefix_answers(self, words: WordBatch) -> Mask:
         out = np.empty(len(words.codes), dtype=np.bool_)
@@ -162,8 +161,14 @@ class SteppedQuestions(Questions):
         for ended, now, at in steps:
             yield [rows.words[row] for row in (ended + part.start).tolist()], now, at
 
-    def _decoder(self, words: Sequence[bytes]) -> Callable[[int], Codes]:
-        return lambda i: self._keys.codes(words[i])
+    def _judge(self, words: Sequence[bytes], scores: Scores, store: Store) -> None:
+        """The rule of ``settle``, but what the scores decide is stored before the definition is asked: it may stop."""
+        doubt = in_doubt(scores, self._model.margin).tolist()
+        store(
+            {word: score > 0.0 for word, score, unsure in zip(words, scores.tolist(), doubt, strict=True) if not unsure}
+        )
+        for word in itertools.compress(words, doubt):
+            store({word: self._define(self._keys.codes(word))})
 
     def _define(self, codes: Codes) -> bool:
         self._ledger.tick(len(codes))

@@ -17,6 +17,7 @@ _FIRST_LENGTH = 8
 _LEARNED = 0.97  # accuracy on the lesson from which longer words follow
 _HOPELESS = 0.8  # accuracy on the shortest lessons below which other starting weights are better than longer words
 _IMPROVEMENT = 0.99  # a loss counts as improved when it is below this part of the best so far
+_PROGRESS = 0.96  # the same for short lessons: where they go slowly, longer ones teach more
 _DECAY = 0.4
 _DECAYS = 4  # lower rates that are tried before a fresh start
 
@@ -88,9 +89,10 @@ class Course:
 
     def after(self, result: EpochResult, settings: TrainingSettings) -> Course:
         """Where training stands after one more epoch. A new ``attempt`` asks for new weights."""
-        measured = result.validation_loss if self._at_full_length else result.loss
+        full = self._at_full_length
+        measured = result.validation_loss if full else result.loss
         # A loss that is not a number improves nothing, so it ends in a lower rate and then in a fresh start.
-        improved = measured < _IMPROVEMENT * self.best_in_stage
+        improved = measured < (_IMPROVEMENT if full else _PROGRESS) * self.best_in_stage
         following = replace(
             self,
             epoch=self.epoch + 1,
@@ -99,7 +101,7 @@ class Course:
             best_in_stage=measured if improved else self.best_in_stage,
         )
         stale = following.stale >= settings.patience
-        if self._at_full_length:
+        if full:
             return following._with_lower_rate(settings) if stale else following
         if stale and result.lesson_accuracy < _HOPELESS and self.attempt < settings.restarts:
             return following._restarted(settings)

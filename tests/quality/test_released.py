@@ -1,0 +1,44 @@
+"""The paper's released networks: what must be found, and how short. Skipped where the data is absent."""
+
+from pathlib import Path
+
+import pytest
+
+import rnncheck
+from rnncheck.verdict import read_document
+from rnncheck.verification.replay import replay
+
+DATA = Path(__file__).parents[3] / "shared" / "data" / "released"
+RANDOM = sorted(DATA.glob("random/*/spec_*.dot"))
+CONTACTS = sorted(DATA.glob("contacts/*/spec_*.dot"))
+
+# Where a violation is longer than this, the guided search has become worse.
+LONGEST = 17
+
+needs_data = pytest.mark.skipif(not RANDOM, reason=f"the released networks are not in {DATA}")
+
+
+def name(path: Path) -> str:
+    return f"{path.parent.name}-{path.stem}"
+
+
+@needs_data
+@pytest.mark.slow
+@pytest.mark.parametrize("path", RANDOM, ids=name)
+def test_every_random_network_is_found_to_violate_its_specification(path: Path) -> None:
+    model = rnncheck.load_model(path.parent)
+    verdict = rnncheck.verify(model, rnncheck.Spec.from_file(path), timeout=60)
+    assert verdict.violated, verdict
+    assert len(verdict.counterexample) <= LONGEST
+    checks = replay(read_document(verdict.to_json()), model)
+    assert all(check.holds for check in checks), checks
+
+
+@needs_data
+@pytest.mark.parametrize("method", ["auto", "pdv"])
+@pytest.mark.parametrize("path", CONTACTS, ids=name)
+def test_contact_networks_invent_contacts_of_two_people(path: Path, method: str) -> None:
+    model = rnncheck.load_model(path.parent)
+    verdict = rnncheck.verify(model, rnncheck.Spec.from_file(path), method=method, timeout=60)
+    assert verdict.violated, verdict
+    assert len(verdict.counterexample) <= 2
