@@ -172,7 +172,7 @@ class _Run:
                 right += batch_right
         if not known.any():
             raise InputError(f"nothing is known of words of at most {self.course.longest} letters; allow longer words")
-        return total / known.sum(), float((right[known > 0] / known[known > 0]).mean())
+        return float(total / known.sum()), float((right[known > 0] / known[known > 0]).mean())
 
     def go_on_from(self, checkpoint: Checkpoint) -> None:
         self.course = checkpoint.course
