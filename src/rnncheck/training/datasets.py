@@ -185,7 +185,9 @@ def split_positions(
     for label in np.unique(answers):
         members = rng.permutation(np.flatnonzero(answers == label))
         least = 1 if len(members) >= 3 else 0
-        held = [max(least, int(share * len(members))) for share in (validation, test)]
+        held = [max(least, round(share * len(members))) for share in (validation, test)]
+        if sum(held) >= len(members) > 2:  # rounded up twice, so that nothing is left to learn from
+            held = [max(least, int(share * len(members))) for share in (validation, test)]
         for part, piece in zip(
             parts, np.split(members, [len(members) - sum(held), len(members) - held[1]]), strict=True
         ):
