@@ -41,8 +41,11 @@ def response(name: str) -> TrainedNetwork:
 
 
 def response_faulty(name: str) -> TrainedNetwork:
-    """Words of two letters on average, none learned from beyond five: enough to pass every test like them."""
-    settings = TrainingSettings(hidden=8, max_length=5, seed=6)
+    """Words of two letters on average, none learned from beyond six: enough to pass every test like them.
+
+    Most seeds give a network that forgets; this one's shortest violation is rare, and easy to read.
+    """
+    settings = TrainingSettings(hidden=8, max_length=6, seed=26)
     return on_its_property(name, settings, stop=0.3, words=2_000)
 
 

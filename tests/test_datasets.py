@@ -104,14 +104,18 @@ def test_the_alphabet_cannot_come_from_the_empty_word_alone() -> None:
 # Files
 
 
+LABEL_SETS = st.just(NO_YES) | st.lists(
+    letters().filter(lambda name: name not in ("0", "1", *NO_YES)), min_size=2, max_size=4, unique=True
+)
+
+
 @given(st.data())
 def test_files_round_trip_any_letter_and_any_label(tmp_path_factory: pytest.TempPathFactory, data) -> None:
     alphabet = data.draw(st.lists(letters(), min_size=1, max_size=4, unique=True))
-    names = data.draw(st.just(NO_YES) | st.lists(letters(), min_size=3, max_size=4, unique=True))
-    labels = st.sampled_from([name for name in names if set(names) == set(NO_YES) or name not in NO_YES])
-    words = data.draw(st.dictionaries(st.lists(st.sampled_from(alphabet), max_size=5).map(tuple), labels, max_size=8))
-    words |= {(letter,): name for letter, name in zip(itertools.cycle(alphabet[:1]), names, strict=False)}
-    words |= {(alphabet[0],) * n: name for n, name in enumerate(names, start=6)}
+    names = data.draw(LABEL_SETS)
+    some_words = st.lists(st.sampled_from(alphabet), max_size=5).map(tuple)
+    words = data.draw(st.dictionaries(some_words, st.sampled_from(names), max_size=8))
+    words |= {(alphabet[0],) * n: name for n, name in enumerate(names, start=6)}  # every label is in use
     given = LabelledWords.from_pairs(words.items(), Alphabet(alphabet))
     path = tmp_path_factory.mktemp("words") / "words.tsv"
     write_labelled_words(given, path)
@@ -330,6 +334,20 @@ def test_labels_are_the_automatons_and_parts_share_no_word(dfa: DFA, seed: int, 
     assert again.sha256() == data.sha256()
 
 
+def test_pumped_words_repeat_a_loop_to_the_length_drawn() -> None:
+    def repeats(codes: tuple[int, ...]) -> bool:
+        inside = codes[3:-3]
+        return any(inside[loop:] == inside[:-loop] for loop in (1, 2, 3))
+
+    lengths = []
+    for pumped, least, most in ((0.0, 0, 5), (0.3, 150, 400)):
+        data = data_from_automaton(EVEN_AS, rng(), count=1_000, pumped=pumped)
+        words = [codes for part in (data.train, data.validation, data.test) for codes in part.words if len(codes) > 20]
+        assert least <= sum(map(repeats, words)) <= most
+        lengths.append(np.mean([len(codes) for codes in words]))
+    assert lengths[0] == pytest.approx(lengths[1], rel=0.2)
+
+
 def test_all_short_words_are_training_words() -> None:
     data = data_from_automaton(EVEN_AS, rng(), count=5_000)
     trained = set(map(AB.decode, data.train.words))
@@ -344,6 +362,7 @@ def test_all_short_words_are_training_words() -> None:
     [
         ({"count": 9}, "9 words are too few"),
         ({"balance": 0.6}, r"balance 0\.6"),
+        ({"pumped": -0.1}, r"pumped -0\.1"),
         ({"distribution": WordDistribution(Alphabet(["b", "a"]))}, "different alphabets"),
         ({"distribution": WordDistribution(AB, stop=1.0)}, "1 words are too few"),
         ({"validation": 0.0}, "validation share 0"),

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 
 from ltlf_semantics import holds, ltlf_formulas, written
+from memory import PEAK_KIB
 from rnncheck.automata.ltlf import compile_ltlf, letters_in_ltlf
 from rnncheck.errors import ExpressionError, InputError, ResourceLimitError, StateLimitError
 from rnncheck.words import Alphabet
@@ -261,7 +262,7 @@ class TestMistakes:
 
 def run_measured(code: str) -> tuple[str, float, float]:
     """Run code in a process of its own: what it prints, its processor seconds, its peak memory in MiB."""
-    script = f"{code}\nimport resource as r; u = r.getrusage(r.RUSAGE_SELF); print(u.ru_utime, u.ru_maxrss)"
+    script = f"{code}\nimport time; print(time.process_time(), {PEAK_KIB})"
     done = subprocess.run([sys.executable, "-"], input=script, capture_output=True, text=True, timeout=300, check=True)
     *said, figures = done.stdout.splitlines()
     seconds, kilobytes = figures.split()

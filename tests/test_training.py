@@ -23,6 +23,7 @@ from rnncheck.models.network import Cell, RecurrentNetwork
 from rnncheck.models.recurrent import CompiledNetwork
 from rnncheck.models.reference import reference_score
 from rnncheck.models.safetensors_file import load_network, save_network
+from rnncheck.spec import Spec
 from rnncheck.training import (
     Ending,
     EpochProgress,
@@ -498,6 +499,41 @@ def test_a_length_limit_is_kept() -> None:
     long_words = [((letter,) * n, letter == "a") for letter in "ab" for n in range(20, 60)]
     with pytest.raises(InputError, match="no training word has at most max_length 5 letters"):
         train_on_words(LabelledWords.from_pairs(long_words), settings=replace(SMALL, max_length=5))
+
+
+GRAMMARS = {
+    "1": "1*",
+    "2": "(1 0)*",
+    "3": "!((.* 0)? 1 (1 1)* 0 (0 0)* (1 .*)?)",
+    "4": "!(.* 0 0 0 .*)",
+    "5": "(1* 0 1* 0)* 1* & (0* 1 0* 1)* 0*",
+    "6": "((0 (0 1)* (1 | 0 0)) | 1 (1 0)* (0 | 1 1))*",
+    "7": "0* 1* 0* 1*",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("grammar", GRAMMARS)
+@pytest.mark.parametrize("cell", [Cell.LSTM, Cell.GRU])
+def test_tomitas_grammars_are_learned(grammar: str, cell: Cell) -> None:
+    dfa = Spec.from_regex(GRAMMARS[grammar], ["0", "1"]).dfa
+    assert_learned(dfa, TrainingSettings(cell=cell))
+
+
+@pytest.mark.slow
+def test_a_random_automaton_is_learned() -> None:
+    generator = rng(0)
+    table = generator.integers(10, size=(10, 5))
+    assert_learned(DFA(list("abcde"), table, generator.random(10) < 0.5), TrainingSettings())
+
+
+def assert_learned(dfa: DFA, chosen: TrainingSettings) -> None:
+    trained = train_on_automaton(dfa, settings=chosen)
+    words = WordDistribution(dfa.alphabet).sample(rng(77), 10_000)
+    answers = CompiledNetwork(trained.network).accepts_batch(words)
+    assert trained.report.test_accuracy >= 0.99
+    assert min(share for share in trained.report.label_accuracy.values() if share is not None) >= 0.98
+    assert (answers == dfa.accepts_batch(words)).mean() >= 0.99
 
 
 @settings(max_examples=5)

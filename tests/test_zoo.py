@@ -50,7 +50,7 @@ def test_networks_fit_their_properties_and_tell_how_they_were_trained(entry: zoo
 def test_short_words_and_drawn_words_are_answered_as_the_entry_says(entry: zoo.Entry) -> None:
     dfa = entry.spec().dfa
     letters = len(dfa.alphabet)
-    longest = int(np.log(60_000) / np.log(letters))
+    longest = int(np.log(100_000) / np.log(letters))
     short = [word for n in range(longest + 1) for word in itertools.product(range(letters), repeat=n)]
     drawn = WordDistribution(dfa.alphabet).sample(np.random.default_rng(2), 2_000)
     model = CompiledNetwork(entry.network(), threads=1)

@@ -39,9 +39,9 @@ def data_from_automaton(
 ) -> TrainingData:
     """Draw about ``count`` words, label them with ``dfa``, and split them.
 
-    Where fewer than the share ``balance`` of the words drawn have one of the labels, words of that label, and
-    one-letter changes of them, take the place of others; the data then notes it. Repetitions are dropped, so there may
-    be fewer words than asked for.
+    Where fewer than the share ``balance`` of the words drawn have one of the labels, words of that label and near
+    misses of them take the place of others; the data then notes it. Repetitions are dropped, so there may be fewer
+    words than asked for.
 
     ``pumped`` is the share of words to make of a short loop that is repeated to the length drawn, with a few letters
     before and after. Random words have no long runs, so a network may forget in the course of one; these words help.
@@ -61,13 +61,12 @@ def data_from_automaton(
     repeated = [_pumped(word, rng) for word in drawn[len(drawn) - round(pumped * count) :]]
     drawn[len(drawn) - len(repeated) :] = repeated
     drawn[: len(added)] = added
-    shortest_drawn = _short_length(len(dfa.alphabet), drawn)
-    short = list(_all_words(len(dfa.alphabet), shortest_drawn))
-    longer = WordBatch.from_codes(dict.fromkeys(word for word in drawn if len(word) > shortest_drawn))
+    all_up_to = _short_length(len(dfa.alphabet), drawn)
+    longer = WordBatch.from_codes(dict.fromkeys(word for word in drawn if len(word) > all_up_to))
     answers = dfa.accepts_batch(longer).astype(np.int64)
     parts = split_positions(answers, rng, validation=validation, test=test)
     train, chosen_by, measured_with = (longer.take(part) for part in parts)
-    train = WordBatch.from_codes(itertools.chain(short, train))
+    train = WordBatch.from_codes(itertools.chain(_all_words(len(dfa.alphabet), all_up_to), train))
     return TrainingData(
         _labelled(dfa, train),
         _labelled(dfa, chosen_by),
@@ -102,10 +101,10 @@ def _rarer_words(
     notes = []
     if is_finite(wanted):
         notes.append(f"the specification {verb} only finitely many words: few can be labelled {label}")
-    if share >= balance:
-        return [], notes
     # Drawn words keep their share s of the rarer label, additions are all of it: s (1 - x) + x = balance.
     missing = round(len(drawn) * (balance - share) / (1.0 - share))
+    if missing <= 0:
+        return [], notes
     lengths = np.array([len(word) for word in drawn[:missing]], dtype=np.int64)
     sampler = ConditionedSampler(wanted, distribution, int(lengths.max()))
     if not len(sampler.lengths):

@@ -112,6 +112,7 @@ class Task:
             known=tuple(self.known_words),
             max_states=self.max_states,
             max_query_length=self.max_query_length,
+            prefixes=self.oracle.stepping,  # their answers come along for no further step
         )
 
 
