@@ -200,6 +200,7 @@ def test_a_split_has_every_position_once_and_every_label_in_proportion(
         held = [int((given_answers[part] == label).sum()) for part in parts[1:]]
         for share, size in zip((validation, test), held, strict=True):
             assert abs(size - share * count) <= 1.0
+        assert sum(held) < count
         if count >= 3:
             assert min(held) >= 1
 

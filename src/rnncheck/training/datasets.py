@@ -176,7 +176,7 @@ def split_positions(
 ) -> tuple[IntArray, IntArray, IntArray]:
     """Positions of training, validation and test words, at random and in the same proportion for every label.
 
-    A label with three words or more is in all three parts.
+    Every label is among the training words; one with three words or more is in all three parts.
     """
     for name, share in (("validation", validation), ("test", test)):
         if not 0.0 < share < 0.5:
@@ -186,7 +186,7 @@ def split_positions(
         members = rng.permutation(np.flatnonzero(answers == label))
         least = 1 if len(members) >= 3 else 0
         held = [max(least, round(share * len(members))) for share in (validation, test)]
-        if sum(held) >= len(members) > 2:  # rounded up twice, so that nothing is left to learn from
+        if sum(held) >= len(members):  # rounded up twice, so that nothing is left to learn from
             held = [max(least, int(share * len(members))) for share in (validation, test)]
         for part, piece in zip(
             parts, np.split(members, [len(members) - sum(held), len(members) - held[1]]), strict=True
