@@ -37,10 +37,11 @@ _MODEL_HELP = "MODEL is a .safetensors, .pt or .onnx file, or a folder of the pa
 @click.option("--embedding", type=click.IntRange(min=0), default=0, show_default=True, help="0: one-hot letters.")
 @click.option("--epochs", type=click.IntRange(min=1), default=200, show_default=True, help="At most so many.")
 @click.option("--accuracy", type=float, default=0.999, show_default=True, help="Stop at this validation accuracy.")
-@click.option("--hold", type=click.IntRange(min=1), default=1, show_default=True, help="…held for so many epochs.")
-@click.option("--learning-rate", type=float, default=5e-3, show_default=True)
+@click.option("--hold", type=click.IntRange(min=1), default=2, show_default=True, help="…held for so many epochs.")
+@click.option("--learning-rate", type=float, help="[default: what suits the cell]")
 @click.option("--count", type=click.IntRange(min=10), default=10_000, show_default=True, help="Words to draw.")
-@click.option("--stop", type=float, default=0.05, show_default=True, help="Stop probability of drawn words.")
+@click.option("--stop", type=float, default=0.01, show_default=True, help="Stop probability of drawn words.")
+@click.option("--max-length", type=click.IntRange(min=1), help="Learn from no longer words, or prefixes.")
 @click.option("--max-seconds", type=float, help="Stop after so long, with the best network so far.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 @click.option("--threads", type=click.IntRange(min=1), default=1, show_default=True)
@@ -90,7 +91,9 @@ def _settings(choices: Mapping[str, Any]) -> TrainingSettings:
     from rnncheck.models.network import Cell
     from rnncheck.training import TrainingSettings
 
-    same = ("hidden", "layers", "embedding", "epochs", "hold", "learning_rate", "max_seconds", "seed", "threads")
+    same = (
+        "hidden", "layers", "embedding", "epochs", "hold", "learning_rate", "max_length", "max_seconds", "seed", "threads"
+    )  # fmt: skip
     return TrainingSettings(
         cell=Cell(choices["cell"]), target_accuracy=choices["accuracy"], **{name: choices[name] for name in same}
     )
