@@ -91,11 +91,12 @@ def _settings(choices: Mapping[str, Any]) -> TrainingSettings:
     from rnncheck.models.network import Cell
     from rnncheck.training import TrainingSettings
 
-    same = (
-        "hidden", "layers", "embedding", "epochs", "hold", "learning_rate", "max_length", "max_seconds", "seed", "threads"
-    )  # fmt: skip
+    same = ("hidden", "layers", "embedding", "epochs", "hold", "max_length", "max_seconds", "seed", "threads")
     return TrainingSettings(
-        cell=Cell(choices["cell"]), target_accuracy=choices["accuracy"], **{name: choices[name] for name in same}
+        cell=Cell(choices["cell"]),
+        target_accuracy=choices["accuracy"],
+        learning_rate=choices["learning_rate"],
+        **{name: choices[name] for name in same},
     )
 
 
