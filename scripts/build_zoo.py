@@ -43,7 +43,7 @@ def response(name: str) -> TrainedNetwork:
 def response_faulty(name: str) -> TrainedNetwork:
     """Words of two letters on average, none learned from beyond six: enough to pass every test like them.
 
-    Most seeds give a network that forgets; this one's shortest violation is rare, and easy to read.
+    Two in three such networks forget; this seed was picked because its shortest violation is rare, and easy to read.
     """
     settings = TrainingSettings(hidden=8, max_length=6, seed=26)
     return on_its_property(name, settings, stop=0.3, words=2_000)
