@@ -45,6 +45,9 @@ def test_train_on_labelled_words(run, tmp_path) -> None:
     result = run("train", "--words", words, "--cell", "gru", "--hidden", 8, "--epochs", 3, "-o", path)
     assert result.code == 0, result
     assert run("classify", path, "--word", "a b a").code in (0, 1)
+    refused = run("train", "--words", words, "--alphabet", "a", "-o", path)
+    assert refused.code == 2
+    assert "'b'" in refused.err
 
 
 def _words():

@@ -49,13 +49,13 @@ _MODEL_HELP = "MODEL is a .safetensors, .pt or .onnx file, or a folder of the pa
 @click.option("--checkpoint", type=click.Path(path_type=Path), metavar="FILE", help="Save after every epoch.")
 @click.option("--resume", is_flag=True, help="Go on from the checkpoint.")
 @click.option("--quiet", is_flag=True, help="No progress on stderr.")
-def train(request: SpecRequest | None, words: Path | None, output: Path, **choices: Any) -> None:
+def train(request: SpecRequest, words: Path | None, output: Path, **choices: Any) -> None:
     """Train a recurrent network on a specification or on labelled words, and write it as .safetensors."""
     from rnncheck.models.safetensors_file import save_network
     from rnncheck.training import train_on_words
     from rnncheck.training.files import read_labelled_words
 
-    if (request is None) == (words is None):
+    if request.given == (words is not None):
         raise click.UsageError("give a specification (--dfa, --regex or --ltlf), or --words FILE")
     if choices["resume"] and choices["checkpoint"] is None:
         raise click.UsageError("--resume needs the --checkpoint FILE to go on from")
@@ -74,10 +74,10 @@ def train(request: SpecRequest | None, words: Path | None, output: Path, **choic
                 f"letters  {p.seconds:.0f} s"
             ),
         }
-        if request is not None:
+        if request.given:
             trained = _train_on_spec(request, choices, running)
         else:
-            labelled = read_labelled_words(words or "")
+            labelled = read_labelled_words(words or "", request.alphabet)
             trained = train_on_words(labelled, label=choices["label"], source=str(words), **running)
     save_network(trained.network, output)
     report = trained.report

@@ -50,6 +50,11 @@ class SpecRequest:
     nonempty: bool
     max_states: int
 
+    @property
+    def given(self) -> bool:
+        """Whether a specification was named at all."""
+        return any(kind is not None for kind in (self.dfa, self.regex, self.ltlf))
+
     def build(self, alphabet: Alphabet | None = None) -> Spec:
         """The specification, over ``alphabet`` (a model's, say) where no ``--alphabet`` was given."""
         letters = self.alphabet or alphabet
@@ -66,7 +71,7 @@ def spec_options(command: Command) -> Command:
 
 
 def optional_spec_options(command: Command) -> Command:
-    """As ``spec_options``, for a command that can do without: its ``request`` is then None."""
+    """As ``spec_options``, for a command that can do without: its ``request`` is then not ``given``."""
     return _with_spec_options(command, required=False)
 
 
@@ -101,7 +106,7 @@ def _decorated(command: Command, wrapper: Any, options: list[Callable[[Any], Any
     return wrapper  # type: ignore[no-any-return]
 
 
-def _request(parameters: dict[str, Any], required: bool) -> SpecRequest | None:
+def _request(parameters: dict[str, Any], required: bool) -> SpecRequest:
     kinds = ("dfa", "regex", "ltlf")
     given = [kind for kind in kinds if parameters[kind] is not None]
     if len(given) > 1 or (required and not given):
@@ -114,7 +119,7 @@ def _request(parameters: dict[str, Any], required: bool) -> SpecRequest | None:
             raise click.UsageError(f"--define {definition!r} is not NAME=REGEX")
         definitions[name.strip()] = text
     others = {name: parameters.pop(name) for name in (*kinds, "alphabet", "complete", "nonempty", "max_states")}
-    return SpecRequest(definitions=definitions, **others) if given else None
+    return SpecRequest(definitions=definitions, **others)
 
 
 def model_options(command: Command) -> Command:
