@@ -6,6 +6,10 @@ import contextlib
 import sys
 import time
 from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rnncheck.experiments.runner import RunProgress
 
 _ON_TERMINAL = 0.1  # seconds between two updates
 _ELSEWHERE = 10.0
@@ -37,3 +41,33 @@ def progress_line(*, quiet: bool = False) -> Iterator[Callable[[str], None]]:
         if terminal and shown:
             sys.stderr.write("\r\033[K")
             sys.stderr.flush()
+
+
+@contextlib.contextmanager
+def pieces_progress(*, quiet: bool = False) -> Iterator[Callable[[RunProgress], None]]:
+    """Gives a function that shows how far a run of many pieces is: a bar, and on a terminal a line a running piece."""
+    if quiet or not sys.stderr.isatty():
+        with progress_line(quiet=quiet) as tell:
+            yield lambda told: tell(f"{told.finished} of {told.known} pieces, {', '.join(told.running)}")
+        return
+    from rich.console import Console, Group
+    from rich.live import Live
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.text import Text
+
+    bar = Progress(
+        TextColumn("pieces"), BarColumn(), MofNCompleteColumn(), TextColumn("left"), TimeRemainingColumn(),
+        console=Console(stderr=True),
+    )  # fmt: skip
+    task = bar.add_task("pieces", total=None)
+    since: dict[str, float] = {}
+    with Live(bar, console=bar.console, refresh_per_second=2, transient=True) as live:
+
+        def show(told: RunProgress) -> None:
+            for name in told.running:
+                since.setdefault(name, told.seconds)
+            bar.update(task, completed=told.finished, total=told.known)
+            lines = [Text(f"  {name}  {told.seconds - since[name]:.0f} s") for name in told.running]
+            live.update(Group(bar, *lines))
+
+        yield show

@@ -80,7 +80,12 @@ class CompiledNetwork(SteppingModel):
             raise ModelError(f"margin {margin} was asked for; give a number of at least 0")
         self.network = network
         self.alphabet = network.alphabet
-        self._options = {"dtype": self._dtype, "threads": threads, "margin": margin, "definition": definition}
+        self._options: dict[str, Any] = {
+            "dtype": self._dtype,
+            "threads": threads,
+            "margin": margin,
+            "definition": definition,
+        }
         self._judge = definition or functools.partial(reference_judgement, network)
         self._workers = Workers(threads)
         self._local = threading.local()
@@ -97,6 +102,10 @@ class CompiledNetwork(SteppingModel):
 
     def __reduce__(self) -> tuple[object, ...]:
         return (_compiled, (self.network, self._options))
+
+    def with_threads(self, threads: int) -> CompiledNetwork:
+        """The same network with another number of threads."""
+        return CompiledNetwork(self.network, **{**self._options, "threads": threads})
 
     def initial(self, rows: int) -> States:
         states = np.zeros((rows, self._layout.width), dtype=self._dtype)

@@ -1,0 +1,167 @@
+"""``rnncheck bench``: the paper's experiments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rnncheck.cli.progress import pieces_progress
+from rnncheck.errors import InputError
+from rnncheck.files import write_atomically
+
+if TYPE_CHECKING:
+    from rnncheck.experiments.folder import RunFolder
+    from rnncheck.experiments.subjects import Source
+
+_METHODS = ("smc", "aamc", "pdv", "auto")
+
+
+@click.group()
+def bench() -> None:
+    """Repeat the paper's experiments, at any scale. A run that was interrupted is continued by the same command."""
+
+
+def run_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options of every experiment: what to ask, where to work, with how many hands."""
+    options = [
+        click.option("--out", required=True, type=click.Path(path_type=Path), help="The run's folder."),
+        click.option("--method", "methods", multiple=True, type=click.Choice(_METHODS), help="May be repeated."),
+        click.option("--timeout", type=click.FloatRange(min=0, min_open=True), default=600.0, show_default=True),
+        click.option("--epsilon", type=float, default=5e-4, show_default=True),
+        click.option("--gamma", type=float, default=5e-4, show_default=True),
+        click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True),
+        click.option("--workers", type=click.IntRange(min=1), default=1, show_default=True, help="Processes."),
+        click.option("--cluster", metavar="ADDRESS", help="Work on a Dask cluster: tcp://SCHEDULER:8786."),
+        click.option("--shard", metavar="I/N", help="Do only every N-th network; put together by `bench merge`."),
+        click.option("--quiet", is_flag=True, help="Show no progress."),
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+@bench.command("random")
+@click.option("--count", type=click.IntRange(min=1), default=5, show_default=True, help="Networks.")
+@click.option("--states", type=click.IntRange(min=1), default=10, show_default=True, help="Of an automaton, at most.")
+@click.option("--min-states", type=click.IntRange(min=1), default=5, show_default=True)
+@click.option("--letters", type=click.IntRange(min=1), default=5, show_default=True)
+@click.option("--specs", type=click.IntRange(min=1), default=5, show_default=True, help="A network, at most.")
+@click.option("--cell", type=click.Choice(["lstm", "gru", "rnn_tanh", "rnn_relu"]), default="lstm", show_default=True)
+@click.option("--hidden", type=click.IntRange(min=1), help="Dimensions of a layer.  [default: 20 a state]")
+@click.option("--layers", type=click.IntRange(min=1), help="[default: 1 and one more for every 10 states]")
+@click.option("--words", type=click.IntRange(min=10), default=10_000, show_default=True, help="To train and test with.")
+@click.option("--accuracy", type=float, default=0.95, show_default=True, help="Networks not above it are drawn again.")
+@click.option("--target-accuracy", type=float, default=0.99, show_default=True, help="Training stops there.")
+@click.option("--draws", type=click.IntRange(min=1), default=10, show_default=True, help="Of a network, at most.")
+@click.option("--train-seconds", type=float, default=3600.0, show_default=True, help="For a network, at most.")
+@click.option("--paper", is_flag=True, help="The paper's sizes: 30 networks of at most 30 states.")
+@click.option("--models", metavar="FOLDER", help="Verify networks that exist, one folder each, and train none.")
+@run_options
+@click.pass_context
+def random(ctx: click.Context, /, **choices: Any) -> None:
+    """Networks trained on random automata, each against several specifications, by every method (Table 1)."""
+    from rnncheck.experiments.random_automata import RandomAutomata
+    from rnncheck.experiments.released import ReleasedNetworks
+
+    shape = {
+        name: choices.pop(name)
+        for name in (
+            "count", "states", "min_states", "letters", "specs", "cell", "hidden", "layers", "words", "accuracy",
+            "target_accuracy", "draws",
+        )
+    }  # fmt: skip
+    shape["training_seconds"] = choices.pop("train_seconds")
+    paper, models = choices.pop("paper"), choices.pop("models")
+    if paper:
+        changed = [
+            name
+            for name in ("count", "states", "letters", "specs", "cell", "hidden", "layers")
+            if ctx.get_parameter_source(name) is not click.core.ParameterSource.DEFAULT
+        ]
+        if changed or models:
+            raise click.UsageError(f"--paper sets the sizes itself; leave out --{(changed or ['models'])[0]}")
+        shape |= {"count": 30, "states": 30}
+    source: Source = RandomAutomata(**shape, seed=choices["seed"]) if models is None else ReleasedNetworks(str(models))
+    run_and_show("random", source, **choices)
+
+
+@bench.command()
+@click.argument("folder", type=click.Path(path_type=Path))
+@click.option("--format", "form", type=click.Choice(["text", "csv", "json", "latex"]), default="text")
+@click.option("--plots", "plot_folder", type=click.Path(path_type=Path), help="Draw the plots into this folder.")
+def summary(folder: Path, form: str, plot_folder: Path | None) -> None:
+    """The table of a run, finished or not."""
+    from rnncheck.experiments.folder import RunFolder
+
+    _show(RunFolder.existing(folder), form, plot_folder)
+
+
+@bench.command()
+@click.argument("shards", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--out", required=True, type=click.Path(path_type=Path), help="The folder of the whole run.")
+def merge(shards: tuple[Path, ...], out: Path) -> None:
+    """Put the shards of a run together, and show the table."""
+    from rnncheck.experiments.merge import merge as merge_shards
+
+    _show(merge_shards(shards, out), "text", None)
+
+
+def run_and_show(
+    kind: str,
+    source: Source,
+    *,
+    out: Path,
+    methods: tuple[str, ...],
+    timeout: float,
+    epsilon: float,
+    gamma: float,
+    seed: int,
+    workers: int,
+    cluster: str | None,
+    shard: str | None,
+    quiet: bool,
+) -> None:
+    """Do what is left of a run, and show its table."""
+    import msgspec
+
+    from rnncheck.executors import open_executor
+    from rnncheck.experiments.folder import RunFolder
+    from rnncheck.experiments.runner import Questions, Shard, run_experiment
+
+    questions = Questions(methods=methods or _METHODS, epsilon=epsilon, gamma=gamma, timeout=timeout, seed=seed)
+    part = None if shard is None else Shard.parse(shard)
+    settings = msgspec.to_builtins(questions) | {"source": msgspec.to_builtins(source)}
+    folder = RunFolder.begun(out, kind, settings, None if part is None else str(part))
+    with _interruptible(out), open_executor(workers, cluster) as executor, pieces_progress(quiet=quiet) as tell:
+        run_experiment(folder, source, questions, executor, shard=part, resumable=cluster is None, progress=tell)
+    _show(folder, "text", None)
+
+
+@contextmanager
+def _interruptible(out: Path) -> Iterator[None]:
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise click.ClickException(f"interrupted; the same command continues the run in {out}") from None
+
+
+def _show(folder: RunFolder, form: str, plot_folder: Path | None) -> None:
+    from rnncheck.experiments.results import read_results
+    from rnncheck.experiments.table import render
+
+    run = read_results(folder)
+    click.echo(render(run, form), nl=False)
+    if plot_folder is not None:
+        from rnncheck.experiments.plots import plots
+
+        try:
+            plot_folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(f"{plot_folder}: cannot be made: {error.strerror or error}") from None
+        for name, content in plots(run).items():
+            write_atomically(plot_folder / name, content)
+            click.echo(str(plot_folder / name), err=True)

@@ -1,0 +1,199 @@
+"""Where independent pieces of work are done: processes of this machine, or a Dask cluster.
+
+An executor takes a function and picklable arguments and gives a future. A worker that dies is replaced and its piece
+is done again, so a result never depends on how many workers there are or what became of them. A piece that kills its
+worker several times is given up with an error.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import multiprocessing.connection
+import os
+import queue
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, Protocol, TypeVar
+
+from rnncheck.errors import InputError, MissingExtraError, RnncheckError, shown
+
+Result = TypeVar("Result")
+
+_ATTEMPTS = 4  # a piece is begun at most so often; what kills four workers would kill the fifth
+_CONNECT_SECONDS = "20s"
+_SPAWN = multiprocessing.get_context("spawn")  # a fork would copy threads and locks in whatever state they are
+
+
+class WorkerLostError(RnncheckError):
+    """A piece of work ended its worker each time it was tried."""
+
+
+class _DiedError(Exception):
+    """A worker process is no more."""
+
+
+class Executor(Protocol):
+    """Does pieces of work elsewhere. ``close`` gives up what is not finished."""
+
+    @property
+    def workers(self) -> int: ...
+
+    def submit(self, function: Callable[..., Result], /, *arguments: Any) -> Future[Result]: ...
+
+    def close(self) -> None: ...
+
+
+@contextlib.contextmanager
+def open_executor(workers: int, cluster: str | None = None) -> Iterator[Executor]:
+    """Processes of this machine, or the cluster of a Dask scheduler's address; closed at the end."""
+    executor: Executor = LocalProcesses(workers) if cluster is None else DaskCluster(cluster)
+    try:
+        yield executor
+    finally:
+        executor.close()
+
+
+class LocalProcesses:
+    """A fixed number of worker processes, each replaced when it dies."""
+
+    def __init__(self, workers: int) -> None:
+        if workers < 1:
+            raise InputError(f"{workers} workers cannot do anything; ask for at least 1")
+        self.workers = workers
+        self._idle: queue.SimpleQueue[_Worker] = queue.SimpleQueue()
+        self._all = [_Worker() for _ in range(workers)]
+        for worker in self._all:
+            self._idle.put(worker)
+        self._threads = ThreadPoolExecutor(workers, thread_name_prefix="rnncheck-worker")
+
+    def submit(self, function: Callable[..., Result], /, *arguments: Any) -> Future[Result]:
+        return self._threads.submit(self._attempt, function, arguments)
+
+    def close(self) -> None:
+        self._threads.shutdown(wait=False, cancel_futures=True)
+        for worker in self._all:
+            worker.stop()
+
+    def _attempt(self, function: Callable[..., Result], arguments: tuple[Any, ...]) -> Result:
+        worker = self._idle.get()
+        try:
+            for _ in range(_ATTEMPTS):
+                try:
+                    return worker.run(function, arguments)  # type: ignore[no-any-return]
+                except _DiedError:  # the next attempt starts a new process
+                    continue
+        finally:
+            self._idle.put(worker)
+        raise WorkerLostError(
+            f"{getattr(function, '__name__', function)} ended its worker process {_ATTEMPTS} times (killed, out of "
+            "memory, or a crash in a library); give it more memory, or fewer workers"
+        )
+
+
+class _Worker:
+    """One process and the pipe to it, started when there is work."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._process: Any = None
+        self._pipe: multiprocessing.connection.Connection[Any, Any] | None = None
+        self._stopped = False
+
+    def run(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+        """The function's result or its exception; _DiedError when the process is no more."""
+        pipe = self._connected()
+        try:
+            pipe.send((function, arguments))
+            finished, value = pipe.recv()
+        except (EOFError, OSError):
+            self._forget()
+            raise _DiedError from None
+        if finished:
+            return value
+        raise value
+
+    def stop(self) -> None:
+        with self._lock:
+            self._stopped = True
+            if self._process is not None:
+                self._process.kill()
+
+    def _connected(self) -> multiprocessing.connection.Connection[Any, Any]:
+        with self._lock:
+            if self._stopped:
+                raise WorkerLostError("the executor is closed")
+            if self._pipe is None:
+                self._pipe, theirs = _SPAWN.Pipe()
+                self._process = _SPAWN.Process(target=_work, args=(theirs,), daemon=True)
+                self._process.start()
+                theirs.close()  # or the end of the process would not end the pipe
+            return self._pipe
+
+    def _forget(self) -> None:
+        with self._lock:
+            if self._pipe is not None:
+                self._pipe.close()
+                self._process.kill()
+                self._process.join()
+                self._pipe = None
+
+
+def _work(pipe: multiprocessing.connection.Connection[Any, Any]) -> None:
+    """A worker's life: piece after piece until the other end of the pipe is gone."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that has the terminal
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    while True:
+        try:
+            function, arguments = pipe.recv()
+        except (EOFError, OSError):
+            return
+        try:
+            answer = (True, function(*arguments))
+        except Exception as error:
+            answer = (False, error)
+        try:
+            pipe.send(answer)
+        except (EOFError, OSError):
+            return
+        except Exception as error:  # what does not pickle cannot travel
+            kind = "result" if answer[0] else "error"
+            pipe.send((False, RnncheckError(f"the {kind} {shown(answer[1])} cannot be sent back: {error}")))
+
+
+def _end_with_parent() -> None:
+    """Without this a worker whose parent was killed would go on with its piece, beside the run that continues it."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        multiprocessing.connection.wait([parent.sentinel])
+        os._exit(1)
+
+
+class DaskCluster:
+    """The workers behind a Dask scheduler. They need rnncheck installed, and unpickle what they are sent."""
+
+    def __init__(self, address: str) -> None:
+        try:
+            from distributed import Client
+        except ImportError:
+            raise MissingExtraError("work on a cluster", "cluster") from None
+        try:
+            self._client = Client(address, timeout=_CONNECT_SECONDS, set_as_default=False)
+        except (OSError, ValueError) as error:
+            raise InputError(f"no scheduler answers at {shown(address)}: {error}; is it tcp://HOST:PORT?") from None
+        self._executor = self._client.get_executor(pure=False)
+
+    @property
+    def workers(self) -> int:
+        threads: int = sum(self._client.nthreads().values())
+        return max(1, threads)
+
+    def submit(self, function: Callable[..., Result], /, *arguments: Any) -> Future[Result]:
+        future: Future[Result] = self._executor.submit(function, *arguments)
+        return future
+
+    def close(self) -> None:
+        self._executor.shutdown(wait=False)
+        self._client.close()

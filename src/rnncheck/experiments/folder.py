@@ -1,0 +1,177 @@
+"""A run's folder: what was asked for, and every finished piece, each written at once and as a whole.
+
+    run.json                    what was asked for; a folder belongs to one run
+    subjects/NAME.json          a network's specifications and facts; written last, so that it means "finished"
+    subjects/NAME.safetensors   the network
+    verdicts/NAME-SPEC-METHOD.json
+    part/NAME.checkpoint        training that is still going on
+
+Whoever works in a folder holds a lock that the operating system takes back when the process ends, however it ends.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+import msgspec
+
+from rnncheck.errors import FormatError, InputError, shown
+from rnncheck.files import write_atomically
+from rnncheck.version import __version__
+
+Piece = TypeVar("Piece", bound=msgspec.Struct)
+
+SCHEMA: Literal["rnncheck/run/1"] = "rnncheck/run/1"
+_MANIFEST = "run.json"
+_LOCK = "run.lock"
+_SAFE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}")
+
+
+class _Version(msgspec.Struct):
+    schema: str
+
+
+class Manifest(msgspec.Struct, forbid_unknown_fields=True):
+    """What a run was asked for. ``settings`` belong to the kind; ``version`` is the one that began the run."""
+
+    schema: Literal["rnncheck/run/1"]
+    kind: str
+    settings: dict[str, Any]
+    version: str
+    shard: str | None = None
+
+
+class RunFolder:
+    """The pieces of one run."""
+
+    def __init__(self, path: Path, manifest: Manifest) -> None:
+        self.path = path
+        self.manifest = manifest
+
+    @classmethod
+    def existing(cls, path: str | os.PathLike[str]) -> RunFolder:
+        """A folder that some run has begun."""
+        folder = Path(path)
+        file = folder / _MANIFEST
+        if not file.exists():
+            raise InputError(f"{folder} is not the folder of a run: there is no {_MANIFEST} in it")
+        return cls(folder, _read_manifest(file))
+
+    @classmethod
+    def begun(cls, path: str | os.PathLike[str], kind: str, settings: dict[str, Any], shard: str | None) -> RunFolder:
+        """A new folder, or the folder of an earlier run that was asked for the same."""
+        folder = Path(path)
+        as_written = msgspec.json.decode(msgspec.json.encode(settings))
+        manifest = Manifest(SCHEMA, kind, as_written, __version__, shard)
+        file = folder / _MANIFEST
+        if file.exists():
+            earlier = _read_manifest(file)
+            _check_same(folder, earlier, manifest)
+            return cls(folder, earlier)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            if any(entry.name != _LOCK for entry in folder.iterdir()):
+                raise InputError(f"{folder} holds other files; give --out a new folder, or one of an earlier run")
+        except OSError as error:
+            raise InputError(f"{folder}: cannot be used: {error.strerror or error}") from None
+        write_atomically(file, msgspec.json.format(msgspec.json.encode(manifest), indent=2) + b"\n")
+        return cls(folder, manifest)
+
+    @contextlib.contextmanager
+    def locked(self) -> Iterator[None]:
+        """Hold the folder; a second run in it is refused."""
+        try:
+            handle = os.open(self.path / _LOCK, os.O_CREAT | os.O_RDWR, 0o666)
+        except OSError as error:
+            raise InputError(f"{self.path}: cannot be used: {error.strerror or error}") from None
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(handle)
+            raise InputError(
+                f"another run is working in {self.path}; wait for its end, or give --out another folder"
+            ) from None
+        try:
+            yield
+        finally:
+            os.close(handle)
+
+    def place(self, name: str) -> Path:
+        """The path of one of the folder's files, which never leads out of it."""
+        if not all(_SAFE_NAME.fullmatch(part) for part in name.split("/")):
+            raise InputError(f"{shown(name)} cannot be the name of a file in a run's folder")
+        return self.path / name
+
+    def has(self, name: str) -> bool:
+        return self.place(name).exists()
+
+    def write(self, name: str, content: bytes) -> None:
+        """Write a piece, as a whole or not at all."""
+        target = self.place(name)
+        try:
+            target.parent.mkdir(exist_ok=True)
+        except OSError as error:
+            raise InputError(f"{target.parent}: cannot be made: {error.strerror or error}") from None
+        write_atomically(target, content)
+
+    def write_json(self, name: str, piece: msgspec.Struct) -> None:
+        self.write(name, msgspec.json.format(msgspec.json.encode(piece), indent=1) + b"\n")
+
+    def read_json(self, name: str, kind: type[Piece]) -> Piece:
+        """A piece; one that does not read is named, with what to do."""
+        path = self.place(name)
+        try:
+            return msgspec.json.decode(path.read_bytes(), type=kind)
+        except OSError as error:
+            raise FormatError(f"cannot be read: {error.strerror or error}", str(path)) from None
+        except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
+            raise FormatError(
+                f"this piece of the run is damaged ({error}); delete the file and run the same command again: "
+                "only this piece is repeated",
+                str(path),
+            ) from None
+
+    def names(self, part: str) -> list[str]:
+        """The names of the finished pieces in one part of the folder, such as ``verdicts``."""
+        return sorted(file.stem for file in (self.path / part).glob("*.json") if _SAFE_NAME.fullmatch(file.name))
+
+
+def _read_manifest(file: Path) -> Manifest:
+    try:
+        content = file.read_bytes()
+        schema = msgspec.json.decode(content, type=_Version).schema
+        if schema != SCHEMA:
+            raise FormatError(
+                f"the run was written as {shown(schema)}, and this version of rnncheck reads {SCHEMA}; "
+                "use the version that began it, or another folder",
+                str(file),
+            )
+        return msgspec.json.decode(content, type=Manifest)
+    except OSError as error:
+        raise FormatError(f"cannot be read: {error.strerror or error}", str(file)) from None
+    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
+        raise FormatError(f"not a run's manifest: {error}", str(file)) from None
+
+
+def _check_same(folder: Path, earlier: Manifest, now: Manifest) -> None:
+    if earlier.kind != now.kind:
+        raise InputError(f"{folder} holds a run of the kind {earlier.kind}, not {now.kind}; give --out another folder")
+    before = {**earlier.settings, "shard": earlier.shard}
+    wanted = {**now.settings, "shard": now.shard}
+    for name in sorted(before.keys() | wanted.keys()):
+        if before.get(name) != wanted.get(name):
+            raise InputError(
+                f"{folder} holds a run with {name} = {shown(before.get(name))}, and {shown(wanted.get(name))} was "
+                "asked for; repeat the same options to continue it, or give --out another folder"
+            )
+    if earlier.version != now.version:
+        raise InputError(
+            f"{folder} was begun by rnncheck {earlier.version} and this is {now.version}, whose results may differ; "
+            "finish it with that version, or give --out another folder"
+        )

@@ -1,0 +1,134 @@
+"""Plots of a run, as SVG and PNG: readable in print, in grey, and whatever colours a reader sees."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from rnncheck.errors import MissingExtraError
+from rnncheck.experiments.results import Result, RunResults
+
+# Okabe and Ito's palette, and for each method a marker and a line of its own: colour is never the only difference.
+_LOOKS = {
+    "smc": ("#0072B2", "o", "-"),
+    "aamc": ("#D55E00", "s", "--"),
+    "pdv": ("#009E73", "^", "-."),
+    "auto": ("#000000", "D", ":"),
+}
+_OTHER = ("#CC79A7", "x", "-")
+_FORMATS = ("svg", "png")
+
+
+def plots(run: RunResults) -> dict[str, bytes]:
+    """File names and contents: time against time, cactus, lengths of counterexamples, cost."""
+    drawn: dict[str, Callable[[Any, RunResults], None]] = {
+        "cactus": _cactus,
+        "lengths": _lengths,
+        "queries": _queries,
+    }
+    if len(run.methods) > 1:
+        drawn["time-against-time"] = _time_against_time
+    return {f"{name}.{form}": content for name, draw in drawn.items() for form, content in _files(draw, run).items()}
+
+
+def _files(draw: Callable[[Any, RunResults], None], run: RunResults) -> dict[str, bytes]:
+    try:
+        import matplotlib as mpl
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise MissingExtraError("a plot", "plot") from None
+    style = {"svg.hashsalt": "rnncheck", "font.size": 9, "axes.spines.top": False, "axes.spines.right": False}
+    with mpl.rc_context(style):
+        figure = Figure(figsize=(6.4, 4.4), layout="constrained")
+        draw(figure, run)
+        return {form: _saved(figure, form) for form in _FORMATS}
+
+
+def _saved(figure: Any, form: str) -> bytes:
+    content = io.BytesIO()
+    # Without a date the same run gives the same file.
+    figure.savefig(content, format=form, dpi=150, metadata={"Date": None} if form == "svg" else None)
+    return content.getvalue()
+
+
+def _time_against_time(figure: Any, run: RunResults) -> None:
+    """One panel for each other method against the last one asked for, on logarithmic axes."""
+    base = run.methods[-1]
+    others = run.methods[:-1]
+    panels = figure.subplots(1, len(others), squeeze=False, sharex=True, sharey=True)[0]
+    mine = {result.instance: result for result in run.of(base)}
+    marks = {"violated": ("o", "found by both"), "one": ("^", "found by one"), "none": ("x", "found by neither")}
+    for panel, other in zip(panels, others, strict=True):
+        pairs = [(result, mine[result.instance]) for result in run.of(other) if result.instance in mine]
+        for kind, (marker, label) in marks.items():
+            chosen = [pair for pair in pairs if _agreement(*pair) == kind]
+            panel.scatter(
+                [max(ours.seconds, 1e-3) for _, ours in chosen],
+                [max(theirs.seconds, 1e-3) for theirs, _ in chosen],
+                marker=marker,
+                s=22,
+                color=_looks(other)[0],
+                linewidths=1.0,
+                label=label,
+                facecolors="none" if marker != "x" else None,
+                edgecolors=_looks(other)[0] if marker != "x" else None,
+            )
+        panel.set(xscale="log", yscale="log", xlabel=f"{base} (s)", ylabel=f"{other} (s)")
+        low, high = _limits([*run.of(base), *run.of(other)])
+        panel.plot([low, high], [low, high], color="0.6", linewidth=0.8, zorder=0)
+        panel.set_aspect("equal")
+    panels[0].legend(fontsize=7, frameon=False)
+
+
+def _agreement(one: Result, other: Result) -> str:
+    return "violated" if one.violated and other.violated else "one" if one.violated or other.violated else "none"
+
+
+def _cactus(figure: Any, run: RunResults) -> None:
+    """How many mistakes a method finds, if each instance may take so long."""
+    panel = figure.subplots()
+    for method in run.methods:
+        seconds = np.sort([max(result.seconds, 1e-3) for result in run.of(method) if result.violated])
+        colour, marker, line = _looks(method)
+        panel.plot(
+            seconds, np.arange(1, len(seconds) + 1), line, marker=marker, markersize=4, color=colour, label=method
+        )
+    panel.set(xscale="log", xlabel="seconds for an instance", ylabel="mistakes found")
+    panel.set_ylim(bottom=0)
+    panel.yaxis.get_major_locator().set_params(integer=True)
+    panel.legend(frameon=False)
+
+
+def _lengths(figure: Any, run: RunResults) -> None:
+    """The lengths of the counterexamples, one row of marks a method."""
+    _strips(figure, run, "letters of the counterexample", lambda result: result.length)
+
+
+def _queries(figure: Any, run: RunResults) -> None:
+    """Words asked, one row of marks a method."""
+    _strips(figure, run, "membership queries", lambda result: result.queries)
+
+
+def _strips(figure: Any, run: RunResults, label: str, value: Callable[[Result], float | None]) -> None:
+    panel = figure.subplots()
+    for row, method in enumerate(run.methods):
+        figures = [max(1.0, figure) for result in run.of(method) if (figure := value(result)) is not None]
+        colour, marker, _ = _looks(method)
+        spread = np.linspace(-0.25, 0.25, len(figures)) if len(figures) > 1 else np.zeros(len(figures))
+        panel.plot(figures, row + spread, marker, color=colour, markersize=4.5, markerfacecolor="none")
+        if figures:
+            panel.plot([np.median(figures)] * 2, [row - 0.35, row + 0.35], color=colour, linewidth=1.6)
+    panel.set(xscale="log", xlabel=f"{label} (bar: median)", yticks=range(len(run.methods)), yticklabels=run.methods)
+    panel.set_ylim(len(run.methods) - 0.5, -0.5)
+
+
+def _limits(results: Sequence[Result]) -> tuple[float, float]:
+    seconds = [max(result.seconds, 1e-3) for result in results] or [1.0]
+    return min(seconds) / 1.5, max(seconds) * 1.5
+
+
+def _looks(method: str) -> tuple[str, str, str]:
+    return _LOOKS.get(method, _OTHER)

@@ -1,0 +1,145 @@
+"""The subjects of the paper's Table 1: networks trained on random automata, specifications that allow a little more."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+import numpy as np
+
+from rnncheck.automata.dfa import DFA
+from rnncheck.automata.minimise import minimise
+from rnncheck.errors import InputError
+from rnncheck.experiments.subjects import Subject
+from rnncheck.models.network import Cell
+from rnncheck.training import TrainedNetwork, TrainingSettings, train_on_automaton
+from rnncheck.words import Alphabet
+
+_DRAWS = 10_000  # of an automaton that must be large enough; a random one nearly always is
+_AUTOMATON, _SPECS = range(2)  # what random numbers are for; each use has its own stream
+
+
+class RandomAutomata(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Random automata of at most ``states`` states, and a network trained on each, as the paper draws them.
+
+    A network has ``hidden_per_state`` · |Q| dimensions (unless ``hidden`` is given) and 1 + ⌊|Q| / 10⌋ layers, where
+    |Q| counts the states of the minimal automaton. It is kept when more than ``accuracy`` of the test words are
+    answered rightly; otherwise automaton and network are drawn again, up to ``draws`` times.
+    """
+
+    count: int = 30
+    states: int = 30
+    min_states: int = 5
+    letters: int = 5
+    specs: int = 5
+    cell: str = "lstm"
+    hidden_per_state: int = 20
+    hidden: int | None = None
+    layers: int | None = None
+    words: int = 10_000
+    accuracy: float = 0.95
+    target_accuracy: float = 0.99
+    draws: int = 10
+    training_seconds: float = 3600.0
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("count", "states", "min_states", "letters", "specs", "hidden_per_state", "draws"):
+            if getattr(self, name) < 1:
+                raise InputError(f"{name} {getattr(self, name)} is not at least 1")
+        if self.states < self.min_states:
+            raise InputError(
+                f"at most {self.states} states and at least {self.min_states} is impossible; lower min_states"
+            )
+        if not 0.0 <= self.accuracy <= self.target_accuracy <= 1.0:
+            raise InputError(
+                f"accuracy {self.accuracy} and target_accuracy {self.target_accuracy} are not 0 ≤ the first ≤ the "
+                "second ≤ 1; training stops at the second, and what is not above the first is drawn again"
+            )
+
+    def names(self) -> Sequence[str]:
+        return [f"random-{number:03d}" for number in range(1, self.count + 1)]
+
+    def make(self, name: str, checkpoint: str | None) -> Subject:
+        number = self.names().index(name)
+        for draw in range(self.draws):
+            target = self.automaton(number, draw)
+            file = None if checkpoint is None else f"{checkpoint}.{draw}"
+            trained = self._train(number, draw, target, file)
+            if trained.report.test_accuracy > self.accuracy:
+                specs = self.specifications(number, draw, target)
+                facts = {
+                    "states": len(target),
+                    "letters": self.letters,
+                    "cell": self.cell,
+                    "hidden": trained.network.layers[0].hidden,
+                    "layers": len(trained.network.layers),
+                    "accuracy": trained.report.test_accuracy,
+                    "training_seconds": trained.report.seconds,
+                    "draws": draw + 1,
+                }
+                return Subject(trained.network, specs, facts)
+        raise InputError(
+            f"{name}: none of {self.draws} networks came above the accuracy {self.accuracy}; allow more training "
+            "(--train-seconds, --words), more draws (--draws), or less accuracy (--accuracy)"
+        )
+
+    def automaton(self, number: int, draw: int) -> DFA:
+        """A random minimal automaton, with at least two refusing states so that there is a specification."""
+        rng = self._rng(number, draw, _AUTOMATON)
+        alphabet = Alphabet(_letters(self.letters))
+        for _ in range(_DRAWS):
+            states = int(rng.integers(self.min_states, self.states + 1))
+            table = rng.integers(states, size=(states, self.letters))
+            drawn = minimise(DFA(alphabet, table, rng.random(states) < 0.5))
+            if len(drawn) >= self.min_states and np.count_nonzero(~drawn.accepting) >= 2 and drawn.accepting.any():
+                return drawn
+        raise InputError(
+            f"no automaton of {self.min_states} to {self.states} states over {self.letters} letters came up in "
+            f"{_DRAWS} draws; ask for fewer states at least (--min-states)"
+        )
+
+    def specifications(self, number: int, draw: int, target: DFA) -> dict[str, DFA]:
+        """Up to ``specs`` automata that accept in some more states than the target, in different ones each.
+
+        States of a minimal automaton can be told apart, so different sets of accepting states are different languages.
+        The set of all states is left out: nothing violates a specification that accepts every word.
+        """
+        rng = self._rng(number, draw, _SPECS)
+        refusing = np.flatnonzero(~target.accepting)
+        possible = 2 ** len(refusing) - 2
+        chosen: dict[bytes, DFA] = {}
+        while len(chosen) < min(self.specs, possible):
+            more = refusing[rng.random(len(refusing)) < 0.5]
+            if 0 < len(more) < len(refusing):
+                accepting = target.accepting.copy()
+                accepting[more] = True
+                spec = DFA(target.alphabet, target.transitions, accepting, target.initial)
+                chosen.setdefault(accepting.tobytes(), spec)
+        return {str(position): spec for position, spec in enumerate(chosen.values(), 1)}
+
+    def _train(self, number: int, draw: int, target: DFA, checkpoint: str | None) -> TrainedNetwork:
+        settings = TrainingSettings(
+            cell=Cell(self.cell),
+            hidden=self.hidden or self.hidden_per_state * len(target),
+            layers=self.layers or 1 + len(target) // 10,
+            target_accuracy=self.target_accuracy,
+            max_seconds=self.training_seconds,
+            seed=int(self._rng(number, draw).integers(2**31)),
+        )
+        return train_on_automaton(
+            target,
+            settings=settings,
+            words=self.words,
+            checkpoint=checkpoint,
+            resume=checkpoint is not None and Path(checkpoint).exists(),
+        )
+
+    def _rng(self, *purpose: int) -> np.random.Generator:
+        return np.random.default_rng([self.seed, *purpose])
+
+
+def _letters(count: int) -> list[str]:
+    """a, b, c … as the paper has them, numbered where the latin letters end."""
+    return [chr(ord("a") + i) if count <= 26 else f"a{i}" for i in range(count)]

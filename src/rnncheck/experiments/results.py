@@ -1,0 +1,161 @@
+"""A run's results as values: what every method said of every specification, and what the methods say of one another."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from rnncheck.experiments.folder import RunFolder
+from rnncheck.experiments.runner import VerdictPiece
+from rnncheck.experiments.subjects import stored_facts
+
+
+@dataclass(frozen=True)
+class Result:
+    """One verification of a run, in the figures that tables and plots need."""
+
+    subject: str
+    spec: str
+    method: str
+    verdict: str
+    seconds: float
+    queries: int
+    steps: int
+    length: int | None  # of the counterexample
+    states: int | None  # of the last hypothesis
+    flows: int
+    reason: str
+    counterexample: tuple[str, ...] | None
+
+    @property
+    def instance(self) -> str:
+        return f"{self.subject}/{self.spec}"
+
+    @property
+    def violated(self) -> bool:
+        return self.verdict == "violated"
+
+
+@dataclass(frozen=True)
+class RunResults:
+    """All finished pieces of a run; ``expected`` counts the verifications there will be, of networks made so far."""
+
+    kind: str
+    settings: Mapping[str, object]
+    subjects: Mapping[str, Mapping[str, object]]
+    results: tuple[Result, ...]
+    expected: int
+
+    @property
+    def methods(self) -> list[str]:
+        """In the order asked for."""
+        asked = self.settings.get("methods")
+        order = [str(method) for method in asked] if isinstance(asked, list | tuple) else []
+        return order or sorted({result.method for result in self.results})
+
+    def of(self, method: str) -> list[Result]:
+        return [result for result in self.results if result.method == method]
+
+    @property
+    def complete(self) -> bool:
+        return len(self.results) == self.expected
+
+
+def read_results(folder: RunFolder) -> RunResults:
+    """What is finished of a run."""
+    subjects, expected = {}, 0
+    methods = len(folder.manifest.settings["methods"])
+    for name in folder.names("subjects"):
+        facts, specs = stored_facts(folder, name)
+        subjects[name] = facts
+        expected += methods * len(specs)
+    pieces = [folder.read_json(f"verdicts/{name}.json", VerdictPiece) for name in folder.names("verdicts")]
+    return RunResults(
+        folder.manifest.kind, folder.manifest.settings, subjects, tuple(_result(piece) for piece in pieces), expected
+    )
+
+
+def _result(piece: VerdictPiece) -> Result:
+    document = piece.verdict
+    word = document.counterexample
+    return Result(
+        subject=piece.subject,
+        spec=piece.spec,
+        method=piece.method,
+        verdict=document.verdict,
+        seconds=float(document.cost["seconds"]),
+        queries=int(document.cost["membership_queries"]),
+        steps=int(document.cost["network_steps"]),
+        length=None if word is None else len(word),
+        states=None if document.hypothesis is None else int(document.hypothesis["states"]),
+        flows=len(document.faulty_flows),
+        reason=document.reason,
+        counterexample=None if word is None else tuple(word),
+    )
+
+
+@dataclass(frozen=True)
+class MethodSummary:
+    """A row of the table: a method over all its instances. Averages are None where there is nothing to average."""
+
+    method: str
+    instances: int
+    mistakes: int
+    satisfied: int
+    undecided: int
+    average_seconds: float | None
+    median_seconds: float | None
+    average_length: float | None
+    average_queries: float | None
+    average_steps: float | None
+    average_states: float | None
+    with_flows: int
+    contradicted: int  # "satisfied" although another method has a counterexample
+
+
+def summarise(run: RunResults) -> list[MethodSummary]:
+    """A row for each method."""
+    mistaken = {result.instance for result in run.results if result.violated}
+    return [_summary(method, run.of(method), mistaken) for method in run.methods]
+
+
+def _summary(method: str, results: Sequence[Result], mistaken: set[str]) -> MethodSummary:
+    def count(verdict: str) -> int:
+        return sum(result.verdict == verdict for result in results)
+
+    def average(figure: Callable[[Result], float | None]) -> float | None:
+        return _mean(figure(result) for result in results)
+
+    return MethodSummary(
+        method=method,
+        instances=len(results),
+        mistakes=count("violated"),
+        satisfied=count("satisfied"),
+        undecided=count("undecided"),
+        average_seconds=average(lambda result: result.seconds),
+        median_seconds=statistics.median(result.seconds for result in results) if results else None,
+        average_length=average(lambda result: result.length),
+        average_queries=average(lambda result: result.queries),
+        average_steps=average(lambda result: result.steps),
+        average_states=average(lambda result: result.states),
+        with_flows=sum(result.flows > 0 for result in results),
+        contradicted=sum(result.verdict == "satisfied" and result.instance in mistaken for result in results),
+    )
+
+
+def overlaps(run: RunResults) -> dict[tuple[str, str], list[str]]:
+    """For each two methods the instances in which the first found a mistake and the second, also asked, did not."""
+    found = {method: {result.instance for result in run.of(method) if result.violated} for method in run.methods}
+    asked = {method: {result.instance for result in run.of(method)} for method in run.methods}
+    return {
+        (one, other): sorted((found[one] - found[other]) & asked[other])
+        for one in run.methods
+        for other in run.methods
+        if one != other
+    }
+
+
+def _mean(figures: Iterable[float | None]) -> float | None:
+    known = [figure for figure in figures if figure is not None]
+    return statistics.fmean(known) if known else None

@@ -1,0 +1,221 @@
+"""Every network × specification × method, in any order, on any executor, each piece written when it is finished."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import msgspec
+import numpy as np
+
+from rnncheck.automata.dfa import DFA
+from rnncheck.errors import InputError, RnncheckError
+from rnncheck.executors import Executor
+from rnncheck.experiments.folder import RunFolder
+from rnncheck.experiments.subjects import Source, Subject, store_subject, stored_facts, stored_subject
+from rnncheck.models.network import RecurrentNetwork
+from rnncheck.models.recurrent import CompiledNetwork
+from rnncheck.relations import Relation
+from rnncheck.statistics import check_probability
+from rnncheck.verdict import VerdictDocument
+from rnncheck.verification.verify import METHODS, verify
+
+_TICK = 0.5  # seconds between two reports of progress
+
+
+class Questions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What is asked of every network and specification."""
+
+    methods: tuple[str, ...] = ("smc", "aamc", "pdv", "auto")
+    relation: str = "subset"
+    epsilon: float = 5e-4
+    gamma: float = 5e-4
+    timeout: float = 600.0
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        unknown = [method for method in self.methods if method not in METHODS]
+        if unknown or not self.methods:
+            raise InputError(f"unknown methods {unknown}; choose some of {', '.join(METHODS)}")
+        Relation.named(self.relation)
+        check_probability("epsilon", self.epsilon)
+        check_probability("gamma", self.gamma)
+        if not self.timeout > 0:
+            raise InputError(f"timeout {self.timeout} is not a positive number of seconds")
+
+
+class VerdictPiece(msgspec.Struct, forbid_unknown_fields=True):
+    """A verification of the run, finished."""
+
+    schema: Literal["rnncheck/piece/1"]
+    subject: str
+    spec: str
+    method: str
+    verdict: VerdictDocument
+
+
+@dataclass(frozen=True)
+class Shard:
+    """Part ``number`` of ``of``, counted from 1; subjects are dealt out in turn."""
+
+    number: int
+    of: int
+
+    @classmethod
+    def parse(cls, text: str) -> Shard:
+        match = re.fullmatch(r"(\d+)/(\d+)", text)
+        if match is None or not 1 <= int(match[1]) <= int(match[2]):
+            raise InputError(f"shard {text!r} is not I/N with I from 1 to N, such as 3/8")
+        return cls(int(match[1]), int(match[2]))
+
+    def holds(self, position: int) -> bool:
+        return position % self.of == self.number - 1
+
+    def __str__(self) -> str:
+        return f"{self.number}/{self.of}"
+
+
+@dataclass(frozen=True)
+class RunProgress:
+    """Told while a run goes on. More pieces become known as networks are finished."""
+
+    finished: int
+    known: int
+    running: tuple[str, ...]
+    seconds: float
+
+
+@dataclass
+class _Run:
+    folder: RunFolder
+    source: Source
+    questions: Questions
+    executor: Executor
+    resumable: bool  # whether workers see our files, so that half a training can be kept
+    pending: dict[Future[Any], Callable[[Any], None]] = field(default_factory=dict)
+    names: dict[Future[Any], str] = field(default_factory=dict)
+    failures: list[str] = field(default_factory=list)
+    finished: int = 0
+
+    def begin(self, name: str) -> None:
+        """Have a subject made, or, where it is there already, have it verified."""
+        if self.folder.has(f"subjects/{name}.json"):
+            self.finished += 1
+            self._ask(name)
+            return
+        part = self.folder.place(f"part/{name}.checkpoint")
+        if self.resumable:
+            part.parent.mkdir(exist_ok=True)
+        checkpoint = str(part) if self.resumable else None
+
+        def made(subject: Subject) -> None:
+            store_subject(self.folder, name, subject)
+            for file in part.parent.glob(f"{part.name}*"):
+                file.unlink(missing_ok=True)
+            self._ask(name, subject)
+
+        self._submit(name, made, self.source.make, name, checkpoint)
+
+    def _ask(self, name: str, subject: Subject | None = None) -> None:
+        specs = stored_facts(self.folder, name)[1]
+        open_questions = []
+        for spec in specs:
+            for method in self.questions.methods:
+                piece = f"{name}-{spec}-{method}"
+                if self.folder.has(f"verdicts/{piece}.json"):
+                    self.folder.read_json(f"verdicts/{piece}.json", VerdictPiece)
+                    self.finished += 1
+                else:
+                    open_questions.append((piece, spec, method))
+        if open_questions and subject is None:
+            subject = stored_subject(self.folder, name)
+        for piece, spec, method in open_questions:
+            if subject is not None:
+                self._verify(piece, name, spec, method, subject)
+
+    def _verify(self, piece: str, name: str, spec: str, method: str, subject: Subject) -> None:
+        def answered(document: VerdictDocument) -> None:
+            self.folder.write_json(
+                f"verdicts/{piece}.json", VerdictPiece("rnncheck/piece/1", name, spec, method, document)
+            )
+
+        self._submit(piece, answered, verify_piece, subject.network, subject.specs[spec], method, piece, self.questions)
+
+    def _submit(self, name: str, done: Callable[[Any], None], function: Callable[..., Any], *arguments: Any) -> None:
+        future = self.executor.submit(function, *arguments)
+        self.pending[future] = done
+        self.names[future] = name
+
+    def collect(self, future: Future[Any]) -> None:
+        """Keep a finished piece. One that failed is told at the end: the others are worth having."""
+        done, name = self.pending.pop(future), self.names.pop(future)
+        try:
+            value = future.result()
+        except RnncheckError as error:
+            self.failures.append(f"{name}: {error}")
+            return
+        done(value)
+        self.finished += 1
+
+
+def run_experiment(
+    folder: RunFolder,
+    source: Source,
+    questions: Questions,
+    executor: Executor,
+    *,
+    shard: Shard | None = None,
+    resumable: bool = True,
+    progress: Callable[[RunProgress], None] = lambda told: None,
+) -> None:
+    """Do what is left of a run. What is finished is not repeated; what fails is named when all else is done."""
+    began = time.monotonic()
+    with folder.locked(), _leftovers_removed(folder):
+        run = _Run(folder, source, questions, executor, resumable)
+        for position, name in enumerate(source.names()):
+            if shard is None or shard.holds(position):
+                run.begin(name)
+        while run.pending:
+            ready, _ = wait(run.pending, timeout=_TICK, return_when=FIRST_COMPLETED)
+            for future in ready:
+                run.collect(future)
+            running = tuple(name for future, name in run.names.items() if future.running())
+            known = run.finished + len(run.failures) + len(run.pending)
+            progress(RunProgress(run.finished, known, running, time.monotonic() - began))
+    if run.failures:
+        more = "" if len(run.failures) == 1 else f" (and {len(run.failures) - 1} more)"
+        raise RnncheckError(f"a piece failed, the others are kept: {run.failures[0]}{more}")
+
+
+def verify_piece(
+    network: RecurrentNetwork, spec: DFA, method: str, piece: str, questions: Questions
+) -> VerdictDocument:
+    """One verification, with one thread and a seed of its own: the same wherever and beside whatever it runs."""
+    seed = int(np.random.default_rng([questions.seed, *piece.encode()]).integers(2**31))
+    verdict = verify(
+        CompiledNetwork(network, threads=1),
+        spec,
+        method=method,
+        relation=questions.relation,
+        epsilon=questions.epsilon,
+        gamma=questions.gamma,
+        seed=seed,
+        timeout=questions.timeout,
+    )
+    return verdict.to_document()
+
+
+@contextlib.contextmanager
+def _leftovers_removed(folder: RunFolder) -> Iterator[None]:
+    """Files that a killed run was in the middle of writing are of no use to anybody."""
+    for part in ("subjects", "verdicts", "part"):
+        for file in (folder.path / part).glob(".*.part"):
+            file.unlink(missing_ok=True)
+    yield
+    with contextlib.suppress(OSError):
+        (folder.path / "part").rmdir()

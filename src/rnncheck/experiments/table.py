@@ -1,0 +1,175 @@
+"""The table of a run, as text for a terminal, CSV, JSON and LaTeX, the paper's figures beside ours."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import TypeAlias
+
+import msgspec
+
+from rnncheck.errors import InputError
+from rnncheck.experiments.paper import CONTACTS, RANDOM, ContactsCell, RandomRow
+from rnncheck.experiments.results import MethodSummary, Result, RunResults, overlaps, summarise
+
+Row: TypeAlias = list[str]
+FORMATS = ("text", "csv", "json", "latex")
+
+
+def render(run: RunResults, form: str) -> str:
+    """The run's table in one of the ``FORMATS``."""
+    if form == "json":
+        return _json(run)
+    header, rows = (_contacts_table if run.kind == "contacts" else _random_table)(run)
+    match form:
+        case "text":
+            return "\n".join([*_aligned(header, rows), "", *_remarks(run), ""])
+        case "csv":
+            return _csv(header, rows)
+        case "latex":
+            return _latex(header, rows)
+    raise InputError(f"unknown format {form!r}; choose {', '.join(FORMATS)}")
+
+
+def _random_table(run: RunResults) -> tuple[Row, list[Row]]:
+    header = [
+        "method", "instances", "mistakes", "satisfied", "undecided", "avg s", "median s", "avg length",
+        "avg queries", "avg steps", "avg states", "with flows", "contradicted",
+    ]  # fmt: skip
+    rows = []
+    for summary in summarise(run):
+        rows.append(_own_row(summary))
+        if run.kind == "random" and summary.method in RANDOM:
+            rows.append(_paper_row(RANDOM[summary.method]))
+    return header, rows
+
+
+def _own_row(row: MethodSummary) -> Row:
+    return [
+        row.method, str(row.instances), str(row.mistakes), str(row.satisfied), str(row.undecided),
+        _seconds(row.average_seconds), _seconds(row.median_seconds), _number(row.average_length, 1),
+        _number(row.average_queries), _number(row.average_steps), _number(row.average_states, 1),
+        str(row.with_flows), str(row.contradicted),
+    ]  # fmt: skip
+
+
+def _paper_row(row: RandomRow) -> Row:
+    return [
+        "  paper", str(row.instances), str(row.mistakes), "", "", _seconds(row.average_seconds),
+        _seconds(row.median_seconds), _number(row.average_length), _number(row.average_queries), "",
+        _number(row.average_states), "" if row.with_flows is None else str(row.with_flows), "",
+    ]  # fmt: skip
+
+
+def _contacts_table(run: RunResults) -> tuple[Row, list[Row]]:
+    header = ["network", "method", "verdict", "length", "states", "s", "queries", "steps", "paper: length, states, s"]
+    rows = []
+    for subject, facts in run.subjects.items():
+        case = str(facts.get("case", subject))
+        for method in run.methods:
+            for result in run.of(method):
+                if result.subject == subject:
+                    rows.append([case, *_contacts_row(result), _paper_cell(CONTACTS.get(case, {}).get(method))])
+    return header, rows
+
+
+def _contacts_row(result: Result) -> Row:
+    return [
+        result.method, result.verdict, _number(result.length), _number(result.states), _seconds(result.seconds),
+        str(result.queries), str(result.steps),
+    ]  # fmt: skip
+
+
+def _paper_cell(cell: ContactsCell | None) -> str:
+    if cell is None:
+        return ""
+    return f"{cell.length}, {'–' if cell.states is None else cell.states}, {cell.seconds:g}"
+
+
+def _remarks(run: RunResults) -> list[str]:
+    """What the averages do not show."""
+    lines = []
+    if not run.complete:
+        lines.append(f"unfinished: {len(run.results)} of {run.expected} verifications of the networks made so far")
+    found = {result.instance for result in run.results if result.violated}
+    asked = {result.instance for result in run.results}
+    lines.append(f"a mistake is known in {len(found)} of {len(asked)} instances")
+    for (one, other), instances in overlaps(run).items():
+        if instances:
+            names = ", ".join(instances[:6]) + (f", … ({len(instances)})" if len(instances) > 6 else "")
+            lines.append(f"{one} found what {other} missed: {names}")
+    return lines
+
+
+def _json(run: RunResults) -> str:
+    document = {
+        "schema": "rnncheck/table/1",
+        "kind": run.kind,
+        "settings": run.settings,
+        "complete": run.complete,
+        "subjects": run.subjects,
+        "methods": [asdict(summary) for summary in summarise(run)],
+        "missed": [
+            {"found_by": one, "missed_by": other, "instances": instances}
+            for (one, other), instances in overlaps(run).items()
+        ],
+        "results": [asdict(result) for result in run.results],
+    }
+    return msgspec.json.format(msgspec.json.encode(document), indent=1).decode() + "\n"
+
+
+def _aligned(header: Row, rows: Sequence[Row]) -> list[str]:
+    widths = [max(len(row[column]) for row in [header, *rows]) for column in range(len(header))]
+    left = [all(not _is_figure(row[column]) for row in rows) for column in range(len(header))]
+
+    def line(row: Row) -> str:
+        cells = (
+            cell.ljust(width) if is_left else cell.rjust(width)
+            for cell, width, is_left in zip(row, widths, left, strict=True)
+        )
+        return "  ".join(cells).rstrip()
+
+    return [line(header), "  ".join("─" * width for width in widths), *map(line, rows)]
+
+
+def _is_figure(cell: str) -> bool:
+    return cell.replace(",", "").replace(".", "").replace("–", "").isdigit()
+
+
+def _csv(header: Row, rows: Sequence[Row]) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows(
+        [cell.strip().replace(" ", "") if _is_figure(cell) else cell.strip() for cell in row] for row in rows
+    )
+    return text.getvalue()
+
+
+def _latex(header: Row, rows: Sequence[Row]) -> str:
+    columns = "l" + "r" * (len(header) - 1)
+    lines = [rf"\begin{{tabular}}{{{columns}}}", r"\hline", " & ".join(map(_escaped, header)) + r" \\", r"\hline"]
+    lines += [" & ".join(_escaped(cell.strip()) for cell in row) + r" \\" for row in rows]
+    return "\n".join([*lines, r"\hline", r"\end{tabular}", ""])
+
+
+_LATEX = str.maketrans(
+    {
+        "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
+        "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "–": "--",
+    }
+)  # fmt: skip
+
+
+def _escaped(text: str) -> str:
+    return text.translate(_LATEX)
+
+
+def _seconds(value: float | None) -> str:
+    return _number(value, 0 if value is not None and value >= 100 else 2)
+
+
+def _number(value: float | None, digits: int = 0) -> str:
+    return "–" if value is None else f"{value:.{digits}f}"

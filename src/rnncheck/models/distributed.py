@@ -1,0 +1,93 @@
+"""A network whose long batches are read elsewhere: by other processes, or by a cluster.
+
+What is sent away is whole words, as a sampler draws them; what comes back is the score after every letter. Everything
+else (a learner's short questions, searches) stays here, where sending would cost more than reading. Scores may differ
+in their last bits and answers do not, so nothing depends on who read which word.
+"""
+
+from __future__ import annotations
+
+import functools
+import pickle
+from collections.abc import Mapping
+from concurrent.futures import wait
+
+import numpy as np
+
+from rnncheck.errors import InputError
+from rnncheck.executors import Executor
+from rnncheck.models.protocol import Letters, Model, Scores, States, SteppingModel, Tick, no_tick
+from rnncheck.models.recurrent import CompiledNetwork
+from rnncheck.words import Codes, IntArray, WordBatch
+
+_WORTH_SENDING = 2_000  # letters; fewer are read here
+_PATIENCE = 0.2  # seconds between two looks at the budget
+
+
+def distributed(model: Model, executor: Executor) -> SteppingModel:
+    """The model, with its long batches read by the executor's workers."""
+    if not isinstance(model, CompiledNetwork):
+        raise InputError(
+            f"only a compiled network can be sent to other workers, and this is a {type(model).__name__}; leave out "
+            "--workers and --cluster"
+        )
+    return _Distributed(model, executor)
+
+
+class _Distributed(SteppingModel):
+    def __init__(self, model: CompiledNetwork, executor: Executor) -> None:
+        self._model = model
+        self._executor = executor
+        self._sent = pickle.dumps(model.with_threads(1))
+        self.alphabet = model.alphabet
+        self.margin = model.margin
+        self.accepts_empty = model.accepts_empty
+        self.empty_score = model.empty_score
+
+    def initial(self, rows: int) -> States:
+        return self._model.initial(rows)
+
+    def step(self, states: States, letters: Letters, rows: IntArray | None = None) -> States:
+        return self._model.step(states, letters, rows)
+
+    def scores(self, states: States) -> Scores:
+        return self._model.scores(states)
+
+    def definition(self, codes: Codes) -> bool:
+        return self._model.definition(codes)
+
+    def describe(self) -> Mapping[str, object]:
+        return self._model.describe()
+
+    def prefix_scores(self, words: WordBatch, tick: Tick = no_tick) -> Scores:
+        if len(words.codes) < _WORTH_SENDING:
+            return self._model.prefix_scores(words, tick)
+        words.check_codes(len(self.alphabet))
+        tick(len(words.codes))
+        workers = self._executor.workers
+        order = np.argsort(-words.lengths, kind="stable")
+        shares = [np.sort(order[nth::workers]) for nth in range(min(workers, len(order)))]
+        futures = [self._executor.submit(_scores, self._sent, words.take(share)) for share in shares]
+        try:
+            while wait(futures, timeout=_PATIENCE).not_done:
+                tick(0)  # the budget may end while others work
+        except BaseException:
+            for future in futures:
+                future.cancel()
+            raise
+        out = np.empty(len(words.codes), dtype=np.float64)
+        for share, future in zip(shares, futures, strict=True):
+            places = [np.arange(words.offsets[word], words.offsets[word + 1]) for word in share]
+            out[np.concatenate(places)] = future.result()
+        return out
+
+
+def _scores(sent: bytes, words: WordBatch) -> Scores:
+    return _received(sent).prefix_scores(words)
+
+
+@functools.lru_cache(maxsize=2)
+def _received(sent: bytes) -> CompiledNetwork:
+    """The network in a worker, compiled once."""
+    model: CompiledNetwork = pickle.loads(sent)
+    return model

@@ -1,0 +1,97 @@
+"""A real Dask scheduler with two worker processes, one of which is killed in the middle."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("distributed")
+
+from experiments.sources import DrawnSubjects
+from experiments.test_runner import QUESTIONS, contents, perform
+
+from rnncheck.executors import open_executor
+from rnncheck.experiments.folder import RunFolder
+
+TESTS = Path(__file__).parents[1]
+
+
+class Cluster:
+    """Scheduler and workers as a person starts them, from the command line."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._environment = os.environ | {
+            "PYTHONPATH": str(TESTS),
+            "DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "20s",
+            "DASK_DISTRIBUTED__DASHBOARD__LINK": "",
+        }
+        file = folder / "scheduler.json"
+        self._processes = [
+            self._start("dask_scheduler", "--scheduler-file", file, "--port", "0", "--host", "127.0.0.1",
+                        "--no-dashboard")
+        ]  # fmt: skip
+        self.workers = [
+            self._start("dask_worker", "--scheduler-file", file, "--nthreads", "1", "--no-dashboard", "--no-nanny",
+                        "--local-directory", folder / f"worker-{number}")
+            for number in range(2)
+        ]  # fmt: skip
+        self._processes += self.workers
+        self.address = self._address(file)
+
+    def _start(self, program: str, *arguments: object) -> subprocess.Popen[bytes]:
+        command = [sys.executable, "-W", "ignore", "-m", f"distributed.cli.{program}", *map(str, arguments)]
+        log = (self._folder / f"{program}-{time.monotonic_ns()}.log").open("wb")
+        with log:
+            return subprocess.Popen(command, stdout=log, stderr=log, env=self._environment)
+
+    def _address(self, file: Path) -> str:
+        import json
+
+        deadline = time.monotonic() + 60
+        while not file.exists():
+            if time.monotonic() > deadline:
+                pytest.fail("the scheduler did not start")
+            time.sleep(0.1)
+        time.sleep(0.2)
+        return str(json.loads(file.read_text())["address"])
+
+    def close(self) -> None:
+        for process in self._processes:
+            process.kill()
+            process.wait()
+
+
+@pytest.fixture
+def cluster(tmp_path) -> Iterator[Cluster]:
+    started = Cluster(tmp_path)
+    yield started
+    started.close()
+
+
+@pytest.mark.filterwarnings("ignore")  # what Dask and its event loop warn about is theirs
+def test_a_cluster_gives_the_same_run_although_a_worker_is_killed(tmp_path, cluster) -> None:
+    source = DrawnSubjects(count=2)
+    out = tmp_path / "cluster"
+
+    def kill_one() -> None:
+        while len(list(out.glob("verdicts/*.json"))) < 3:
+            time.sleep(0.01)
+        os.kill(cluster.workers[0].pid, signal.SIGKILL)
+
+    killer = threading.Thread(target=kill_one, daemon=True)
+    killer.start()
+    with open_executor(1, cluster.address) as executor:
+        assert executor.workers >= 1
+        on_cluster = perform(out, executor, source)
+    killer.join(timeout=30)
+    assert cluster.workers[0].wait(timeout=10) == -signal.SIGKILL
+    with open_executor(2) as executor:
+        here = perform(tmp_path / "here", executor, source, QUESTIONS)
+    assert contents(on_cluster) == contents(RunFolder.existing(here.path))
