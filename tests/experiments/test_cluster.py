@@ -15,7 +15,6 @@ pytest.importorskip("distributed")
 
 from experiments.sources import DrawnSubjects
 from experiments.test_runner import QUESTIONS, contents, perform
-
 from rnncheck.executors import open_executor
 from rnncheck.experiments.folder import RunFolder
 

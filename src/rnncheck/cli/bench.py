@@ -89,6 +89,38 @@ def random(ctx: click.Context, /, **choices: Any) -> None:
     run_and_show("random", source, **choices)
 
 
+@bench.command("contacts")
+@click.argument("paths", nargs=-1, type=click.Path())
+@click.option("--synthetic", is_flag=True, help="Make up a network of contacts: needs nobody else's data.")
+@click.option("--people", type=click.IntRange(min=2), default=30, show_default=True, help="With --synthetic.")
+@click.option("--models", metavar="FOLDER", help="Verify networks that exist, one folder each, and train none.")
+@click.option("--words", type=click.IntRange(min=10), help="To train with.  [default: two for every contact]")
+@click.option("--cell", type=click.Choice(["lstm", "gru", "rnn_tanh", "rnn_relu"]), default="lstm", show_default=True)
+@click.option("--hidden", type=click.IntRange(min=1), help="[default: as many as people, at least 100]")
+@click.option("--layers", type=click.IntRange(min=1), help="[default: 2 and one more for every 100 people]")
+@click.option("--target-accuracy", type=float, default=0.99, show_default=True, help="Training stops there.")
+@click.option("--train-seconds", type=float, default=1800.0, show_default=True, help="For a network, at most.")
+@run_options
+def contacts(paths: tuple[str, ...], synthetic: bool, people: int, models: str | None, **choices: Any) -> None:
+    """Networks that should recognise contact sequences, against the graph of all contacts (Table 2).
+
+    PATHS are files of contacts, or folders of such files.
+    """
+    from rnncheck.experiments.contacts import ContactNetworks, ReleasedContactNetworks, contact_files
+
+    if sum([bool(paths), synthetic, models is not None]) != 1:
+        raise click.UsageError("give files of contacts, or --synthetic, or --models FOLDER")
+    shape = {name: choices.pop(name) for name in ("words", "cell", "hidden", "layers", "target_accuracy")}
+    shape["training_seconds"] = choices.pop("train_seconds")
+    source: Source
+    if models is not None:
+        source = ReleasedContactNetworks(models)
+    else:
+        files = tuple(file for path in paths for file in contact_files(path))
+        source = ContactNetworks(files=files, synthetic=synthetic, people=people, seed=choices["seed"], **shape)
+    run_and_show("contacts", source, **choices)
+
+
 @bench.command()
 @click.argument("folder", type=click.Path(path_type=Path))
 @click.option("--format", "form", type=click.Choice(["text", "csv", "json", "latex"]), default="text")

@@ -100,6 +100,19 @@ def _remarks(run: RunResults) -> list[str]:
         if instances:
             names = ", ".join(instances[:6]) + (f", … ({len(instances)})" if len(instances) > 6 else "")
             lines.append(f"{one} found what {other} missed: {names}")
+    return lines + (_meanings(run) if run.kind == "contacts" else [])
+
+
+def _meanings(run: RunResults) -> list[str]:
+    """What the shortest counterexample of each network says about people."""
+    from rnncheck.experiments.contacts import explained
+
+    lines = []
+    for subject, facts in run.subjects.items():
+        words = [result.counterexample for result in run.results if result.subject == subject and result.counterexample]
+        if words:
+            meaning = explained(run.settings, subject, min(words, key=lambda word: (len(word), word)))
+            lines += [] if meaning is None else [f"{facts.get('case', subject)}: {meaning}"]
     return lines
 
 

@@ -1,0 +1,89 @@
+"""How the cost of a verification grows with the automaton behind a network and with its alphabet.
+
+    python benchmarks/growth.py [--output FOLDER] [--train-seconds 180] [--timeout 120]
+
+One network a size, trained on a random automaton, its first specification verified by every method. Printed as a table
+in network steps and seconds; with --output also drawn.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import rnncheck
+from rnncheck.errors import InputError
+from rnncheck.experiments.random_automata import RandomAutomata
+from rnncheck.models.recurrent import CompiledNetwork
+
+STATES = (5, 10, 20, 30)
+LETTERS = (2, 5, 20, 100)
+METHODS = ("smc", "pdv", "auto")
+
+
+def measure(states: int, letters: int, arguments: argparse.Namespace) -> dict[str, tuple[str, int, float]] | None:
+    source = RandomAutomata(
+        count=1, states=states, min_states=states, letters=letters, specs=1, hidden=arguments.hidden,
+        layers=1, accuracy=arguments.accuracy, draws=2, training_seconds=arguments.train_seconds, seed=1,
+    )  # fmt: skip
+    try:
+        subject = source.make("random-001", None)
+    except InputError as error:
+        print(f"{states:>6} {letters:>7}  {error}", flush=True)
+        return None
+    (spec,) = subject.specs.values()
+    model = CompiledNetwork(subject.network, threads=1)
+    found = {}
+    for method in METHODS:
+        verdict = rnncheck.verify(model, spec, method=method, timeout=arguments.timeout)
+        found[method] = (verdict.outcome.value, verdict.cost.network_steps, verdict.cost.seconds)
+    cells = "".join(f"{f'{o} {s / 1e3:.0f}k {t:.2f} s':>28}" for o, s, t in found.values())
+    print(f"{states:>6} {letters:>7} {subject.facts['accuracy']:>9.2%}{cells}", flush=True)
+    return found
+
+
+def draw(rows: dict[str, list[tuple[int, dict[str, tuple[str, int, float]]]]], folder: Path) -> None:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7.2, 5.2), layout="constrained")
+    panels = figure.subplots(2, 2, sharey="row")
+    looks = {"smc": ("#0072B2", "o-"), "pdv": ("#009E73", "^-."), "auto": ("#000000", "D:")}
+    for column, (label, sizes) in enumerate(rows.items()):
+        for method, (colour, line) in looks.items():
+            for row, place in enumerate((1, 2)):
+                panels[row, column].plot(
+                    [size for size, _ in sizes], [found[method][place] for _, found in sizes], line, color=colour,
+                    label=method, markersize=4,
+                )  # fmt: skip
+        for row, what in enumerate(("network steps", "seconds")):
+            panels[row, column].set(xscale="log", yscale="log", xlabel=label, ylabel=what if column == 0 else "")
+            panels[row, column].set_xticks([size for size, _ in sizes], [str(size) for size, _ in sizes])
+            panels[row, column].minorticks_off()
+    panels[0, 0].legend(frameon=False)
+    folder.mkdir(parents=True, exist_ok=True)
+    figure.savefig(folder / "growth.svg", metadata={"Date": None})
+    figure.savefig(folder / "growth.png", dpi=150)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--hidden", type=int, default=100)
+    parser.add_argument("--accuracy", type=float, default=0.95)
+    parser.add_argument("--train-seconds", type=float, default=180.0)
+    parser.add_argument("--timeout", type=float, default=120.0)
+    parser.add_argument("--output", type=Path)
+    arguments = parser.parse_args()
+    print(f"{'states':>6} {'letters':>7} {'accuracy':>9}" + "".join(f"{method:>28}" for method in METHODS))
+    rows: dict[str, list[tuple[int, dict[str, tuple[str, int, float]]]]] = {"states": [], "letters": []}
+    for states in STATES:
+        if (found := measure(states, 5, arguments)) is not None:
+            rows["states"].append((states, found))
+    for letters in LETTERS:
+        if (found := measure(10, letters, arguments)) is not None:
+            rows["letters"].append((letters, found))
+    if arguments.output is not None:
+        draw(rows, arguments.output)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,78 @@
+"""``rnncheck bench`` from the command line."""
+
+import json
+
+import pytest
+
+SMALL = (
+    "--count", 1, "--states", 5, "--hidden", 10, "--words", 400, "--specs", 1, "--accuracy", 0.4, "--target-accuracy",
+    0.7, "--epsilon", 0.1, "--gamma", 0.1, "--method", "smc", "--method", "auto",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    from rnncheck.cli import main
+
+    out = tmp_path_factory.mktemp("bench") / "run"
+    with pytest.raises(SystemExit) as ended:
+        main(["bench", "random", *map(str, SMALL), "--out", str(out), "--quiet"])
+    assert not ended.value.code
+    return out
+
+
+def test_a_run_ends_in_the_table_and_can_be_repeated_at_once(run, folder) -> None:
+    result = run("bench", "random", *SMALL, "--out", folder, "--quiet")
+    assert result.code == 0
+    assert result.out.splitlines()[0].startswith("method")
+    assert result.out == run("bench", "summary", folder).out
+
+
+@pytest.mark.parametrize(("form", "sign"), [("csv", "method,instances"), ("latex", r"\begin{tabular}")])
+def test_the_table_comes_in_other_forms(run, folder, form, sign) -> None:
+    assert run("bench", "summary", folder, "--format", form).out.startswith(sign)
+
+
+def test_json_is_alone_on_stdout(run, folder) -> None:
+    document = json.loads(run("bench", "summary", folder, "--format", "json").out)
+    assert document["complete"]
+    assert {row["method"] for row in document["methods"]} == {"smc", "auto"}
+
+
+def test_plots_are_written_where_asked(run, folder, tmp_path) -> None:
+    assert run("bench", "summary", folder, "--plots", tmp_path / "plots").code == 0
+    assert (tmp_path / "plots" / "cactus.svg").stat().st_size > 1000
+
+
+def test_merging_one_shard_is_the_run_itself(run, folder, tmp_path) -> None:
+    assert run("bench", "merge", folder, "--out", tmp_path / "merged").out == run("bench", "summary", folder).out
+
+
+def test_other_options_in_the_same_folder_are_refused(run, folder) -> None:
+    result = run("bench", "random", *SMALL, "--out", folder, "--timeout", 3)
+    assert result.code == 2
+    assert "timeout = 600.0" in result.err
+
+
+def test_what_is_no_run_has_no_summary(run, tmp_path) -> None:
+    result = run("bench", "summary", tmp_path)
+    assert result.code == 2
+    assert "run.json" in result.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (("--paper", "--states", 4), "--states"),
+        (("--paper", "--models", "x"), "--models"),
+        (("--models", "nowhere"), "nowhere"),
+        (("--shard", "5/2"), "5/2"),
+        (("--states", 3), "min_states"),
+        (("--epsilon", 2), "epsilon"),
+    ],
+)
+def test_bad_options_are_named(run, tmp_path, arguments, named) -> None:
+    result = run("bench", "random", "--out", tmp_path / "run", *arguments)
+    assert result.code == 2
+    assert named in result.err
+    assert not (tmp_path / "run").exists()
