@@ -9,6 +9,8 @@ import sys
 
 import click
 
+from rnncheck.cli.bench import bench
+from rnncheck.cli.contacts import contacts
 from rnncheck.cli.models import classify, inspect, train
 from rnncheck.cli.spec import spec
 from rnncheck.cli.verify import extract, replay, verify
@@ -25,7 +27,7 @@ def rnncheck() -> None:
     """
 
 
-for command in (verify, extract, replay, spec, train, inspect, classify):
+for command in (verify, extract, replay, spec, train, inspect, classify, contacts, bench):
     rnncheck.add_command(command)
 
 
