@@ -304,6 +304,7 @@ def test_answers_that_need_no_definition_are_kept_when_the_definition_stops() ->
 @pytest.mark.parametrize("model", [WholeWordModel(ABC), CompiledNetwork(random_network(Cell.LSTM, (8,)), threads=2)])
 def test_cancelling_midway(model: Model, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(asking_module, "_LETTERS_AT_ONCE", 100)
+    monkeypatch.setattr(asking_module, "_FEWEST_LETTERS", 100)
     stop = threading.Event()
     seen = itertools.count()
 

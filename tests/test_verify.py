@@ -286,7 +286,7 @@ def test_bad_options_are_named(options, message: str) -> None:
 
 
 def test_alphabets_must_agree() -> None:
-    with pytest.raises(InputError, match="alphabets differ"):
+    with pytest.raises(InputError, match="not in the specification"):
         verify(DFAModel(random_dfa(0, 2)), Spec.from_regex("a c"))
 
 

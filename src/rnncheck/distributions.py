@@ -100,6 +100,24 @@ class WordDistribution:
         }
         return model
 
+    def over(self, alphabet: Alphabet) -> Self:
+        """The same distribution with its letters in the order of ``alphabet``, which must have the same letters."""
+        if alphabet == self.alphabet:
+            return self
+        if set(alphabet) != set(self.alphabet):
+            odd = sorted(set(alphabet) ^ set(self.alphabet))[0]
+            raise InputError(
+                f"the distribution draws words over other letters than the model's: {shown(odd)} is in only one of the "
+                "two alphabets; make the distribution for the model's alphabet"
+            )
+        columns = [self.alphabet.index(letter) for letter in alphabet]
+        other = type(self)(alphabet)
+        other.going_on = self.going_on[:, columns]
+        other.stopping = self.stopping
+        other.next_context = self.next_context[:, columns]
+        other._facts = self._facts
+        return other
+
     def describe(self) -> dict[str, object]:
         """The facts that name this distribution in a certificate."""
         return dict(self._facts)

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rnncheck.automata.dfa import DFA, Mask
-from rnncheck.models.protocol import Scores, States, SteppingModel, Tick, settle
+from rnncheck.models.protocol import Scores, States, SteppingModel, Tick, no_tick, settle
 from rnncheck.relations import Relation
 from rnncheck.words import Codes, IntArray
 
@@ -35,11 +35,13 @@ class Frontier:
 class PrefixTree:
     """The prefix tree of all words, read by a stepping model and a specification side by side."""
 
-    def __init__(self, model: SteppingModel, spec: DFA, relation: Relation, tick: Tick) -> None:
+    def __init__(self, model: SteppingModel, spec: DFA, relation: Relation, tick: Tick, asked: Tick = no_tick) -> None:
+        """``tick`` is told of steps before they are computed, ``asked`` of words whose answer is looked at."""
         self.model = model
         self.spec = spec.over(model.alphabet)
         self.relation = relation
         self._tick = tick
+        self._asked = asked
         self.open_states = relation.open_states(self.spec)
         self.breakable = relation.can_break(self.spec.accepting)
 
@@ -72,6 +74,11 @@ class PrefixTree:
         """Which words (of at least one letter) break the relation, by the model's settled answers."""
         result = self.breakable[frontier.spec_states]
         rows = np.flatnonzero(result)
-        answers = settle(scores[rows], self.model.margin, lambda i: frontier.word(int(rows[i])), self.model.definition)
+        self._asked(len(rows))
+        answers = settle(scores[rows], self.model.margin, lambda i: frontier.word(int(rows[i])), self._definition)
         result[rows] = self.relation.broken(answers, self.spec.accepting[frontier.spec_states[rows]])
         return result
+
+    def _definition(self, word: Codes) -> bool:
+        self._tick(len(word))
+        return self.model.definition(word)

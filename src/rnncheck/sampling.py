@@ -57,8 +57,6 @@ class Sampler:
         self._rng = rng
         self._batch = _FIRST_BATCH
         self.words = 0
-        self.accepted = 0  # by the model, of the words that were run
-        self.run = 0
         self.longest = 0
 
     def draw(self, most: int, hypothesis: DFA | None = None, agreement: Relation | None = None) -> Drawn:
@@ -86,12 +84,9 @@ class Sampler:
             answers = self._oracle.prefix_answers(words)
             found = [_broken_prefix(words, answers, self._spec, self._relation)]
             found += [_broken_prefix(words, answers, *side, of=ends) for side in sides[1:]]
-            self.accepted += int(answers[ends].sum())
         else:
             answers = self._oracle.answers(words)
             found = [_broken_word(words, answers, *side) for side in sides]
-            self.accepted += int(answers.sum())
-        self.run += len(words)
         self.longest = max(self.longest, int(words.lengths.max(initial=0)))
         if (words.lengths == 0).any():
             accepted = np.array([self._oracle.answer(())])

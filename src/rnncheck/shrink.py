@@ -6,6 +6,7 @@ word it has, and moves to the least candidate that holds, until none does.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from rnncheck.words import Codes, shortlex_key
@@ -16,6 +17,8 @@ Predicate = Callable[[Sequence[Codes]], Iterable[bool]]
 _EVERY_SIZE = 16
 # Words up to this length also change at two places at once: quadratically many candidates.
 _SHORT = 24
+_MOST_SHORT_CUTS = 1 << 15  # of each kind
+_BATCH = 1 << 13
 
 
 def shrink(word: Codes, letters: int, holds: Predicate, *, found: Callable[[Codes], None] = lambda word: None) -> Codes:
@@ -46,18 +49,17 @@ class _Search:
         self._refuted: set[Codes] = set()
 
     def move(self, candidates: Iterator[Codes]) -> bool:
-        """Ask all candidates in one batch; move to the least that holds, if any does."""
-        fresh = [word for word in dict.fromkeys(candidates) if word not in self._refuted]
-        if not fresh:
-            return False
-        answers = list(self._holds(fresh))
-        good = [word for word, answer in zip(fresh, answers, strict=True) if answer]
-        self._refuted.update(word for word, answer in zip(fresh, answers, strict=True) if not answer)
-        if not good:
-            return False
-        self.best = min(good, key=shortlex_key)
-        self._found(self.best)
-        return True
+        """Ask the candidates in batches; move to the least that holds in the first batch where any does."""
+        while batch := list(itertools.islice(candidates, _BATCH)):
+            fresh = [word for word in dict.fromkeys(batch) if word not in self._refuted]
+            answers = list(self._holds(fresh)) if fresh else []
+            good = [word for word, answer in zip(fresh, answers, strict=True) if answer]
+            self._refuted.update(word for word, answer in zip(fresh, answers, strict=True) if not answer)
+            if good:
+                self.best = min(good, key=shortlex_key)
+                self._found(self.best)
+                return True
+        return False
 
 
 def _block_sizes(length: int) -> list[int]:
@@ -86,10 +88,15 @@ def _short_cuts(word: Codes, letters: int) -> Iterator[Codes]:
     """Two small changes at once: one letter left out or lowered, and another one (a later one) changed."""
     if len(word) > _SHORT:
         return
-    for position in range(len(word)):
-        yield from _changed(word[:position] + word[position + 1 :], 0, letters)
-        for code in range(word[position]):
-            yield from _changed((*word[:position], code, *word[position + 1 :]), position + 1, letters)
+    # Over many letters there are too many; what is left out would only have made the word a little nicer.
+    shorter = (_changed(word[:position] + word[position + 1 :], 0, letters) for position in range(len(word)))
+    lower = (
+        _changed((*word[:position], code, *word[position + 1 :]), position + 1, letters)
+        for position in range(len(word))
+        for code in range(word[position])
+    )
+    for changed in (shorter, lower):
+        yield from itertools.islice(itertools.chain.from_iterable(changed), _MOST_SHORT_CUTS)
 
 
 def _changed(word: Codes, start: int, letters: int) -> Iterator[Codes]:

@@ -10,6 +10,8 @@ import math
 
 from rnncheck.errors import InputError
 
+_MOST_WORDS = 1e15
+
 
 class Bound(enum.Enum):
     """Which inequality the number of words comes from.
@@ -24,8 +26,8 @@ class Bound(enum.Enum):
 
 def check_probability(name: str, value: float) -> None:
     """Refuse an ε or a γ that is not strictly between 0 and 1."""
-    if not 0.0 < value < 1.0:
-        raise InputError(f"{name} {value} is not between 0 and 1 (both excluded)")
+    if isinstance(value, str) or not 0.0 < value < 1.0:
+        raise InputError(f"{name} {value!r} is not a number between 0 and 1 (both excluded)")
 
 
 def sample_size(epsilon: float, gamma: float, bound: Bound = Bound.EXACT) -> int:
@@ -33,8 +35,19 @@ def sample_size(epsilon: float, gamma: float, bound: Bound = Bound.EXACT) -> int
     check_probability("epsilon", epsilon)
     check_probability("gamma", gamma)
     if bound is Bound.HOEFFDING:
-        return math.ceil(math.log(2.0 / gamma) / (2.0 * epsilon * epsilon))
-    return math.ceil(math.log(gamma) / math.log1p(-epsilon))
+        return _whole((math.log(2.0) - math.log(gamma)) / 2.0, epsilon, epsilon)
+    return _whole(math.log(gamma) / (math.log1p(-epsilon) / epsilon), epsilon)
+
+
+def _whole(words: float, *shares: float) -> int:
+    """``words`` divided by the shares, rounded up; refused where nobody could draw so many."""
+    for share in shares:
+        words = words / share if words < _MOST_WORDS * share else math.inf
+    if words > _MOST_WORDS:
+        raise InputError(
+            f"epsilon {shares[0]:g} needs more than {_MOST_WORDS:.0e} words, which nobody can draw; give a larger one"
+        )
+    return math.ceil(words)
 
 
 def round_sample_size(epsilon: float, gamma: float, round_number: int, bound: Bound = Bound.EXACT) -> int:
@@ -47,18 +60,28 @@ def round_sample_size(epsilon: float, gamma: float, round_number: int, bound: Bo
     check_probability("gamma", gamma)
     log_share = math.log(gamma) - (round_number + 1) * math.log(2.0)
     if bound is Bound.HOEFFDING:
-        return math.ceil((math.log(2.0) - log_share) / (2.0 * epsilon * epsilon))
-    return math.ceil(-log_share / epsilon)
+        return _whole((math.log(2.0) - log_share) / 2.0, epsilon, epsilon)
+    return _whole(-log_share, epsilon)
 
 
 def shown_epsilon(samples: int, gamma: float, bound: Bound = Bound.EXACT) -> float:
     """The smallest ε that this many words without a failure show, with confidence 1 − γ; 1.0 without any words."""
     check_probability("gamma", gamma)
+    return _shown(samples, math.log(gamma), bound)
+
+
+def _shown(samples: int, log_gamma: float, bound: Bound) -> float:
     if samples <= 0:
         return 1.0
     if bound is Bound.HOEFFDING:
-        return min(1.0, math.sqrt(math.log(2.0 / gamma) / (2.0 * samples)))
-    return -math.expm1(math.log(gamma) / samples)
+        return min(1.0, math.sqrt((math.log(2.0) - log_gamma) / (2.0 * samples)))
+    return -math.expm1(log_gamma / samples)
+
+
+def round_shown_epsilon(samples: int, gamma: float, round_number: int, bound: Bound = Bound.EXACT) -> float:
+    """What this many words without a failure show of hypothesis number ``round_number`` (from 0), by its share of γ."""
+    check_probability("gamma", gamma)
+    return _shown(samples, math.log(gamma) - (round_number + 1) * math.log(2.0), bound)
 
 
 def clopper_pearson(failures: int, samples: int, confidence: float) -> tuple[float, float]:

@@ -152,3 +152,23 @@ def test_ctrl_c_gives_the_undecided_verdict(tmp_path) -> None:
     assert "Traceback" not in err
     assert process.returncode == 3, err
     assert json.loads(out)["reason"] == "interrupted"
+
+
+def test_an_unexpected_error_never_looks_like_a_verdict(run, monkeypatch) -> None:
+    """Python's own exit code for a traceback is 1, which would mean violated."""
+
+    def broken(*arguments, **options):
+        raise ZeroDivisionError("by zero")
+
+    monkeypatch.setattr(sys.modules["rnncheck.cli.verify"], "verify_model", broken)
+    result = run("verify", zoo.path("response-lstm"), "--ltlf", "G a")
+    assert result.code == 2
+    assert "ZeroDivisionError" in result.err
+    assert "Traceback" not in result.err
+
+
+@pytest.mark.parametrize("option", [("--epsilon", "5e-324"), ("--memory", "nan"), ("--memory", "inf")])
+def test_extreme_numbers_are_refused(run, option) -> None:
+    result = run("verify", zoo.path("response-lstm"), "--regex", "a*", *option)
+    assert result.code == 2
+    assert "unexpected" not in result.err

@@ -110,7 +110,7 @@ class CallableModel(Model):
             returned = _listed(self._function(list(words)))
         except RnncheckError:
             raise
-        except Exception as error:  # whatever the user's function raises becomes an error about the model
+        except (Exception, SystemExit) as error:  # whatever the user's function raises is an error about the model
             word = self._culprit(words)
             raise ModelError(
                 f"{self._name} raised {type(error).__name__}: {shown(str(error))} for {_named(word, words)}"
@@ -127,7 +127,10 @@ class CallableModel(Model):
         if isinstance(answer, bool | np.bool_):
             return bool(answer)
         if isinstance(answer, int | float | np.integer | np.floating):
-            number = float(answer)
+            try:
+                number = float(answer)
+            except OverflowError:
+                number = math.inf if answer > 0 else -math.inf
             if not math.isnan(number):
                 return number
         raise ModelError(
@@ -145,7 +148,7 @@ class CallableModel(Model):
     def _fails(self, words: list[Word]) -> bool:
         try:
             _listed(self._function(list(words)))
-        except Exception:  # the same ones as in _call
+        except (Exception, SystemExit):  # the same ones as in _call
             return True
         return False
 
@@ -181,6 +184,10 @@ def _listed(returned: Any) -> list[Any]:
         returned = returned.detach().cpu().numpy()
     if isinstance(returned, str | bytes | Mapping):
         raise TypeError(f"it returned the {type(returned).__name__} {shown(returned)}, not a list of answers")
+    if not isinstance(returned, Iterable):
+        raise TypeError(
+            f"it returned {shown(returned)}; it gets a list of words and must return a list, one answer for each"
+        )
     if isinstance(returned, np.ndarray) and returned.ndim == 2 and returned.shape[1] == 1:
         returned = returned[:, 0]
     return list(returned)

@@ -179,7 +179,7 @@ class CompiledNetwork(SteppingModel):
             "label": network.label,
             "threshold": network.threshold,
             "empty_word": "as the definition says" if self._options["definition"] else _empty_word(network),
-            "queries": f"stepped, {self._dtype.name}, {self._workers.threads} threads",
+            "queries": f"stepped, {self._dtype.name}",
             "margin": self.margin,
             "self_check": asdict(self.self_check),
             "sha256": network.sha256(),

@@ -23,6 +23,8 @@ Store: TypeAlias = Callable[[Mapping[bytes, bool]], None]
 _ROWS_AT_ONCE = 4096  # enough to keep the cores busy, few enough to hear of a deadline soon
 _LETTERS_AT_ONCE = 1 << 18
 _PREFIX_LETTERS_AT_ONCE = 1 << 20
+_FEWEST_LETTERS = 1 << 10  # put to a model that only knows whole words, before it has shown how fast it is
+_QUICK = 0.1  # seconds; the budget is looked at about so often
 
 
 class Ledger:
@@ -66,6 +68,7 @@ class WholeWordQuestions(Questions):
         self._model = model
         self._keys = keys
         self._ledger = ledger
+        self._letters_at_once = _FEWEST_LETTERS
 
     def split(self, key: bytes) -> Pair:
         return b"", key
@@ -87,10 +90,22 @@ class WholeWordQuestions(Questions):
         return out
 
     def _asked(self, words: WordBatch) -> Iterator[tuple[int, int, Mask]]:
-        for start, end in slices_within(words.offsets, _LETTERS_AT_ONCE):
+        """Answers in pieces: small ones to begin with, larger while they take no time, so that a budget is kept."""
+        start, clock = 0, self._ledger.budget.clock
+        while start < len(words):
+            least = np.searchsorted(words.offsets, words.offsets[start] + self._letters_at_once, side="right") - 1
+            end = max(start + 1, int(least))
             part = words.take(np.arange(start, end))
             self._ledger.tick(len(part.codes))
-            yield start, end, self._model.accepts_batch(part)
+            began = clock()
+            answers = self._model.accepts_batch(part)
+            took = clock() - began
+            if took < _QUICK and self._letters_at_once < _LETTERS_AT_ONCE:
+                self._letters_at_once *= 2
+            elif took > 2 * _QUICK and self._letters_at_once > _FEWEST_LETTERS:
+                self._letters_at_once //= 2
+            yield start, end, answers
+            start = end
 
 
 class SteppedQuestions(Questions):

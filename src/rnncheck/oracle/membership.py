@@ -154,6 +154,10 @@ class Oracle:
         """Charge steps that a search is about to take with the model itself, or raise BudgetExceeded."""
         self._ledger.tick(steps)
 
+    def asked(self, words: int) -> None:
+        """Count words that a search has read off the model itself; those that several searches meet count each time."""
+        self._ledger.queries += words
+
     def _parts(self, count: int) -> list[slice]:
         return [slice(start, min(start + self._at_once, count)) for start in range(0, count, self._at_once)]
 

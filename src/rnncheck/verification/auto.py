@@ -16,6 +16,8 @@ from rnncheck.verification.searches import exhaustive, guided
 from rnncheck.verification.smc import smc
 from rnncheck.verification.task import Algorithm, Finding, Task
 
+_LEAST_PRICE = 256  # steps that a turn is charged with at least
+
 
 @dataclass
 class _Activity:
@@ -37,8 +39,8 @@ class _Activity:
             next(self.algorithm)
         except StopIteration as end:
             self.finding = end.value
-        # A turn without a step (a question answered from memory) still counts, or it could have all the turns.
-        self.steps += max(1, task.oracle.cost.network_steps - before)
+        # A turn of few steps takes time too, and one that needs none could have all the turns.
+        self.steps += max(_LEAST_PRICE, task.oracle.cost.network_steps - before)
 
 
 def auto(task: Task) -> Algorithm:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from rnncheck.budget import BudgetExceeded
 from rnncheck.relations import Relation
 from rnncheck.verdict import HealthNote
 from rnncheck.verification.task import Task
@@ -13,11 +14,13 @@ _ENOUGH_WORDS = 200
 _FAR_LONGER = 3.0
 
 
-def health_notes(task: Task) -> Iterator[HealthNote]:
+def health_notes(task: Task, *, violated: bool) -> Iterator[HealthNote]:
     """The notes that apply after a verification."""
     yield from _specification_mass(task)
-    yield from _one_sided_model(task)
+    if not violated:
+        yield from _one_sided_model(task)
     yield from _long_words(task)
+    yield from _model_notes(task)
 
 
 def _specification_mass(task: Task) -> Iterator[HealthNote]:
@@ -27,6 +30,13 @@ def _specification_mass(task: Task) -> Iterator[HealthNote]:
     mass = task.distribution.mass(task.spec)
     matters = 1.0 - mass if task.relation is Relation.SUBSET else mass
     verb = "refuses" if task.relation is Relation.SUBSET else "accepts"
+    if 1.0 - matters < _ALMOST_NOTHING:
+        yield HealthNote(
+            "specification mass",
+            f"the specification {verb} all but {1.0 - matters:.3g} of the probability: nearly every word is a test, "
+            f"and hardly any shows that the model {'accepts' if verb == 'refuses' else 'refuses'} what it should; "
+            "check the formula, or look at the other relation too (--relation)",
+        )
     if matters < _ALMOST_NOTHING:
         yield HealthNote(
             "specification mass",
@@ -37,19 +47,24 @@ def _specification_mass(task: Task) -> Iterator[HealthNote]:
 
 def _one_sided_model(task: Task) -> Iterator[HealthNote]:
     """A model that always gives one answer satisfies many properties for no good reason."""
-    run, accepted = task.sampler.run, task.sampler.accepted
-    if run < _ENOUGH_WORDS:
+    try:
+        share = float(task.oracle.answers(task.distribution.sample(task.rng("health"), _ENOUGH_WORDS)).mean())
+    except (BudgetExceeded, KeyboardInterrupt):
         return
-    share = accepted / run
-    if task.relation is Relation.SUPERSET and share > 1.0 - _ALMOST_NOTHING:
-        return
-    if share > 1.0 - _ALMOST_NOTHING or (task.relation is Relation.EQUAL and share < _ALMOST_NOTHING):
+    if min(share, 1.0 - share) < _ALMOST_NOTHING:
         answer = "accepted" if share > 0.5 else "refused"
         yield HealthNote(
             "one-sided model",
-            f"the model {answer} {max(share, 1 - share):.2%} of the {run} sampled words that were run; "
+            f"the model {answer} {max(share, 1 - share):.1%} of {_ENOUGH_WORDS} random words; "
             "check that it was trained on words like these, and that its threshold and label are right",
         )
+
+
+def _model_notes(task: Task) -> Iterator[HealthNote]:
+    """What was noticed when the model was made, such as answers that depend on the batch."""
+    notes = task.oracle.model.describe().get("notes")
+    for note in notes if isinstance(notes, list | tuple) else ():
+        yield HealthNote("model", str(note))
 
 
 def _long_words(task: Task) -> Iterator[HealthNote]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rnncheck.errors import LearningBoundReached
-from rnncheck.statistics import shown_epsilon
+from rnncheck.statistics import round_shown_epsilon
 from rnncheck.verdict import Outcome
 from rnncheck.verification.task import Algorithm, Finding, Task, refine, violated
 
@@ -36,7 +36,7 @@ def pdv(task: Task) -> Algorithm:
                     passed += drawn.words
                     yield
                 else:
-                    shown = shown_epsilon(passed, task.gamma / 2**tested, task.bound)
+                    shown = round_shown_epsilon(passed, task.gamma, tested - 1, task.bound)
                     return Finding(
                         Outcome.SATISFIED,
                         f"the learned automaton of {len(hypothesis)} states satisfies the specification, and the model "

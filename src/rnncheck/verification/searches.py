@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+import numpy as np
+
 from rnncheck.exhaustive import ExhaustiveSearch
 from rnncheck.guided import GuidedSearch
-from rnncheck.models.protocol import SteppingModel
+from rnncheck.models.protocol import Letters, Scores, States, SteppingModel, no_tick
+from rnncheck.oracle import Oracle
 from rnncheck.prefix_tree import PrefixTree
 from rnncheck.verdict import Outcome
 from rnncheck.verification.task import Algorithm, Finding, Task, violated
-from rnncheck.words import Codes
+from rnncheck.words import Codes, IntArray, WordBatch
 
 # How many beams the search for a shorter violation tries in vain before it gives up: every ranking twice.
 _BEAMS = 12
@@ -16,7 +21,7 @@ _BEAMS = 12
 
 def exhaustive(task: Task, longest: int | None = None) -> Algorithm:
     """Ask every word, shortest first, up to a length (without end where none is given)."""
-    search = ExhaustiveSearch(_tree(task))
+    search = task.state.exhaustive = task.state.exhaustive or ExhaustiveSearch(_tree(task))
     while not search.finished and (longest is None or search.length < longest):
         search.next_length()
         if task.confirmed(search.violation):
@@ -60,5 +65,35 @@ def shorter_violation(task: Task, than: Codes, steps: int) -> Codes:
 
 def _tree(task: Task) -> PrefixTree:
     model = task.oracle.model
-    assert isinstance(model, SteppingModel)
-    return PrefixTree(model, task.spec, task.relation, task.oracle.tick)
+    if isinstance(model, SteppingModel):
+        return PrefixTree(model, task.spec, task.relation, task.oracle.tick, task.oracle.asked)
+    return PrefixTree(_SpelledOut(task.oracle), task.spec, task.relation, no_tick)
+
+
+class _SpelledOut(SteppingModel):
+    """A model that only knows whole words, made to step: its state after a word is the word. The oracle counts."""
+
+    margin = 0.0
+
+    def __init__(self, oracle: Oracle) -> None:
+        self._oracle = oracle
+        self.alphabet = oracle.alphabet
+        self.accepts_empty = oracle.answer(())
+        self.empty_score = 1.0 if self.accepts_empty else -1.0
+
+    def initial(self, rows: int) -> States:
+        return np.zeros((rows, 0), dtype=np.int32)
+
+    def step(self, states: States, letters: Letters, rows: IntArray | None = None) -> States:
+        before = states if rows is None else states[rows]
+        return np.hstack([before, np.asarray(letters, dtype=np.int32)[:, None]])
+
+    def scores(self, states: States) -> Scores:
+        offsets = np.arange(len(states) + 1, dtype=np.int64) * states.shape[1]
+        return np.where(self._oracle.answers(WordBatch(states.ravel(), offsets)), 1.0, -1.0)
+
+    def definition(self, codes: Codes) -> bool:
+        return self._oracle.answer(codes)
+
+    def describe(self) -> Mapping[str, object]:
+        return self._oracle.model.describe()

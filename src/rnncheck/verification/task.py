@@ -15,6 +15,7 @@ import numpy as np
 from rnncheck.automata.dfa import DFA
 from rnncheck.distributions import WordDistribution
 from rnncheck.errors import InconsistentAnswersError
+from rnncheck.exhaustive import ExhaustiveSearch
 from rnncheck.learning import Learner, make_learner
 from rnncheck.oracle import Oracle
 from rnncheck.relations import Relation
@@ -50,6 +51,7 @@ class State:
     rounds: int = 0
     hypothesis: DFA | None = None
     exact_length: int | None = None
+    exhaustive: ExhaustiveSearch | None = None  # goes on where an earlier algorithm left it
     spurious: int = 0
     earned: Finding | None = None  # a result that stands, whatever becomes of the work that is still going on
 
