@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rnncheck import zoo
+from rnncheck import verify, zoo
 from rnncheck.distributions import WordDistribution
 from rnncheck.errors import InputError
 from rnncheck.models.network import Cell
@@ -74,6 +74,14 @@ def test_satisfied_entries_hold_when_loops_are_pumped() -> None:
         words = [(a, b) + (c,) * n for a in codes for b in codes for c in codes for n in (20, 100, 500)]
         batch = WordBatch.from_codes(words)
         assert not (model.accepts_batch(batch) & ~dfa.accepts_batch(batch)).any(), entry.name
+
+
+@every_entry
+def test_verification_says_what_the_entry_says(entry: zoo.Entry) -> None:
+    verdict = verify(CompiledNetwork(entry.network(), threads=1), entry.spec(), epsilon=0.01, gamma=0.01)
+    assert verdict.outcome.value == entry.expected_verdict
+    if entry.violation is not None:
+        assert len(verdict.counterexample or ()) <= len(entry.violation)
 
 
 def test_unknown_names_are_refused_with_the_known_ones() -> None:

@@ -8,24 +8,30 @@ compiles to one), ``distributions``, ``spec``, ``models/``, ``oracle``, ``learni
 from rnncheck.automata.dfa import DFA
 from rnncheck.distributions import WordDistribution
 from rnncheck.errors import RnncheckError
+from rnncheck.models.adapters import DFAModel, complement
 from rnncheck.models.files import load_model
 from rnncheck.models.wrapping import wrap
 from rnncheck.spec import Spec
 from rnncheck.verdict import Verdict
 from rnncheck.verification.assertion import assert_satisfies
-from rnncheck.verification.verify import verify
+from rnncheck.verification.extract import extract_automaton
+from rnncheck.verification.verify import VerifySettings, verify
 from rnncheck.version import __version__
 from rnncheck.words import Alphabet, format_word, parse_word
 
 __all__ = [
     "DFA",
     "Alphabet",
+    "DFAModel",
     "RnncheckError",
     "Spec",
     "Verdict",
+    "VerifySettings",
     "WordDistribution",
     "__version__",
     "assert_satisfies",
+    "complement",
+    "extract_automaton",
     "format_word",
     "load_model",
     "parse_word",

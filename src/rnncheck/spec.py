@@ -15,6 +15,7 @@ from rnncheck.automata.json_form import read_json, write_json
 from rnncheck.automata.ltlf import compile_ltlf, letters_in_ltlf
 from rnncheck.automata.minimise import canonical, minimise
 from rnncheck.automata.regex import compile_regex, letters_in_regex
+from rnncheck.display import Displayable
 from rnncheck.errors import AlphabetError, FormatError, InputError
 from rnncheck.words import Alphabet, WordBatch
 
@@ -23,7 +24,7 @@ MAX_FILE_BYTES = 1 << 30
 
 
 @dataclass(frozen=True)
-class Spec:
+class Spec(Displayable):
     """A regular property of words, as its minimal automaton.
 
     Build it with one of the ``from_…`` constructors. ``origin`` tells people what was given: a file's name, or the

@@ -5,13 +5,16 @@ from __future__ import annotations
 import enum
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
 
 from rnncheck.automata.dfa import DFA
 from rnncheck.automata.json_form import read_json, write_json
+from rnncheck.display import Displayable, page_of
 from rnncheck.errors import FormatError, InputError
+from rnncheck.files import write_atomically
 from rnncheck.relations import Relation
 from rnncheck.words import Alphabet, Word, format_word
 
@@ -73,12 +76,34 @@ class TotalCost:
 
 
 @dataclass(frozen=True)
-class FaultyFlow:
+class Trace:
+    """What the model says after each prefix of the counterexample, the empty word first.
+
+    ``scores`` are distances from the decision, positive on the accepting side; one that is not finite is None, and so
+    are all of them where the model has none.
+    """
+
+    answers: tuple[bool, ...]
+    scores: tuple[float | None, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Round:
+    """One round of learning: the states of its hypothesis, and what all work together had cost when it ended."""
+
+    states: int
+    membership_queries: int
+    network_steps: int
+    words: int
+
+
+@dataclass(frozen=True)
+class FaultyFlow(Displayable):
     """A loop inside the counterexample that can be pumped: prefix · loopⁿ · suffix stays a violation for many n.
 
     ``hits`` of the ``pumps`` numbers n = 1 … pumps gave a violation, those in ``which``. ``settles_at``: from this n
     on the network's state after the loop repeats, so that the answers go on as they are for ever in its arithmetic;
-    None when no such point was seen.
+    None when no such point was seen. ``scores`` are the model's for n = 1 … pumps, where it has any.
     """
 
     prefix: Word
@@ -89,6 +114,7 @@ class FaultyFlow:
     which: tuple[int, ...] = ()
     settles_at: int | None = None
     forever: bool = False
+    scores: tuple[float | None, ...] | None = None
 
     def __str__(self) -> str:
         return f"{format_word(self.prefix)} · ({format_word(self.loop)})ⁿ · {format_word(self.suffix)}"
@@ -103,8 +129,11 @@ class HealthNote:
 
 
 @dataclass(frozen=True)
-class Verdict:
-    """The result of a verification."""
+class Verdict(Displayable):
+    """The result of a verification.
+
+    ``settings`` are the numbers it was asked with, and ``command`` is the command line, where there was one.
+    """
 
     outcome: Outcome
     reason: str
@@ -123,6 +152,10 @@ class Verdict:
     spec_facts: Mapping[str, object] = field(default_factory=dict)
     violation_mass: tuple[float, float] | None = None
     version: str = ""
+    trace: Trace | None = None
+    history: tuple[Round, ...] = ()
+    settings: Mapping[str, object] = field(default_factory=dict)
+    command: str | None = None
 
     @property
     def violated(self) -> bool:
@@ -164,11 +197,19 @@ class Verdict:
             alphabet=list(self.alphabet),
             seed=self.seed,
             version=self.version,
+            trace=None if self.trace is None else msgspec.to_builtins(self.trace),
+            history=[msgspec.to_builtins(a_round) for a_round in self.history],
+            settings=dict(self.settings),
+            command=self.command,
         )
 
     def to_json(self) -> str:
         """The JSON document (schema ``rnncheck/verdict/1``), indented."""
         return msgspec.json.format(msgspec.json.encode(self.to_document()), indent=2).decode() + "\n"
+
+    def save_report(self, path: str | Path) -> None:
+        """Write the report: one HTML file with everything in it, for people."""
+        write_atomically(path, page_of(self))
 
 
 class VerdictDocument(msgspec.Struct, forbid_unknown_fields=True):
@@ -192,6 +233,10 @@ class VerdictDocument(msgspec.Struct, forbid_unknown_fields=True):
     seed: int
     version: str
     violation_mass: list[float] | None = None
+    trace: dict[str, Any] | None = None
+    history: list[dict[str, int]] = []
+    settings: dict[str, Any] = {}
+    command: str | None = None
 
 
 def read_document(text: str | bytes, source: str = "verdict") -> VerdictDocument:

@@ -9,6 +9,7 @@ from typing import TypeAlias, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from rnncheck.display import Displayable
 from rnncheck.errors import AutomatonError, StateLimitError, shown
 from rnncheck.words import Alphabet, WordBatch, encode_batch
 
@@ -19,7 +20,7 @@ Node = TypeVar("Node", bound=Hashable)
 DEFAULT_MAX_STATES = 100_000
 
 
-class DFA:
+class DFA(Displayable):
     """A complete deterministic finite automaton.
 
     States are ``0 … n - 1``. ``transitions[q, a]`` is the successor of state ``q`` under the letter at position

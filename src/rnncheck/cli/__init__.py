@@ -5,13 +5,16 @@ Exit codes: 0 satisfied or yes · 1 violated or no · 2 bad usage or bad input �
 
 from __future__ import annotations
 
+import os
 import sys
 
 import click
 
 from rnncheck.cli.bench import bench
 from rnncheck.cli.contacts import contacts
+from rnncheck.cli.draw import draw_command
 from rnncheck.cli.models import classify, inspect, train
+from rnncheck.cli.report import report_command
 from rnncheck.cli.spec import spec
 from rnncheck.cli.verify import extract, replay, verify
 from rnncheck.errors import RnncheckError
@@ -27,7 +30,7 @@ def rnncheck() -> None:
     """
 
 
-for command in (verify, extract, replay, spec, train, inspect, classify, contacts, bench):
+for command in (verify, extract, replay, spec, train, inspect, classify, draw_command, report_command, contacts, bench):
     rnncheck.add_command(command)
 
 
@@ -49,5 +52,15 @@ def main(arguments: list[str] | None = None) -> None:
         sys.exit(141)
     except OSError as error:
         click.echo(f"rnncheck: {error.filename or 'output'}: {error.strerror or error}", err=True)
+        sys.exit(2)
+    except Exception as error:
+        # An exit code must never look like a verdict. The traceback is for whoever mends it.
+        if os.environ.get("RNNCHECK_TRACEBACK"):
+            raise
+        click.echo(
+            f"rnncheck: unexpected {type(error).__name__}: {error}; this is a fault of rnncheck, please report it "
+            "(with RNNCHECK_TRACEBACK=1 in the environment the whole story is shown)",
+            err=True,
+        )
         sys.exit(2)
     sys.exit(code if isinstance(code, int) else 0)

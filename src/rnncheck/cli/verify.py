@@ -1,12 +1,17 @@
-"""``rnncheck verify | extract | replay``: the main job, its by-product, and the check of its evidence."""
+"""``rnncheck verify | extract``: the main job and its by-product."""
 
 from __future__ import annotations
 
-import sys
+import contextlib
+import dataclasses
+import math
+import shlex
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from rnncheck.cli.options import (
     AlphabetType,
@@ -17,19 +22,20 @@ from rnncheck.cli.options import (
     spec_options,
 )
 from rnncheck.cli.progress import progress_line
-from rnncheck.errors import FormatError, InputError
+from rnncheck.cli.replay import replay as replay
 from rnncheck.files import write_atomically
 from rnncheck.flows import FlowSettings
 from rnncheck.learning import DEFAULT_LEARNER, LEARNERS
+from rnncheck.models.protocol import Model
 from rnncheck.statistics import Bound
-from rnncheck.verdict import Verdict, read_document
+from rnncheck.verdict import Verdict
 from rnncheck.verification.extract import extract_automaton
-from rnncheck.verification.replay import replay as replay_document
 from rnncheck.verification.verify import DEFAULT_METHOD, METHODS, Progress, VerifySettings
 from rnncheck.verification.verify import verify as verify_model
 from rnncheck.wordfiles import read_words
 from rnncheck.words import Alphabet, format_word
 
+_NOT_REPEATED = {"json_file", "report", "quiet", "threads", "workers", "cluster"}
 _COLOURS = {"violated": "red", "satisfied": "green", "undecided": "yellow"}
 
 
@@ -52,7 +58,7 @@ def _sampling(command: Any) -> Any:
                          help="Words to start the learner with."),
             click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True),
             click.option("--timeout", type=click.FloatRange(min=0), metavar="SECONDS", help="Stop after so long."),
-            click.option("--memory", type=click.FloatRange(min=0), default=1024, show_default=True,
+            click.option("--memory", type=click.FloatRange(min=0, max=1 << 30), default=1024, show_default=True,
                          metavar="MIB", help="Memory for remembered answers and states."),
             click.option("--quiet", is_flag=True, help="No progress on stderr."),
         ]
@@ -78,12 +84,16 @@ def _sampling(command: Any) -> Any:
 @click.option("--search-steps", type=click.IntRange(min=0), default=1_000_000, show_default=True,
               help="Network steps that auto spends on its guided search before it says satisfied.")  # fmt: skip
 @click.option("--mass", type=click.IntRange(min=0), default=0, metavar="N", help="Estimate how bad it is with N words.")
+@click.option("--workers", type=click.IntRange(min=1), help="Processes to share the sampled words among.")
+@click.option("--cluster", metavar="ADDRESS", help="Share them on a Dask cluster: tcp://SCHEDULER:8786.")
 @click.option("--no-shrink", is_flag=True, help="Show the counterexample as it was found.")
 @click.option("--pumps", type=click.IntRange(min=0), default=100, show_default=True, help="0: look for no flows.")
 @click.option("--hits", type=click.IntRange(min=0), default=20, show_default=True, help="A flow has more than so many.")
 @click.option("--loops", type=click.IntRange(min=1), default=8, show_default=True, help="Loops tried at each place.")
 @click.option("--longest-loop", type=click.IntRange(min=1), default=8, show_default=True)
 @click.option("--json", "json_file", metavar="FILE", help="Write the verdict as JSON; `-` prints it alone.")
+@click.option("--report", metavar="FILE.html", type=click.Path(path_type=Path),
+              help="Write the report: one HTML file that opens offline.")  # fmt: skip
 @click.pass_context
 def verify(ctx: click.Context, /, model: ModelRequest, request: SpecRequest, **choices: Any) -> None:
     """Does the network satisfy the specification?
@@ -101,9 +111,10 @@ def verify(ctx: click.Context, /, model: ModelRequest, request: SpecRequest, **c
         flows=flows if choices["pumps"] else None,
         mass_words=choices["mass"],
     )
-    with progress_line(quiet=choices["quiet"]) as tell:
+    sharing = _shared(loaded, choices.pop("workers"), choices.pop("cluster"))
+    with sharing as shared, progress_line(quiet=choices["quiet"]) as tell:
         verdict = verify_model(
-            loaded,
+            shared,
             spec,
             method=choices["method"],
             relation=choices["relation"],
@@ -115,12 +126,36 @@ def verify(ctx: click.Context, /, model: ModelRequest, request: SpecRequest, **c
             progress=lambda progress: tell(_progress_text(progress)),
             settings=settings,
         )
+    verdict = dataclasses.replace(verdict, command=_command_line(ctx))
     _write(verdict, choices["json_file"])
+    if choices["report"] is not None:
+        verdict.save_report(choices["report"])
+        click.echo(f"report written to {choices['report']}", err=True)
     ctx.exit(verdict.exit_code)
+
+
+def _command_line(ctx: click.Context) -> str:
+    """The command that asks the same again: what was given, without where the results went."""
+    words = ["rnncheck", "verify"]
+    for parameter in ctx.command.params:
+        name = parameter.name or ""
+        if name in _NOT_REPEATED or ctx.get_parameter_source(name) is not ParameterSource.COMMANDLINE:
+            continue
+        value = ctx.params[name]
+        if isinstance(parameter, click.Argument):
+            words.append(str(value))
+        elif isinstance(parameter, click.Option) and parameter.is_flag:
+            words.append(parameter.opts[0])
+        else:
+            for one in value if parameter.multiple else [value]:
+                words += [parameter.opts[0], str(one)]
+    return shlex.join(words)
 
 
 def _common_settings(choices: dict[str, Any]) -> dict[str, Any]:
     known = () if choices["known_words"] is None else tuple(read_words(choices["known_words"]))
+    if math.isnan(choices["memory"]):
+        raise click.UsageError("--memory nan is no number of MiB; give one, such as 1024")
     return {
         "learner": choices["learner"],
         "bound": Bound(choices["bound"]),
@@ -154,6 +189,19 @@ def _write(verdict: Verdict, json_file: str | None) -> None:
         click.echo(line)
 
 
+@contextlib.contextmanager
+def _shared(model: Model, workers: int | None, cluster: str | None) -> Iterator[Model]:
+    """The model, its sampled words read by other processes or a cluster where that was asked for."""
+    if workers is None and cluster is None:
+        yield model
+        return
+    from rnncheck.executors import open_executor
+    from rnncheck.models.distributed import distributed
+
+    with open_executor(workers or 1, cluster) as executor:
+        yield distributed(model, executor)
+
+
 def describe(verdict: Verdict) -> list[str]:
     """The verdict for a person, without the paper at hand."""
     outcome = verdict.outcome.value
@@ -178,6 +226,8 @@ def describe(verdict: Verdict) -> list[str]:
         lines.append(f"  {click.style('note', fg='yellow')}            {note.message}")
     cost = verdict.cost
     learned = "" if verdict.hypothesis is None else f", {cost.rounds} rounds, {len(verdict.hypothesis)} states learned"
+    if verdict.satisfied and learned and (verdict.guarantee is None or verdict.guarantee.hypothesis_epsilon is None):
+        learned += " and not tested to the end"
     lines.append(
         f"  cost            {cost.seconds:.2f} s, {cost.membership_queries} queries, {cost.network_steps} network steps"
         f"{learned}"
@@ -216,36 +266,3 @@ def extract(ctx: click.Context, /, model: ModelRequest, alphabet: Alphabet | Non
     click.echo(f"{output}: {len(extraction.automaton)} states")
     click.echo(f"  {extraction.sentence}")
     ctx.exit(0 if extraction.passed else 3)
-
-
-@click.command()
-@click.argument("verdict", type=click.Path(path_type=Path))
-@click.option("--model", "path", metavar="MODEL", help="The network, to ask it again.")
-@click.option("--alphabet", type=AlphabetType(), help="The letters, for files that do not say them.")
-@click.option("--threshold", type=float)
-@click.option("--label")
-@click.pass_context
-def replay(
-    ctx: click.Context,
-    verdict: Path,
-    path: str | None,
-    alphabet: Alphabet | None,
-    threshold: float | None,
-    label: str | None,
-) -> None:
-    """Check a verdict's evidence again, independently; exit with 1 when a piece of it does not hold."""
-    try:
-        document = read_document(verdict.read_bytes(), str(verdict))
-    except OSError as error:
-        raise FormatError(f"cannot be read: {error.strerror}", str(verdict)) from None
-    request = ModelRequest(path, None, threshold, label, None, None, False)
-    checks = replay_document(document, request.load(alphabet) if path else None, str(verdict))
-    if not checks:
-        raise InputError(f"{verdict}: there is no evidence that can be checked without the network; give --model")
-    for check in checks:
-        mark = click.style("confirmed", fg="green") if check.holds else click.style("REFUTED", fg="red", bold=True)
-        click.echo(f"{mark}\t{check.name}\t{check.seen}")
-    if path is None:
-        click.echo("the network was not asked; give --model to confirm the rest", err=True)
-    sys.stdout.flush()
-    ctx.exit(0 if all(check.holds for check in checks) else 1)

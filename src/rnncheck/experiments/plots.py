@@ -20,6 +20,7 @@ _LOOKS = {
 }
 _OTHER = ("#CC79A7", "x", "-")
 _FORMATS = ("svg", "png")
+_WIDE = 20.0  # figures further apart than this factor get a logarithmic axis
 
 
 def plots(run: RunResults) -> dict[str, bytes]:
@@ -42,7 +43,7 @@ def _files(draw: Callable[[Any, RunResults], None], run: RunResults) -> dict[str
         raise MissingExtraError("a plot", "plot") from None
     style = {"svg.hashsalt": "rnncheck", "font.size": 9, "axes.spines.top": False, "axes.spines.right": False}
     with mpl.rc_context(style):
-        figure = Figure(figsize=(6.4, 4.4), layout="constrained")
+        figure = Figure(figsize=(6.4, 4.0), layout="constrained")
         draw(figure, run)
         return {form: _saved(figure, form) for form in _FORMATS}
 
@@ -58,6 +59,7 @@ def _time_against_time(figure: Any, run: RunResults) -> None:
     """One panel for each other method against the last one asked for, on logarithmic axes."""
     base = run.methods[-1]
     others = run.methods[:-1]
+    figure.set_size_inches(1.0 + 2.4 * len(others), 2.9)
     panels = figure.subplots(1, len(others), squeeze=False, sharex=True, sharey=True)[0]
     mine = {result.instance: result for result in run.of(base)}
     marks = {"violated": ("o", "found by both"), "one": ("^", "found by one"), "none": ("x", "found by neither")}
@@ -76,11 +78,13 @@ def _time_against_time(figure: Any, run: RunResults) -> None:
                 facecolors="none" if marker != "x" else None,
                 edgecolors=_looks(other)[0] if marker != "x" else None,
             )
-        panel.set(xscale="log", yscale="log", xlabel=f"{base} (s)", ylabel=f"{other} (s)")
+        panel.set(xlabel=f"{base} (s)", ylabel=f"{other} (s)")
+        _logarithmic(panel, "x")
+        _logarithmic(panel, "y")
         low, high = _limits([*run.of(base), *run.of(other)])
         panel.plot([low, high], [low, high], color="0.6", linewidth=0.8, zorder=0)
         panel.set_aspect("equal")
-    panels[0].legend(fontsize=7, frameon=False)
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=3, frameon=False)
 
 
 def _agreement(one: Result, other: Result) -> str:
@@ -96,7 +100,8 @@ def _cactus(figure: Any, run: RunResults) -> None:
         panel.plot(
             seconds, np.arange(1, len(seconds) + 1), line, marker=marker, markersize=4, color=colour, label=method
         )
-    panel.set(xscale="log", xlabel="seconds for an instance", ylabel="mistakes found")
+    panel.set(xlabel="seconds for an instance", ylabel="mistakes found")
+    _logarithmic(panel, "x")
     panel.set_ylim(bottom=0)
     panel.yaxis.get_major_locator().set_params(integer=True)
     panel.legend(frameon=False)
@@ -114,15 +119,26 @@ def _queries(figure: Any, run: RunResults) -> None:
 
 def _strips(figure: Any, run: RunResults, label: str, value: Callable[[Result], float | None]) -> None:
     panel = figure.subplots()
+    everything: list[float] = []
     for row, method in enumerate(run.methods):
         figures = [max(1.0, figure) for result in run.of(method) if (figure := value(result)) is not None]
+        everything += figures
         colour, marker, _ = _looks(method)
         spread = np.linspace(-0.25, 0.25, len(figures)) if len(figures) > 1 else np.zeros(len(figures))
         panel.plot(figures, row + spread, marker, color=colour, markersize=4.5, markerfacecolor="none")
         if figures:
             panel.plot([np.median(figures)] * 2, [row - 0.35, row + 0.35], color=colour, linewidth=1.6)
-    panel.set(xscale="log", xlabel=f"{label} (bar: median)", yticks=range(len(run.methods)), yticklabels=run.methods)
+    panel.set(xlabel=f"{label} (bar: median)", yticks=range(len(run.methods)), yticklabels=run.methods)
+    if everything and max(everything) > _WIDE * min(everything):
+        _logarithmic(panel, "x")
     panel.set_ylim(len(run.methods) - 0.5, -0.5)
+
+
+def _logarithmic(panel: Any, axis: str) -> None:
+    """A logarithmic axis with numbers as people write them."""
+    panel.set(**{f"{axis}scale": "log"})
+    getattr(panel, f"{axis}axis").set_major_formatter("{x:g}")
+    getattr(panel, f"{axis}axis").set_minor_formatter("")
 
 
 def _limits(results: Sequence[Result]) -> tuple[float, float]:

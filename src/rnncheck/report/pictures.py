@@ -1,55 +1,38 @@
-"""Pictures of automata, laid out by the Graphviz that pygraphviz's wheel brings along (extra ``draw``).
-
-The layout runs in a child process with a time limit, because it cannot be interrupted from inside.
-"""
+"""Pictures of automata as files: SVG, PNG and PDF (extra ``draw``), and dot text."""
 
 from __future__ import annotations
 
-import importlib.util
-import subprocess
-import sys
-
 from rnncheck.automata.dfa import DFA
-from rnncheck.automata.dot import write_dot
-from rnncheck.errors import InputError, MissingExtraError, ResourceLimitError
+from rnncheck.errors import InputError, MissingExtraError
+from rnncheck.report.dot_text import automaton_text, picture_text
+from rnncheck.report.drawing import Marks, drawing_of
+from rnncheck.report.graphviz import available, run_graphviz
+from rnncheck.report.layout import lay_out
+from rnncheck.report.svg import picture_svg
 
-FORMATS = ("svg", "png", "pdf")
-
-# Above this many states dot's default search for a beautiful layout can take minutes; these settings cut it short
-# at the price of straight edges.
-_BEAUTIFUL_STATES = 30
-_QUICK_LAYOUT = "splines=line; nslimit=1; nslimit1=1; mclimit=0.1;"
-
-_CHILD = """
-import sys, pygraphviz
-graph = pygraphviz.AGraph(string=sys.stdin.buffer.read().decode())
-sys.stdout.buffer.write(graph.draw(format=sys.argv[1], prog="dot"))
-"""
+_PNG_DOTS_PER_INCH = 144  # sharp on today's screens
+FORMATS = ("svg", "png", "pdf", "dot")
 
 
-def draw(dfa: DFA, picture_format: str = "svg", *, timeout: float = 60.0) -> bytes:
-    """The automaton as a picture: ``svg``, ``png`` or ``pdf``."""
+def draw(
+    dfa: DFA, picture_format: str = "svg", *, marks: Marks | None = None, title: str = "", timeout: float = 60.0
+) -> bytes:
+    """The automaton as a picture: ``svg``, ``png``, ``pdf`` or ``dot``.
+
+    Transitions in ``marks`` are coloured. A large automaton is drawn in part, except as dot text, which is always
+    whole and can be read again.
+    """
     if picture_format not in FORMATS:
         raise InputError(f"unknown picture format {picture_format!r}; known are {', '.join(FORMATS)}")
-    if importlib.util.find_spec("pygraphviz") is None:
+    if picture_format == "dot":
+        everything = len(dfa) * len(dfa.alphabet)
+        whole = drawing_of(dfa, marks, most_states=len(dfa), most_edges=everything, leave_out_trap=False)
+        return automaton_text(whole).encode("utf-8", "backslashreplace")
+    if not available():
         raise MissingExtraError("drawing", "draw")
-    text = write_dot(dfa)
-    if len(dfa) > _BEAUTIFUL_STATES:
-        text = text.replace("{\n", "{\n  " + _QUICK_LAYOUT + "\n", 1)
-    try:
-        child = subprocess.run(
-            [sys.executable, "-c", _CHILD, picture_format],
-            input=text.encode("utf-8", "replace"),
-            capture_output=True,
-            timeout=timeout,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        raise ResourceLimitError(
-            f"drawing an automaton of {len(dfa)} states took more than {timeout:g} s; "
-            "minimise it, or write dot text and lay it out elsewhere"
-        ) from None
-    if child.returncode or not child.stdout:
-        reason = (child.stderr.decode(errors="replace").strip().splitlines() or ["no output"])[-1]
-        raise ResourceLimitError(f"Graphviz could not draw the automaton: {reason}")
-    return child.stdout
+    drawing = drawing_of(dfa, marks)
+    if picture_format == "svg":
+        return picture_svg(drawing, lay_out(drawing, timeout=timeout), title).encode("utf-8")
+    what = f"an automaton of {len(drawing.nodes)} states"
+    dots = _PNG_DOTS_PER_INCH if picture_format == "png" else 72
+    return run_graphviz(picture_text(drawing, dots_per_inch=dots), picture_format, timeout=timeout, what=what)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from rnncheck.statistics import Bound, check_probability, clopper_pearson, shown
 from rnncheck.verdict import FaultyFlow, Guarantee, Outcome, TotalCost, Verdict
 from rnncheck.verification.aamc import aamc
 from rnncheck.verification.auto import auto
+from rnncheck.verification.evidence import History, gather
 from rnncheck.verification.health import health_notes
 from rnncheck.verification.pdv import pdv
 from rnncheck.verification.searches import exhaustive, shorter_violation
@@ -75,6 +76,15 @@ class VerifySettings:
     clock: Clock = time.monotonic
     cancelled: Callable[[], bool] = lambda: False
 
+    def describe(self) -> dict[str, object]:
+        """What is not left at its default, for whoever wants to ask the same again."""
+        told = {"known_words": len(self.known_words), "flows": None if self.flows is None else asdict(self.flows)}
+        unheard = {"bound", "clock", "cancelled", "memory_limit"}  # told apart, or without a say in the result
+        changed = [
+            part for part in fields(self) if part.name not in unheard and getattr(self, part.name) != part.default
+        ]
+        return {part.name: told.get(part.name, getattr(self, part.name)) for part in changed}
+
 
 def verify(
     model: Model,
@@ -111,9 +121,19 @@ class _Run:
     ) -> None:
         if method not in METHODS:
             raise InputError(f"unknown method {shown(method)}; known are {', '.join(METHODS)}")
+        if not isinstance(model, Model):
+            raise InputError(
+                f"{shown(model)} is not a model; read a file by rnncheck.load_model(path), or make a model of a module "
+                "or function by rnncheck.wrap(…, alphabet=[…])"
+            )
+        if not isinstance(spec, Spec | DFA):
+            raise InputError(
+                f"{shown(spec)} is not a specification; make one by Spec.from_ltlf, from_regex, from_dfa or from_file, "
+                "with alphabet=model.alphabet"
+            )
         self._model = model
         self._spec = spec if isinstance(spec, Spec) else Spec.from_dfa(spec)
-        self._dfa = self._spec.over(model.alphabet).dfa
+        self._dfa = _over_the_models_letters(self._spec, model).dfa
         self._method = method
         self._relation = relation
         self._settings = settings
@@ -129,6 +149,8 @@ class _Run:
     ) -> Verdict:
         check_probability("epsilon", epsilon)
         check_probability("gamma", gamma)
+        if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+            raise InputError(f"seed {shown(seed)} is not a whole number of at least 0")
         settings = self._settings
         self._began = settings.clock()
         budget = Budget.lasting(timeout, clock=settings.clock, cancelled=settings.cancelled)
@@ -137,7 +159,7 @@ class _Run:
             oracle=self._oracle,
             spec=self._dfa,
             relation=self._relation,
-            distribution=distribution or WordDistribution(self._model.alphabet),
+            distribution=(distribution or WordDistribution(self._model.alphabet)).over(self._model.alphabet),
             epsilon=epsilon,
             gamma=gamma,
             bound=settings.bound,
@@ -148,7 +170,17 @@ class _Run:
             search_steps=settings.search_steps,
             known_words=[self._model.alphabet.encode(word) for word in settings.known_words],
         )
+        self._history = History()
         finding = self._find(progress)
+        self._history.look(self._task)
+        self._asked = {
+            "epsilon": epsilon,
+            "gamma": gamma,
+            "bound": settings.bound.value,
+            "distribution": self._task.distribution.describe(),
+            "timeout": timeout,
+            **settings.describe(),
+        }
         word = finding.word
         flows: tuple[Flow, ...] = ()
         if word is not None:
@@ -185,6 +217,7 @@ class _Run:
             except StopIteration as stop:
                 finding: Finding = stop.value
                 return finding
+            self._history.look(self._task)
             self._oracle.budget.check()
             if progress is not None:
                 progress(self._progress())
@@ -250,6 +283,8 @@ class _Run:
         mass = None
         if word is not None and self._settings.mass_words:
             mass = self._violation_mass(self._settings.mass_words)
+        health = tuple(health_notes(task, violated=word is not None))
+        evidence = gather(self._oracle, word, flows)
         cost = self._oracle.cost
         return Verdict(
             outcome=finding.outcome,
@@ -278,14 +313,18 @@ class _Run:
                     which=flow.hits,
                     settles_at=flow.settles_at,
                     forever=flow.forever,
+                    scores=scores,
                 )
-                for flow in flows
+                for flow, scores in zip(flows, evidence.flow_scores, strict=True)
             ),
-            health=tuple(health_notes(task)),
+            health=health,
             model_facts=dict(self._model.describe()),
             spec_facts={"origin": self._spec.origin, "sha256": self._spec.sha256()},
             violation_mass=mass,
             version=__version__,
+            trace=evidence.trace,
+            history=self._history.rounds,
+            settings=self._asked,
         )
 
     def _guarantee(self, finding: Finding) -> Guarantee | None:
@@ -299,7 +338,6 @@ class _Run:
             gamma=task.gamma,
             samples=words,
             bound=task.bound.value,
-            claim=finding.claim,
             hypothesis_epsilon=finding.hypothesis_epsilon,
             exact_length=task.state.exact_length,
             distribution=task.distribution.describe(),
@@ -313,3 +351,15 @@ class _Run:
         except (BudgetExceeded, KeyboardInterrupt):
             return None
         return clopper_pearson(failures, words, 0.95)
+
+
+def _over_the_models_letters(spec: Spec, model: Model) -> Spec:
+    theirs, ours = set(spec.alphabet), set(model.alphabet)
+    if theirs != ours:
+        odd = sorted(theirs ^ ours)[0]
+        owner, other = ("specification", "model") if odd in theirs else ("model", "specification")
+        raise InputError(
+            f"the letter {shown(odd)} is in the {owner}'s alphabet and not in the {other}'s; make the specification "
+            "with alphabet=model.alphabet (--alphabet)"
+        )
+    return spec.over(model.alphabet)

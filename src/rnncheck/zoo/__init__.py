@@ -88,7 +88,8 @@ _ENTRIES = (
         "xml-lstm",
         "a list of books, each with a title and at least one author",
         Alphabet(["<book>", "</book>", "<title>", "</title>", "<author>", "</author>", "text"]),
-        satisfied=True,
+        satisfied=False,
+        violation=("<book>", "<book>", "text", "</title>", "<author>", "text", "text", "text", "</author>", "</book>"),
         regex="('<book>' '<title>' text '</title>' ('<author>' text '</author>')+ '</book>')*",
     ),
     Entry(

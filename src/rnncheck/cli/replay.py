@@ -1,0 +1,97 @@
+"""``rnncheck replay``: check a verdict again, independently of what wrote it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from rnncheck.cli.options import AlphabetType, ModelRequest
+from rnncheck.errors import FormatError, InputError
+from rnncheck.models.protocol import Model
+from rnncheck.verdict import VerdictDocument, read_document
+from rnncheck.verification.replay import ReplaySettings, Status
+from rnncheck.verification.replay import replay as replay_document
+from rnncheck.wordfiles import read_words
+from rnncheck.words import Alphabet
+
+_COLOURS = {Status.CONFIRMED: "green", Status.REFUTED: "red", Status.OPEN: "yellow", Status.UNCHECKED: None}
+_DEFAULTS = ReplaySettings()
+
+
+@click.command()
+@click.argument("verdict", type=click.Path(path_type=Path))
+@click.option("--model", "path", metavar="MODEL", help="The network, to ask it again: a file or folder.")
+@click.option("--module", metavar="MODULE:NAME", help="Import the model from your own code, which is run.")
+@click.option("--alphabet", type=AlphabetType(), help="The letters.  [default: the model's, or the verdict's]")
+@click.option("--threshold", type=float, help="Accept above this probability.  [default: the file's, or 0.5]")
+@click.option("--label", metavar="LABEL", help="The label that means yes, by name or number (several outputs).")
+@click.option("--cell", type=click.Choice(["rnn_tanh", "rnn_relu"]),
+              help="The activation of an Elman network whose file does not say it.")  # fmt: skip
+@click.option("--threads", type=click.IntRange(min=1), help="Threads for the network.  [default: all cores]")
+@click.option("--float64", is_flag=True, help="Compute in double precision.")
+@click.option("--words", type=click.IntRange(min=0), default=_DEFAULTS.words, show_default=True, metavar="N",
+              help="Fresh words to draw from the verdict's distribution.")  # fmt: skip
+@click.option("--seed", type=click.IntRange(min=0), default=_DEFAULTS.seed, show_default=True, help="For these words.")
+@click.option("--words-like", type=click.Path(path_type=Path), metavar="FILE",
+              help="The file that --words-like of verify was given.")  # fmt: skip
+@click.option("--steps", type=click.IntRange(min=0), default=_DEFAULTS.steps, show_default=True, metavar="N",
+              help="Network steps for each claim about many words.")  # fmt: skip
+@click.pass_context
+def replay(
+    ctx: click.Context,
+    verdict: Path,
+    path: str | None,
+    module: str | None,
+    alphabet: Alphabet | None,
+    threshold: float | None,
+    label: str | None,
+    cell: str | None,
+    threads: int | None,
+    float64: bool,
+    words: int,
+    seed: int,
+    words_like: Path | None,
+    steps: int,
+) -> None:
+    """Check a verdict again, independently, and say what was checked and what was not.
+
+    VERDICT is the JSON document that `verify --json` wrote. Exits with 0 when everything that matters was checked and
+    holds, with 1 when something in it is wrong, with 3 when something that matters could not be checked: without
+    the network that is nearly always so.
+    """
+    if path is not None and module is not None:
+        raise click.UsageError("give --model or --module, not both")
+    document = _read(verdict)
+    model = None
+    if path is not None or module is not None:
+        request = ModelRequest(path, module, threshold, label, cell, threads, float64)
+        model = _load(request, alphabet, document)
+    like = None if words_like is None else tuple(read_words(words_like))
+    result = replay_document(document, model, ReplaySettings(words, seed, steps, like))
+    for check in result.checks:
+        status = click.style(check.status.value, fg=_COLOURS[check.status], bold=check.status is Status.REFUTED)
+        click.echo(f"{status}\t{check.name}\t{check.seen}")
+    click.echo(
+        f"{click.style(result.status.value.upper(), fg=_COLOURS[result.status], bold=True)}: {result.sentence()}"
+    )
+    ctx.exit(result.exit_code)
+
+
+def _read(verdict: Path) -> VerdictDocument:
+    if verdict.is_dir():
+        raise InputError(f"{verdict} is a folder; give the JSON document of a verdict")
+    try:
+        return read_document(verdict.read_bytes(), str(verdict))
+    except OSError as error:
+        raise FormatError(f"cannot be read: {error.strerror}", str(verdict)) from None
+
+
+def _load(request: ModelRequest, alphabet: Alphabet | None, document: VerdictDocument) -> Model:
+    """The model by its own alphabet or the one given; by the verdict's where it has none."""
+    try:
+        return request.load(alphabet)
+    except InputError:
+        if alphabet is not None:
+            raise
+        return request.load(Alphabet(document.alphabet))

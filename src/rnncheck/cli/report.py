@@ -1,0 +1,43 @@
+"""``rnncheck report``: the page of a verification, from its JSON document."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from rnncheck.cli.options import AlphabetType, ModelRequest
+from rnncheck.errors import FormatError, InputError
+from rnncheck.report.documents import verdict_of, with_scores
+from rnncheck.verdict import read_document
+from rnncheck.words import Alphabet
+
+
+@click.command("report")
+@click.argument("source", metavar="VERDICT", type=click.Path(path_type=Path))
+@click.option("-o", "--output", required=True, metavar="FILE", type=click.Path(path_type=Path), help="An .html file.")
+@click.option("--model", metavar="MODEL", help="The network, to add its scores where the verdict has none.")
+@click.option("--alphabet", type=AlphabetType(), help="The letters, for model files that do not say them.")
+@click.option("--threshold", type=float)
+@click.option("--label")
+def report_command(
+    source: Path,
+    output: Path,
+    model: str | None,
+    alphabet: Alphabet | None,
+    threshold: float | None,
+    label: str | None,
+) -> None:
+    """Write the report of a verdict, the JSON document that `verify --json` wrote: one HTML file that opens offline."""
+    if source.is_dir():
+        raise InputError(f"{source} is a folder; give the JSON document of a verdict")
+    try:
+        data = source.read_bytes()
+    except OSError as error:
+        raise FormatError(f"cannot be read: {error.strerror}", str(source)) from None
+    verdict = verdict_of(read_document(data, str(source)), str(source))
+    if model is not None:
+        request = ModelRequest(model, None, threshold, label, None, None, False)
+        verdict = with_scores(verdict, request.load(alphabet or verdict.alphabet))
+    verdict.save_report(output)
+    click.echo(f"report written to {output}", err=True)

@@ -1,0 +1,192 @@
+"""``rnncheck compare-surrogates | extract-moore | verify-labels``: automata that stand for a network."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from rnncheck.cli.options import (
+    AlphabetType,
+    ModelRequest,
+    SpecRequest,
+    distribution_options,
+    model_options,
+    optional_spec_options,
+)
+from rnncheck.cli.progress import progress_line
+from rnncheck.errors import InputError
+from rnncheck.files import write_atomically
+from rnncheck.learning import DEFAULT_LEARNER, LEARNERS
+from rnncheck.surrogates.agreement import DEFAULT_WORDS
+from rnncheck.verification.compare import DEFAULT_ETA, DEFAULT_TIMEOUT
+from rnncheck.verification.extraction import ROADS
+from rnncheck.verification.verify import DEFAULT_METHOD, METHODS, VerifySettings
+from rnncheck.words import Alphabet
+
+
+def _sureness(command: Any) -> Any:
+    for option in reversed(
+        [
+            click.option("--epsilon", type=float, default=5e-4, show_default=True,
+                         help="The probability of a difference to stay below."),
+            click.option("--gamma", type=float, default=5e-4, show_default=True, help="One minus the confidence."),
+            click.option("--learner", type=click.Choice(list(LEARNERS)), default=DEFAULT_LEARNER, show_default=True),
+            click.option("--max-hypothesis", type=click.IntRange(min=2), default=2000, show_default=True,
+                         help="States of the learned automaton at most."),
+            click.option("--max-query", type=click.IntRange(min=2), help="Letters of a learner's question at most."),
+            click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True),
+        ]
+    ):  # fmt: skip
+        command = option(command)
+    return command
+
+
+@click.command("compare-surrogates")
+@model_options
+@optional_spec_options
+@click.option("--road", "roads", multiple=True, type=click.Choice(list(ROADS)),
+              help="Only this road; may be repeated.  [default: all]")  # fmt: skip
+@click.option("--relation", type=click.Choice(["subset", "superset", "equal"]), default="subset", show_default=True)
+@_sureness
+@distribution_options
+@click.option("--timeout", type=click.FloatRange(min=0), default=DEFAULT_TIMEOUT, show_default=True, metavar="SECONDS",
+              help="For each road.")  # fmt: skip
+@click.option("--words", type=click.IntRange(min=1), default=DEFAULT_WORDS, show_default=True,
+              help="Fresh words to measure agreement with.")  # fmt: skip
+@click.option("--eta", type=float, default=DEFAULT_ETA, show_default=True,
+              help="The probability that a small automaton may leave unexplained.")  # fmt: skip
+@click.option("--out", type=click.Path(path_type=Path), metavar="FILE.html", help="Write the table as a page.")
+@click.option("--plot", type=click.Path(path_type=Path), metavar="FILE.png|svg", help="Write the plot.")
+@click.option("--quiet", is_flag=True, help="No progress on stderr.")
+def compare_surrogates(model: ModelRequest, request: SpecRequest, **choices: Any) -> None:
+    """Go every road from the network to an automaton, and put what they came to side by side."""
+    from rnncheck.verification.compare import compare_surrogates as compare
+
+    plot: Path | None = choices["plot"]
+    if plot is not None and plot.suffix not in (".png", ".svg"):
+        raise InputError(f"{plot}: a plot is written as .png or .svg; name the file so")
+    loaded = model.load(request.alphabet)
+    with progress_line(quiet=choices["quiet"]) as tell:
+        comparison = compare(
+            loaded,
+            request.build(loaded.alphabet) if request.given else None,
+            roads=choices["roads"] or tuple(ROADS),
+            relation=choices["relation"],
+            epsilon=choices["epsilon"],
+            gamma=choices["gamma"],
+            distribution=choices["distribution"](loaded.alphabet),
+            seed=choices["seed"],
+            timeout=choices["timeout"],
+            words=choices["words"],
+            eta=choices["eta"],
+            name=model.name,
+            settings=VerifySettings(
+                learner=choices["learner"], max_states=choices["max_hypothesis"], max_query_length=choices["max_query"]
+            ),
+            progress=tell,
+        )
+    if choices["out"] is not None:
+        write_atomically(choices["out"], comparison.to_html())
+    if plot is not None:
+        write_atomically(plot, comparison.plot(plot.suffix[1:]))
+    click.echo(comparison.to_text(), nl=False)
+
+
+@click.command("extract-moore")
+@model_options
+@click.option("--alphabet", type=AlphabetType(), help="The letters, for files that do not say them.")
+@_sureness
+@distribution_options
+@click.option("--timeout", type=click.FloatRange(min=0), metavar="SECONDS", help="Stop after so long.")
+@click.option("-o", "--output", required=True, metavar="FILE", help="A .dot or .json file.")
+@click.pass_context
+def extract_moore(
+    ctx: click.Context, /, model: ModelRequest, alphabet: Alphabet | None, output: str, **choices: Any
+) -> None:
+    """Learn one machine that says all labels of a network as it does, except on words of probability ε.
+
+    Exits with 0 when it passed its test, with 3 when the time limit or a bound came first.
+    """
+    from rnncheck.surrogates.moore_files import machine_text
+    from rnncheck.verification.labels import extract_machine
+
+    if not output.endswith((".dot", ".json")):
+        raise InputError(f"{output}: a Moore machine is written as .dot or .json; name the file so")
+    loaded = model.load(alphabet)
+    extraction = extract_machine(
+        loaded,
+        epsilon=choices["epsilon"],
+        gamma=choices["gamma"],
+        distribution=choices["distribution"](loaded.alphabet),
+        seed=choices["seed"],
+        timeout=choices["timeout"],
+        learner=choices["learner"],
+        max_states=choices["max_hypothesis"],
+        max_query_length=choices["max_query"],
+    )
+    if extraction.machine is None:
+        click.echo(f"no machine: {extraction.sentence}", err=True)
+    else:
+        write_atomically(output, machine_text(extraction.machine, output))
+        labels = ", ".join(extraction.machine.labels)
+        click.echo(f"{output}: {len(extraction.machine)} states, labels {labels}")
+        click.echo(f"  {extraction.sentence}")
+    ctx.exit(0 if extraction.passed else 3)
+
+
+@click.command("verify-labels")
+@model_options
+@click.option("--alphabet", type=AlphabetType(), help="The letters, for files that do not say them.")
+@click.option("--moore-ltlf", metavar="TEXT", help="A formula over letters and labels: 'G(a -> F label=alarm)'.")
+@click.option("--moore-regex", metavar="TEXT", help="An expression over pairs: \"$label_idle* 'a/alarm'\".")
+@click.option("--method", type=click.Choice(list(METHODS)), default=DEFAULT_METHOD, show_default=True)
+@_sureness
+@distribution_options
+@click.option("--timeout", type=click.FloatRange(min=0), metavar="SECONDS", help="Stop after so long.")
+@click.option("--json", "json_file", metavar="FILE", help="Write the verdict as JSON; `-` prints it alone.")
+@click.pass_context
+def verify_labels(
+    ctx: click.Context,
+    /,
+    model: ModelRequest,
+    alphabet: Alphabet | None,
+    moore_ltlf: str | None,
+    moore_regex: str | None,
+    **choices: Any,
+) -> None:
+    """Does the network, letter by letter, say only the labels that a specification allows?
+
+    Exit codes: 0 satisfied, 1 violated, 2 bad usage or bad input, 3 undecided.
+    """
+    from rnncheck.cli.verify import describe
+    from rnncheck.verification.labels import label_spec, label_trace
+    from rnncheck.verification.labels import verify_labels as verify
+
+    if (moore_ltlf is None) == (moore_regex is None):
+        raise click.UsageError("give exactly one of --moore-ltlf and --moore-regex")
+    loaded = model.load(alphabet)
+    verdict = verify(
+        loaded,
+        label_spec(loaded, ltlf=moore_ltlf, regex=moore_regex),
+        method=choices["method"],
+        epsilon=choices["epsilon"],
+        gamma=choices["gamma"],
+        distribution=choices["distribution"](loaded.alphabet),
+        seed=choices["seed"],
+        timeout=choices["timeout"],
+        settings=VerifySettings(
+            learner=choices["learner"], max_states=choices["max_hypothesis"], max_query_length=choices["max_query"]
+        ),
+    )
+    if choices["json_file"] == "-":
+        click.echo(verdict.to_json(), nl=False)
+        ctx.exit(verdict.exit_code)
+    if choices["json_file"] is not None:
+        write_atomically(choices["json_file"], verdict.to_json())
+    for line in describe(verdict):
+        click.echo(line)
+    if verdict.counterexample is not None:
+        click.echo(f"  labels          {label_trace(loaded, verdict.counterexample)}")
+    ctx.exit(verdict.exit_code)

@@ -1,0 +1,98 @@
+"""Verdicts read from their JSON documents, completed with the network's scores where the network is at hand."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TypeVar
+
+import msgspec
+
+from rnncheck.errors import FormatError, InputError
+from rnncheck.models.protocol import Model
+from rnncheck.relations import Relation
+from rnncheck.verdict import (
+    FaultyFlow,
+    Guarantee,
+    HealthNote,
+    Outcome,
+    Round,
+    TotalCost,
+    Trace,
+    Verdict,
+    VerdictDocument,
+    automaton_in,
+)
+from rnncheck.verification.evidence import pump_scores, trace_of
+from rnncheck.words import Alphabet
+
+_Part = TypeVar("_Part")
+
+
+def verdict_of(document: VerdictDocument, source: str = "verdict") -> Verdict:
+    """The verdict that a document describes; ``source`` names it in errors."""
+    try:
+        verdict = Verdict(
+            outcome=Outcome(document.verdict),
+            reason=document.reason,
+            method=document.method,
+            relation=Relation.named(document.relation),
+            cost=_convert(document.cost, TotalCost),
+            seed=document.seed,
+            alphabet=Alphabet(document.alphabet),
+            counterexample=None if document.counterexample is None else tuple(document.counterexample),
+            guarantee=None if document.guarantee is None else _convert(document.guarantee, Guarantee),
+            hypothesis=automaton_in(document.hypothesis, f"{source}: hypothesis"),
+            specification=automaton_in(document.spec, f"{source}: spec"),
+            faulty_flows=_convert(document.faulty_flows, tuple[FaultyFlow, ...]),
+            health=_convert(document.health, tuple[HealthNote, ...]),
+            model_facts=document.model,
+            spec_facts={name: value for name, value in document.spec.items() if name not in ("automaton", "states")},
+            violation_mass=_convert(document.violation_mass, tuple[float, float] | None),  # type: ignore[arg-type]
+            version=document.version,
+            trace=None if document.trace is None else _convert(document.trace, Trace),
+            history=_convert(document.history, tuple[Round, ...]),
+            settings=document.settings,
+            command=document.command,
+        )
+        _check(verdict)
+    except FormatError:
+        raise
+    except (InputError, msgspec.ValidationError) as error:
+        raise FormatError(f"not a verdict that can be shown: {error}", source) from None
+    return verdict
+
+
+def with_scores(verdict: Verdict, model: Model) -> Verdict:
+    """The verdict with what the network says along its counterexample and flows."""
+    known = verdict.model_facts.get("sha256")
+    if known is not None and model.describe().get("sha256") != known:
+        raise InputError(
+            f"the verdict is about the network with sha256 {str(known)[:16]}…, and this is another one; give that one"
+        )
+    if verdict.counterexample is None:
+        return verdict
+    encode = model.alphabet.encode
+    flows = [
+        dataclasses.replace(
+            flow,
+            scores=pump_scores(model, encode(flow.prefix), encode(flow.loop), encode(flow.suffix), flow.pumps),
+        )
+        for flow in verdict.faulty_flows
+    ]
+    trace = trace_of(model, encode(verdict.counterexample))
+    return dataclasses.replace(verdict, trace=trace, faulty_flows=tuple(flows))
+
+
+def _convert(value: object, kind: type[_Part]) -> _Part:
+    return msgspec.convert(value, kind)
+
+
+def _check(verdict: Verdict) -> None:
+    """Refuse a document whose parts do not belong together."""
+    for dfa in (verdict.specification, verdict.hypothesis):
+        if dfa is not None:
+            dfa.over(verdict.alphabet)
+    words = [] if verdict.counterexample is None else [verdict.counterexample]
+    words += [word for flow in verdict.faulty_flows for word in (flow.prefix, flow.loop, flow.suffix)]
+    for word in words:
+        verdict.alphabet.encode(word)
