@@ -8,8 +8,8 @@ import time
 
 import numpy as np
 import pytest
-from networks import random_network
 
+from networks import random_network
 from rnncheck import verify
 from rnncheck.automata.dfa import DFA
 from rnncheck.errors import InputError

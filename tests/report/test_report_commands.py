@@ -80,7 +80,7 @@ def test_a_report_is_made_from_a_document(tmp_path, verdict_file) -> None:
 
 def test_what_cannot_be_reported_is_named(tmp_path, verdict_file) -> None:
     """Should refuse folders, other files and other networks by name."""
-    with pytest.raises(InputError, match="is a folder"):
+    with pytest.raises(InputError, match="is not the folder of a run"):
         call(report_command, tmp_path, "-o", tmp_path / "r.html")
     with pytest.raises(FormatError, match=r"no\.json: cannot be read"):
         call(report_command, tmp_path / "no.json", "-o", tmp_path / "r.html")

@@ -7,14 +7,15 @@ from pathlib import Path
 import click
 
 from rnncheck.cli.options import AlphabetType, ModelRequest
-from rnncheck.errors import FormatError, InputError
+from rnncheck.errors import FormatError
+from rnncheck.files import write_atomically
 from rnncheck.report.documents import verdict_of, with_scores
 from rnncheck.verdict import read_document
 from rnncheck.words import Alphabet
 
 
 @click.command("report")
-@click.argument("source", metavar="VERDICT", type=click.Path(path_type=Path))
+@click.argument("source", metavar="SOURCE", type=click.Path(path_type=Path))
 @click.option("-o", "--output", required=True, metavar="FILE", type=click.Path(path_type=Path), help="An .html file.")
 @click.option("--model", metavar="MODEL", help="The network, to add its scores where the verdict has none.")
 @click.option("--alphabet", type=AlphabetType(), help="The letters, for model files that do not say them.")
@@ -28,9 +29,20 @@ def report_command(
     threshold: float | None,
     label: str | None,
 ) -> None:
-    """Write the report of a verdict, the JSON document that `verify --json` wrote: one HTML file that opens offline."""
+    """Write the report of a verdict or of a benchmark's folder: one HTML file that opens offline.
+
+    SOURCE is the JSON document that `verify --json` wrote, or the folder of a `bench` run, finished or not.
+    """
     if source.is_dir():
-        raise InputError(f"{source} is a folder; give the JSON document of a verdict")
+        if model is not None:
+            raise click.UsageError("--model adds scores to a verdict; a benchmark's folder holds its networks itself")
+        from rnncheck.experiments.folder import RunFolder
+        from rnncheck.experiments.results import read_results
+        from rnncheck.report.run_page import run_page
+
+        write_atomically(output, run_page(read_results(RunFolder.existing(source))))
+        click.echo(f"report written to {output}", err=True)
+        return
     try:
         data = source.read_bytes()
     except OSError as error:

@@ -22,15 +22,20 @@ def render(run: RunResults, form: str) -> str:
     """The run's table in one of the ``FORMATS``."""
     if form == "json":
         return _json(run)
-    header, rows = (_contacts_table if run.kind == "contacts" else _random_table)(run)
+    header, rows = table(run)
     match form:
         case "text":
-            return "\n".join([*_aligned(header, rows), "", *_remarks(run), ""])
+            return "\n".join([*_aligned(header, rows), "", *remarks(run), ""])
         case "csv":
             return _csv(header, rows)
         case "latex":
             return _latex(header, rows)
     raise InputError(f"unknown format {form!r}; choose {', '.join(FORMATS)}")
+
+
+def table(run: RunResults) -> tuple[Row, list[Row]]:
+    """The header and the rows."""
+    return (_contacts_table if run.kind == "contacts" else _random_table)(run)
 
 
 def _random_table(run: RunResults) -> tuple[Row, list[Row]]:
@@ -88,7 +93,7 @@ def _paper_cell(cell: ContactsCell | None) -> str:
     return f"{cell.length}, {'–' if cell.states is None else cell.states}, {cell.seconds:g}"
 
 
-def _remarks(run: RunResults) -> list[str]:
+def remarks(run: RunResults) -> list[str]:
     """What the averages do not show."""
     lines = []
     if not run.complete:

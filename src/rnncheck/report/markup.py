@@ -24,7 +24,7 @@ class Markup(str):
 Child: TypeAlias = str | int | None
 Attribute: TypeAlias = str | int | float | bool | None
 
-_VOID = frozenset({"br", "hr", "input", "meta"})
+_VOID = frozenset({"br", "hr", "img", "input", "meta"})
 # Characters that XML does not allow, that break lines in scripts, or that turn the direction of what follows.
 _UNSEEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufffe\uffff\ud800-\udfff]"
