@@ -40,6 +40,10 @@ _MODEL_HELP = "MODEL is a .safetensors, .pt or .onnx file, or a folder of the pa
 @click.option("--hold", type=click.IntRange(min=1), default=2, show_default=True, help="…held for so many epochs.")
 @click.option("--learning-rate", type=float, help="[default: what suits the cell]")
 @click.option("--count", type=click.IntRange(min=10), default=10_000, show_default=True, help="Words to draw.")
+@click.option("--balance", type=click.FloatRange(0, 0.5), default=0.3, show_default=True,
+              help="The least share of the rarer label among the words for a specification.")  # fmt: skip
+@click.option("--pumped", type=click.FloatRange(0, 0.5), default=0.0, show_default=True,
+              help="The share of words with a repeated loop, which help against forgetting.")  # fmt: skip
 @click.option("--stop", type=float, default=0.01, show_default=True, help="Stop probability of drawn words.")
 @click.option("--max-length", type=click.IntRange(min=1), help="Learn from no longer words, or prefixes.")
 @click.option("--max-seconds", type=float, help="Stop after so long, with the best network so far.")
@@ -107,7 +111,14 @@ def _train_on_spec(request: SpecRequest, choices: Mapping[str, Any], running: di
         raise click.UsageError("--label goes with --words; a specification has only yes and no")
     spec = request.build()
     distribution = WordDistribution(spec.alphabet, stop=choices["stop"])
-    return train_on_automaton(spec.dfa, distribution=distribution, words=choices["count"], **running)
+    return train_on_automaton(
+        spec.dfa,
+        distribution=distribution,
+        words=choices["count"],
+        balance=choices["balance"],
+        pumped=choices["pumped"],
+        **running,
+    )
 
 
 @click.command(epilog=_MODEL_HELP)
