@@ -20,8 +20,7 @@ def main() -> None:
         print(f"specification: {entry.property_text}\n")
         verdict = rnncheck.verify(model, entry.spec(), timeout=60)
         click.echo("\n".join(describe(verdict)))
-        for check in replay(read_document(verdict.to_json()), model):
-            print(f"  replayed        {'confirmed' if check.holds else 'REFUTED'}: {check.name}")
+        print(f"  replayed        {replay(read_document(verdict.to_json()), model).sentence()}")
     print(
         "\nThe same from the command line:\n"
         f"  .venv/bin/rnncheck verify {zoo.entry('response-faulty-lstm').path} \\\n"

@@ -12,7 +12,6 @@ from rnncheck.automata.dfa import DFA
 from rnncheck.automata.language import all_words
 from rnncheck.distributions import WordDistribution
 from rnncheck.errors import InputError, ModelError
-from rnncheck.flows import FlowSettings
 from rnncheck.models.adapters import DFAModel
 from rnncheck.models.callables import CallableModel
 from rnncheck.models.network import Cell
@@ -20,10 +19,8 @@ from rnncheck.models.recurrent import CompiledNetwork
 from rnncheck.relations import Relation
 from rnncheck.spec import Spec
 from rnncheck.statistics import Bound, sample_size
-from rnncheck.verdict import read_document
 from rnncheck.verification.assertion import assert_satisfies
 from rnncheck.verification.extract import extract_automaton
-from rnncheck.verification.replay import replay
 from rnncheck.verification.verify import METHODS, VerifySettings, verify
 from rnncheck.words import Alphabet
 
@@ -227,32 +224,6 @@ def test_mass_of_violations_covers_the_truth() -> None:
     verdict = verify(model, nothing, method="smc", distribution=distribution, settings=settings, **QUICK)
     low, high = verdict.violation_mass
     assert low <= distribution.mass(random_dfa(4, 4)) <= high
-
-
-def test_document_is_read_back_and_its_evidence_confirmed() -> None:
-    settings = VerifySettings(search_steps=5_000, max_states=40, flows=FlowSettings(pumps=20, more_than=5, loops=2))
-    for seed in range(3):
-        model, spec = network(seed), random_dfa(seed, 3)
-        for method in METHODS:
-            verdict = verify(model, spec, method=method, settings=settings, **QUICK)
-            document = read_document(verdict.to_json())
-            checks = replay(document, model)
-            assert all(check.holds for check in checks), checks
-
-
-def test_replay_refutes_what_was_forged() -> None:
-    model, spec = network(0), random_dfa(0, 3)
-    settings = VerifySettings(search_steps=5_000, flows=None)
-    document = read_document(verify(model, spec, settings=settings, **QUICK).to_json())
-    assert document.verdict == "violated"
-    words = [word for word in short_words(5) if model.accepts(word) == spec.accepts(word)]
-    document.counterexample = list(words[3])
-    assert [check.holds for check in replay(document, model) if check.name == "counterexample"] == [False]
-    other = replay(document, network(1))
-    assert [check.holds for check in other if check.name == "model"] == [False]
-    passed = read_document(verify(DFAModel(spec), spec, method="pdv", **QUICK).to_json())
-    passed.guarantee["epsilon"] /= 10
-    assert [check.holds for check in replay(passed, None) if check.name == "sample"] == [False]
 
 
 def test_extraction_recovers_an_automaton() -> None:

@@ -14,9 +14,10 @@ from rnncheck.cli.bench import bench
 from rnncheck.cli.contacts import contacts
 from rnncheck.cli.draw import draw_command
 from rnncheck.cli.models import classify, inspect, train
+from rnncheck.cli.replay import replay
 from rnncheck.cli.report import report_command
 from rnncheck.cli.spec import spec
-from rnncheck.cli.verify import extract, replay, verify
+from rnncheck.cli.verify import extract, verify
 from rnncheck.errors import RnncheckError
 from rnncheck.version import __version__
 

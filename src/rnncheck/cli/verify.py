@@ -22,7 +22,6 @@ from rnncheck.cli.options import (
     spec_options,
 )
 from rnncheck.cli.progress import progress_line
-from rnncheck.cli.replay import replay as replay
 from rnncheck.files import write_atomically
 from rnncheck.flows import FlowSettings
 from rnncheck.learning import DEFAULT_LEARNER, LEARNERS

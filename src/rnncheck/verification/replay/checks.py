@@ -1,0 +1,83 @@
+"""What a replay says: one line for each thing that a document claims."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+
+
+class Status(enum.Enum):
+    """What became of one claim.
+
+    ``OPEN`` claims matter and could not be settled, so the whole cannot be confirmed. ``UNCHECKED`` ones are told by
+    the document and take no part in what the verdict says of the model; they are listed so that nobody relies on them.
+    """
+
+    CONFIRMED = "confirmed"
+    REFUTED = "REFUTED"
+    OPEN = "undecided"
+    UNCHECKED = "not checked"
+
+
+@dataclass(frozen=True)
+class Check:
+    """One claim: what was looked at, what became of it, and what was seen (or why nothing was)."""
+
+    name: str
+    status: Status
+    seen: str
+
+    @property
+    def holds(self) -> bool:
+        """Whether the claim was checked and is right."""
+        return self.status is Status.CONFIRMED
+
+
+@dataclass(frozen=True)
+class Replay:
+    """All checks of one document."""
+
+    checks: tuple[Check, ...]
+
+    @property
+    def status(self) -> Status:
+        """Refuted where one claim is; undecided where one that matters stayed open; confirmed otherwise."""
+        found = {check.status for check in self.checks}
+        return next((status for status in (Status.REFUTED, Status.OPEN) if status in found), Status.CONFIRMED)
+
+    @property
+    def exit_code(self) -> int:
+        return {Status.CONFIRMED: 0, Status.REFUTED: 1, Status.OPEN: 3}[self.status]
+
+    def having(self, status: Status) -> tuple[Check, ...]:
+        """The checks that ended this way."""
+        return tuple(check for check in self.checks if check.status is status)
+
+    def sentence(self) -> str:
+        """The result in words."""
+        wrong, still_open = len(self.having(Status.REFUTED)), len(self.having(Status.OPEN))
+        if wrong:
+            return f"the verdict does not stand; claims that are wrong: {wrong}"
+        if still_open:
+            return f"not everything that matters could be checked; claims that stay open: {still_open}"
+        return f"the verdict stands; claims that were checked and hold: {len(self.having(Status.CONFIRMED))}"
+
+
+def confirmed(name: str, seen: str) -> Check:
+    return Check(name, Status.CONFIRMED, seen)
+
+
+def refuted(name: str, seen: str) -> Check:
+    return Check(name, Status.REFUTED, seen)
+
+
+def left_open(name: str, why: str) -> Check:
+    return Check(name, Status.OPEN, why)
+
+
+def unchecked(name: str, why: str) -> Check:
+    return Check(name, Status.UNCHECKED, why)
+
+
+def judged(name: str, holds: bool, seen: str) -> Check:
+    return Check(name, Status.CONFIRMED if holds else Status.REFUTED, seen)
