@@ -59,7 +59,11 @@ class RunFolder:
         """A folder that some run has begun."""
         folder = Path(path)
         file = folder / _MANIFEST
-        if not file.exists():
+        try:
+            there = file.exists()
+        except OSError as error:
+            raise InputError(f"{folder}: cannot be used: {error.strerror or error}") from None
+        if not there:
             raise InputError(f"{folder} is not the folder of a run: there is no {_MANIFEST} in it")
         return cls(folder, _read_manifest(file))
 

@@ -6,6 +6,7 @@ import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from rnncheck.errors import FormatError, shown
 from rnncheck.experiments.folder import RunFolder
 from rnncheck.experiments.runner import VerdictPiece
 from rnncheck.experiments.subjects import stored_facts
@@ -65,15 +66,35 @@ class RunResults:
 def read_results(folder: RunFolder) -> RunResults:
     """What is finished of a run."""
     subjects, expected = {}, 0
-    methods = len(folder.manifest.settings["methods"])
+    methods = len(_methods(folder))
     for name in folder.names("subjects"):
         facts, specs = stored_facts(folder, name)
         subjects[name] = facts
         expected += methods * len(specs)
-    pieces = [folder.read_json(f"verdicts/{name}.json", VerdictPiece) for name in folder.names("verdicts")]
-    return RunResults(
-        folder.manifest.kind, folder.manifest.settings, subjects, tuple(_result(piece) for piece in pieces), expected
-    )
+    results = tuple(_stored_result(folder, f"verdicts/{name}.json") for name in folder.names("verdicts"))
+    return RunResults(folder.manifest.kind, folder.manifest.settings, subjects, results, expected)
+
+
+def _methods(folder: RunFolder) -> list[str]:
+    methods = folder.manifest.settings.get("methods")
+    if not isinstance(methods, list) or not all(isinstance(method, str) for method in methods):
+        raise FormatError(
+            f"the run's methods are {shown(methods)}, not a list of names; is this the folder of a benchmark?",
+            str(folder.path),
+        )
+    return methods
+
+
+def _stored_result(folder: RunFolder, name: str) -> Result:
+    piece = folder.read_json(name, VerdictPiece)
+    try:
+        return _result(piece)
+    except (KeyError, TypeError, ValueError, OverflowError) as error:  # figures that are missing, or are no figures
+        raise FormatError(
+            f"this piece of the run is damaged ({type(error).__name__}: {shown(str(error))}); delete the file and run "
+            "the same command again: only this piece is repeated",
+            str(folder.place(name)),
+        ) from None
 
 
 def _result(piece: VerdictPiece) -> Result:
