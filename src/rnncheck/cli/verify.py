@@ -34,7 +34,7 @@ from rnncheck.verification.verify import verify as verify_model
 from rnncheck.wordfiles import read_words
 from rnncheck.words import Alphabet, format_word
 
-_NOT_REPEATED = {"json_file", "report", "quiet", "threads", "workers", "cluster"}
+_NOT_REPEATED = {"json_file", "report", "quiet", "threads", "workers", "cluster", "checkpoint", "resume"}
 _COLOURS = {"violated": "red", "satisfied": "green", "undecided": "yellow"}
 
 
@@ -83,6 +83,8 @@ def _sampling(command: Any) -> Any:
 @click.option("--search-steps", type=click.IntRange(min=0), default=1_000_000, show_default=True,
               help="Network steps that auto spends on its guided search before it says satisfied.")  # fmt: skip
 @click.option("--mass", type=click.IntRange(min=0), default=0, metavar="N", help="Estimate how bad it is with N words.")
+@click.option("--checkpoint", metavar="FILE", help="Write the model's answers there now and then.")
+@click.option("--resume", is_flag=True, help="Go on from the --checkpoint: the same verdict as without interruption.")
 @click.option("--workers", type=click.IntRange(min=1), help="Processes to share the sampled words among.")
 @click.option("--cluster", metavar="ADDRESS", help="Share them on a Dask cluster: tcp://SCHEDULER:8786.")
 @click.option("--no-shrink", is_flag=True, help="Show the counterexample as it was found.")
@@ -109,6 +111,8 @@ def verify(ctx: click.Context, /, model: ModelRequest, request: SpecRequest, **c
         shrink=not choices["no_shrink"],
         flows=flows if choices["pumps"] else None,
         mass_words=choices["mass"],
+        checkpoint=choices["checkpoint"],
+        resume=choices["resume"],
     )
     sharing = _shared(loaded, choices.pop("workers"), choices.pop("cluster"))
     with sharing as shared, progress_line(quiet=choices["quiet"]) as tell:

@@ -36,6 +36,7 @@ class Ledger:
         self.steps = 0
         self.batches = 0
         self.prefix_answers = 0
+        self.work = 0
         self._lock = threading.Lock()
 
     def tick(self, steps: int) -> None:

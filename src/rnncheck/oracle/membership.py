@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 import numpy as np
@@ -14,6 +14,7 @@ from rnncheck.budget import UNLIMITED, Budget
 from rnncheck.errors import InputError
 from rnncheck.models.protocol import Model, SteppingModel
 from rnncheck.oracle.asking import Ledger, Pair, Questions, SteppedQuestions, WholeWordQuestions
+from rnncheck.oracle.journal import Journal, JournaledQuestions
 from rnncheck.oracle.remembered import RememberedAnswers, WordKeys
 from rnncheck.words import Codes, WordBatch
 
@@ -34,12 +35,15 @@ class Cost:
     want of memory and was asked for again). ``prefix_answers`` counts the answers on prefixes that came along with
     such a word. ``network_steps`` counts rows × steps computed: one for each letter that the model has read.
     ``batches`` counts the times that new words were put to the model: once a call, unless a call is very large.
+    ``work`` counts the letters that questions were about, whatever was saved on the way: it depends on the questions
+    alone, so decisions that must not depend on what happens to be in memory are made by it.
     """
 
     membership_queries: int = 0
     network_steps: int = 0
     batches: int = 0
     prefix_answers: int = 0
+    work: int = field(default=0, compare=False)
 
     def __sub__(self, earlier: Cost) -> Cost:
         return Cost(
@@ -47,6 +51,7 @@ class Cost:
             self.network_steps - earlier.network_steps,
             self.batches - earlier.batches,
             self.prefix_answers - earlier.prefix_answers,
+            self.work - earlier.work,
         )
 
 
@@ -65,7 +70,14 @@ class Oracle:
     Not to be used by several threads at once.
     """
 
-    def __init__(self, model: Model, *, memory_limit: int = DEFAULT_MEMORY, budget: Budget = UNLIMITED) -> None:
+    def __init__(
+        self,
+        model: Model,
+        *,
+        memory_limit: int = DEFAULT_MEMORY,
+        budget: Budget = UNLIMITED,
+        journal: Journal | None = None,
+    ) -> None:
         if memory_limit < 0:
             raise InputError(f"a memory limit of {memory_limit} bytes was given; give 0 or more")
         self.model = model
@@ -75,13 +87,15 @@ class Oracle:
         self._remembered = RememberedAnswers(memory_limit // 4)
         self._ledger = Ledger(budget)
         self._questions = _questions(model, self._keys, self._ledger, memory_limit)
+        if journal is not None:
+            self._questions = JournaledQuestions(self._questions, journal, self._ledger)
         self._at_once = int(np.clip(memory_limit // 8 // _BYTES_A_QUERY, *_QUERIES_AT_ONCE))
 
     @property
     def cost(self) -> Cost:
         """What has been asked so far."""
         ledger = self._ledger
-        return Cost(ledger.queries, ledger.steps, ledger.batches, ledger.prefix_answers)
+        return Cost(ledger.queries, ledger.steps, ledger.batches, ledger.prefix_answers, ledger.work)
 
     @property
     def budget(self) -> Budget:
@@ -103,7 +117,7 @@ class Oracle:
         for part in self._parts(len(batch)):
             some = batch.take(np.arange(part.start, part.stop)) if isinstance(batch, WordBatch) else batch[part]
             keys = self._keys.keys(some)
-            found += self._found(keys, lambda i, keys=keys: self._questions.split(keys[i]))  # type: ignore[misc]
+            found += self._found(keys, lambda i, keys=keys: self._questions.split(keys[i]), keys)  # type: ignore[misc]
         return np.array(found, dtype=np.bool_)
 
     def ask(self, queries: Sequence[Query]) -> Mask:
@@ -118,7 +132,8 @@ class Oracle:
             words = {id(word): word for query in some for word in query}
             key_of = dict(zip(words, self._keys.keys(words.values()), strict=True))
             pairs = [(key_of[id(access)], key_of[id(suffix)]) for access, suffix in some]
-            found += self._found([access + suffix for access, suffix in pairs], pairs.__getitem__)
+            suffixes = [suffix for _, suffix in pairs]
+            found += self._found([access + suffix for access, suffix in pairs], pairs.__getitem__, suffixes)
         return np.array(found, dtype=np.bool_)
 
     def table(self, access: Sequence[Codes], suffixes: Sequence[Codes]) -> Mask:
@@ -126,7 +141,8 @@ class Oracle:
         pairs = list(itertools.product(self._keys.keys(access), self._keys.keys(suffixes)))
         found: list[bool] = []
         for part in self._parts(len(pairs)):
-            found += self._found([word + suffix for word, suffix in pairs[part]], pairs[part].__getitem__)
+            rests = [suffix for _, suffix in pairs[part]]
+            found += self._found([word + suffix for word, suffix in pairs[part]], pairs[part].__getitem__, rests)
         return np.array(found, dtype=np.bool_).reshape(len(access), len(suffixes))
 
     def prefix_answers(self, words: WordBatch) -> Mask:
@@ -138,6 +154,7 @@ class Oracle:
         words.check_codes(len(self.alphabet))
         if len(words.codes):
             self._ledger.batches += 1
+        self._ledger.work += len(words.codes)
         return self._questions.prefix_answers(words)
 
     def confirm(self, word: Sequence[int]) -> bool:
@@ -145,6 +162,7 @@ class Oracle:
         key = self._keys.key(word)
         is_new = self._remembered.get([key]) == [None]
         self._ledger.tick(len(word))
+        self._ledger.work += len(word)
         answer = self.model.definition(self._keys.codes(key))
         self._ledger.queries += is_new
         self._remembered.put({key: answer})
@@ -153,6 +171,7 @@ class Oracle:
     def tick(self, steps: int) -> None:
         """Charge steps that a search is about to take with the model itself, or raise BudgetExceeded."""
         self._ledger.tick(steps)
+        self._ledger.work += steps
 
     def asked(self, words: int) -> None:
         """Count words that a search has read off the model itself; those that several searches meet count each time."""
@@ -161,8 +180,11 @@ class Oracle:
     def _parts(self, count: int) -> list[slice]:
         return [slice(start, min(start + self._at_once, count)) for start in range(0, count, self._at_once)]
 
-    def _found(self, keys: list[bytes], pair_of: Callable[[int], Pair]) -> list[bool]:
-        """The answers to words; those not remembered are asked for. ``pair_of(i)`` says how to ask for word ``i``."""
+    def _found(self, keys: list[bytes], pair_of: Callable[[int], Pair], rests: Sequence[bytes]) -> list[bool]:
+        """The answers to words; those not remembered are asked for.
+
+        ``pair_of(i)`` says how to ask for word ``i``, and ``rests[i]`` is the part of it that is work.
+        """
         remembered = self._remembered.get(keys)
         new = {key: i for i, (key, answer) in enumerate(zip(keys, remembered, strict=True)) if answer is None}
         fresh: dict[bytes, bool] = {}
@@ -174,6 +196,7 @@ class Oracle:
 
         if new:
             self._ledger.batches += 1
+            self._ledger.work += sum(self._keys.lengths([rests[i] for i in new.values()]).tolist()) + len(new)
             self._questions.answer([pair_of(i) for i in new.values()], store)
         return [fresh[key] if answer is None else answer for key, answer in zip(keys, remembered, strict=True)]
 

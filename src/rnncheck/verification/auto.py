@@ -1,8 +1,9 @@
 """All of it at once: exhaustive search, guided search, property-directed learning and sampling, taking turns.
 
 They share one oracle, so that none pays for what another has asked. A turn goes to the activity that has had the
-least of its share of network steps, so the order depends on the question alone and not on the clock. The first
-confirmed violation ends all; when the sample is large enough, the strongest guarantee earned is given.
+least of its share of the work, so the order depends on the question alone and not on the clock or on what is
+remembered. The first confirmed violation ends all; when the sample is large enough, the strongest guarantee earned is
+given.
 """
 
 from __future__ import annotations
@@ -34,13 +35,13 @@ class _Activity:
 
     def turn(self, task: Task) -> None:
         """Let the algorithm work until it yields or ends."""
-        before = task.oracle.cost.network_steps
+        before = task.oracle.cost.work
         try:
             next(self.algorithm)
         except StopIteration as end:
             self.finding = end.value
         # A turn of few steps takes time too, and one that needs none could have all the turns.
-        self.steps += max(_LEAST_PRICE, task.oracle.cost.network_steps - before)
+        self.steps += max(_LEAST_PRICE, task.oracle.cost.work - before)
 
 
 def auto(task: Task) -> Algorithm:

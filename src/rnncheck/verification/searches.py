@@ -49,12 +49,12 @@ def guided(task: Task) -> Algorithm:
 def shorter_violation(task: Task, than: Codes, steps: int) -> Codes:
     """The shortest violation that the guided search finds within so many network steps, or ``than`` itself."""
     best = than
-    end = task.oracle.cost.network_steps + steps
+    end = task.oracle.cost.work + steps
     tree, rng = _tree(task), task.rng("shorter")
     while len(best) > 0:
         search = GuidedSearch(tree, rng, width=1024, shorter_than=len(best))
         while not search.finished:
-            if task.oracle.cost.network_steps >= end or search.beams > _BEAMS:
+            if task.oracle.cost.work >= end or search.beams > _BEAMS:
                 return best
             search.advance()
         if not task.confirmed(search.violation):

@@ -23,6 +23,7 @@ from rnncheck.statistics import Bound, check_probability, clopper_pearson, shown
 from rnncheck.verdict import FaultyFlow, Guarantee, Outcome, TotalCost, Verdict
 from rnncheck.verification.aamc import aamc
 from rnncheck.verification.auto import auto
+from rnncheck.verification.checkpoint import Checkpoint
 from rnncheck.verification.evidence import History, gather
 from rnncheck.verification.health import health_notes
 from rnncheck.verification.pdv import pdv
@@ -73,13 +74,17 @@ class VerifySettings:
     mass_words: int = 0  # words to estimate the mass of violations with, when there is one
     memory_limit: int = DEFAULT_MEMORY
     known_words: tuple[Word, ...] = ()
+    checkpoint: str | None = None  # a file to write now and then what the model has answered so far
+    checkpoint_seconds: float = 30.0
+    resume: bool = False  # go on from that file: the same verdict as without the interruption
     clock: Clock = time.monotonic
     cancelled: Callable[[], bool] = lambda: False
 
     def describe(self) -> dict[str, object]:
         """What is not left at its default, for whoever wants to ask the same again."""
         told = {"known_words": len(self.known_words), "flows": None if self.flows is None else asdict(self.flows)}
-        unheard = {"bound", "clock", "cancelled", "memory_limit"}  # told apart, or without a say in the result
+        # Told apart, or without a say in the result.
+        unheard = {"bound", "clock", "cancelled", "memory_limit", "checkpoint", "checkpoint_seconds", "resume"}
         changed = [
             part for part in fields(self) if part.name not in unheard and getattr(self, part.name) != part.default
         ]
@@ -154,12 +159,23 @@ class _Run:
         settings = self._settings
         self._began = settings.clock()
         budget = Budget.lasting(timeout, clock=settings.clock, cancelled=settings.cancelled)
-        self._oracle = Oracle(self._model, memory_limit=settings.memory_limit, budget=budget)
+        distribution = (distribution or WordDistribution(self._model.alphabet)).over(self._model.alphabet)
+        self._asked = {
+            "epsilon": epsilon,
+            "gamma": gamma,
+            "bound": settings.bound.value,
+            "distribution": distribution.describe(),
+            **settings.describe(),
+        }
+        self._checkpoint = self._open_checkpoint(seed)
+        self._saved = self._began
+        journal = None if self._checkpoint is None else self._checkpoint.journal
+        self._oracle = Oracle(self._model, memory_limit=settings.memory_limit, budget=budget, journal=journal)
         self._task = Task(
             oracle=self._oracle,
             spec=self._dfa,
             relation=self._relation,
-            distribution=(distribution or WordDistribution(self._model.alphabet)).over(self._model.alphabet),
+            distribution=distribution,
             epsilon=epsilon,
             gamma=gamma,
             bound=settings.bound,
@@ -173,21 +189,43 @@ class _Run:
         self._history = History()
         finding = self._find(progress)
         self._history.look(self._task)
-        self._asked = {
-            "epsilon": epsilon,
-            "gamma": gamma,
-            "bound": settings.bound.value,
-            "distribution": self._task.distribution.describe(),
-            "timeout": timeout,
-            **settings.describe(),
-        }
+        self._asked["timeout"] = timeout
         word = finding.word
         flows: tuple[Flow, ...] = ()
         if word is not None:
             grace = None if timeout is None else budget.remaining() + _GRACE * timeout
             self._oracle.budget = Budget.lasting(grace, clock=settings.clock, cancelled=settings.cancelled)
             word, flows = self._polish(word)
-        return self._assemble(finding, word, flows)
+        verdict = self._assemble(finding, word, flows)
+        if self._checkpoint is not None:
+            self._checkpoint.save()
+        return verdict
+
+    def _open_checkpoint(self, seed: int) -> Checkpoint | None:
+        settings = self._settings
+        if settings.checkpoint is None:
+            if settings.resume:
+                raise InputError("there is nothing to resume from; name the checkpoint's file too (--checkpoint)")
+            return None
+        model = self._model.describe()
+        question = {
+            **self._asked,
+            "model": model.get("sha256") or {name: model.get(name) for name in ("kind", "name")},
+            "alphabet": list(self._model.alphabet),
+            "spec": self._spec.sha256(),
+            "method": self._method,
+            "relation": self._relation.value,
+            "seed": seed,
+            "version": __version__,
+            "known_words": [list(word) for word in settings.known_words],
+        }
+        return Checkpoint(settings.checkpoint, question, resume=settings.resume)
+
+    def _save_now_and_then(self) -> None:
+        now = self._settings.clock()
+        if self._checkpoint is not None and now - self._saved >= self._settings.checkpoint_seconds:
+            self._checkpoint.save()
+            self._saved = self._settings.clock()
 
     def _find(self, progress: Callable[[Progress], None] | None) -> Finding:
         """Run the algorithm to its end, or to the end of the budget."""
@@ -218,6 +256,7 @@ class _Run:
                 finding: Finding = stop.value
                 return finding
             self._history.look(self._task)
+            self._save_now_and_then()
             self._oracle.budget.check()
             if progress is not None:
                 progress(self._progress())
@@ -259,7 +298,7 @@ class _Run:
             if self._settings.shrink:
                 shrink(word, len(self._dfa.alphabet), self._violates, found=confirmed)
                 if self._method == "auto" and isinstance(self._model, SteppingModel):
-                    steps = max(_POLISHING_STEPS, self._oracle.cost.network_steps)
+                    steps = max(_POLISHING_STEPS, self._oracle.cost.work)
                     confirmed(shorter_violation(self._task, best, steps))
                     shrink(best, len(self._dfa.alphabet), self._violates, found=confirmed)
             if self._settings.flows is not None:
