@@ -1,6 +1,6 @@
 """Every road to a surrogate on the same networks with the same budget, and the case that all of them miss.
 
-    python benchmarks/surrogates.py [--data ../shared/data/released/random] [--limit 10] [--only jun03-13] [--words 2000]
+    python benchmarks/surrogates.py [--data ../shared/data/released/random] [--limit 10] [--only jun03-13]
     python benchmarks/surrogates.py --weakness
 
 Each road has ``--limit`` seconds on each network, on one thread, with ε = γ = 0.005. Agreement is measured on the same

@@ -89,6 +89,8 @@ class Spec(Displayable):
 
     def over(self, alphabet: Alphabet) -> Self:
         """The same property with its letters in another order."""
+        if alphabet == self.alphabet:
+            return self  # minimising again is what takes long with a hundred thousand states
         return type(self)(minimise(self.dfa.over(alphabet)), self.origin)
 
     def sha256(self) -> str:
@@ -124,6 +126,8 @@ def _read_bytes(path: Path, source: str) -> bytes:
         return path.read_bytes()
     except OSError as error:
         raise FormatError(f"cannot be read: {error.strerror or error}", source) from None
+    except ValueError as error:  # a name with a null character, which no file has
+        raise FormatError(f"cannot be read: {error}", source) from None
 
 
 def _alphabet(given: Alphabet | Iterable[str] | None, mentioned: Callable[[], tuple[str, ...]], text: str) -> Alphabet:

@@ -151,6 +151,7 @@ class Verdict(Displayable):
     model_facts: Mapping[str, object] = field(default_factory=dict)
     spec_facts: Mapping[str, object] = field(default_factory=dict)
     violation_mass: tuple[float, float] | None = None
+    error_language: Mapping[str, object] | None = None  # what all violations look like, where that was learned
     version: str = ""
     trace: Trace | None = None
     history: tuple[Round, ...] = ()
@@ -192,6 +193,7 @@ class Verdict(Displayable):
             faulty_flows=[msgspec.to_builtins(flow) for flow in self.faulty_flows],
             health=[msgspec.to_builtins(note) for note in self.health],
             violation_mass=None if self.violation_mass is None else list(self.violation_mass),
+            error_language=None if self.error_language is None else dict(self.error_language),
             model=dict(self.model_facts),
             spec={**self.spec_facts, **({} if self.specification is None else _automaton(self.specification))},
             alphabet=list(self.alphabet),
@@ -233,6 +235,7 @@ class VerdictDocument(msgspec.Struct, forbid_unknown_fields=True):
     seed: int
     version: str
     violation_mass: list[float] | None = None
+    error_language: dict[str, Any] | None = None
     trace: dict[str, Any] | None = None
     history: list[dict[str, int]] = []
     settings: dict[str, Any] = {}

@@ -26,6 +26,8 @@ def content_lines(path: str | Path) -> Iterator[tuple[int, str]]:
     except UnicodeDecodeError as error:
         number = error.object.count(b"\n", 0, error.start) + 1
         raise FormatError(f"byte {error.object[error.start]:#04x} is not UTF-8 text", str(path), number) from None
+    except ValueError as error:  # a name with a null character, which no file has
+        raise FormatError(f"cannot be read: {error}", str(path)) from None
     # Only "\n" ends a line: splitlines would also cut at characters that may stand inside a letter.
     for number, line in enumerate(text.split("\n"), start=1):
         if line.strip() and not line.startswith("#"):

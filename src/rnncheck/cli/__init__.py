@@ -17,6 +17,7 @@ from rnncheck.cli.models import classify, inspect, train
 from rnncheck.cli.replay import replay
 from rnncheck.cli.report import report_command
 from rnncheck.cli.spec import spec
+from rnncheck.cli.surrogates import compare_surrogates
 from rnncheck.cli.verify import extract, verify
 from rnncheck.errors import RnncheckError
 from rnncheck.version import __version__
@@ -31,7 +32,20 @@ def rnncheck() -> None:
     """
 
 
-for command in (verify, extract, replay, spec, train, inspect, classify, draw_command, report_command, contacts, bench):
+for command in (
+    verify,
+    extract,
+    replay,
+    spec,
+    train,
+    inspect,
+    classify,
+    draw_command,
+    report_command,
+    compare_surrogates,
+    contacts,
+    bench,
+):
     rnncheck.add_command(command)
 
 

@@ -1,4 +1,4 @@
-"""``rnncheck compare-surrogates | extract-moore | verify-labels``: automata that stand for a network."""
+"""``rnncheck compare-surrogates``, and ``extract --moore``: automata that stand for a network."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Any
 import click
 
 from rnncheck.cli.options import (
-    AlphabetType,
     ModelRequest,
     SpecRequest,
     distribution_options,
@@ -19,11 +18,11 @@ from rnncheck.cli.progress import progress_line
 from rnncheck.errors import InputError
 from rnncheck.files import write_atomically
 from rnncheck.learning import DEFAULT_LEARNER, LEARNERS
+from rnncheck.models.protocol import Model
 from rnncheck.surrogates.agreement import DEFAULT_WORDS
 from rnncheck.verification.compare import DEFAULT_ETA, DEFAULT_TIMEOUT
 from rnncheck.verification.extraction import ROADS
-from rnncheck.verification.verify import DEFAULT_METHOD, METHODS, VerifySettings
-from rnncheck.words import Alphabet
+from rnncheck.verification.verify import VerifySettings
 
 
 def _sureness(command: Any) -> Any:
@@ -94,32 +93,18 @@ def compare_surrogates(model: ModelRequest, request: SpecRequest, **choices: Any
     click.echo(comparison.to_text(), nl=False)
 
 
-@click.command("extract-moore")
-@model_options
-@click.option("--alphabet", type=AlphabetType(), help="The letters, for files that do not say them.")
-@_sureness
-@distribution_options
-@click.option("--timeout", type=click.FloatRange(min=0), metavar="SECONDS", help="Stop after so long.")
-@click.option("-o", "--output", required=True, metavar="FILE", help="A .dot or .json file.")
-@click.pass_context
-def extract_moore(
-    ctx: click.Context, /, model: ModelRequest, alphabet: Alphabet | None, output: str, **choices: Any
-) -> None:
-    """Learn one machine that says all labels of a network as it does, except on words of probability ε.
-
-    Exits with 0 when it passed its test, with 3 when the time limit or a bound came first.
-    """
+def write_machine(model: Model, output: str, choices: dict[str, Any]) -> int:
+    """Learn the machine of all labels and write it: 0 when it passed its test, 3 when time or a bound came first."""
     from rnncheck.surrogates.moore_files import machine_text
     from rnncheck.verification.labels import extract_machine
 
     if not output.endswith((".dot", ".json")):
         raise InputError(f"{output}: a Moore machine is written as .dot or .json; name the file so")
-    loaded = model.load(alphabet)
     extraction = extract_machine(
-        loaded,
+        model,
         epsilon=choices["epsilon"],
         gamma=choices["gamma"],
-        distribution=choices["distribution"](loaded.alphabet),
+        distribution=choices["distribution"](model.alphabet),
         seed=choices["seed"],
         timeout=choices["timeout"],
         learner=choices["learner"],
@@ -133,60 +118,4 @@ def extract_moore(
         labels = ", ".join(extraction.machine.labels)
         click.echo(f"{output}: {len(extraction.machine)} states, labels {labels}")
         click.echo(f"  {extraction.sentence}")
-    ctx.exit(0 if extraction.passed else 3)
-
-
-@click.command("verify-labels")
-@model_options
-@click.option("--alphabet", type=AlphabetType(), help="The letters, for files that do not say them.")
-@click.option("--moore-ltlf", metavar="TEXT", help="A formula over letters and labels: 'G(a -> F label=alarm)'.")
-@click.option("--moore-regex", metavar="TEXT", help="An expression over pairs: \"$label_idle* 'a/alarm'\".")
-@click.option("--method", type=click.Choice(list(METHODS)), default=DEFAULT_METHOD, show_default=True)
-@_sureness
-@distribution_options
-@click.option("--timeout", type=click.FloatRange(min=0), metavar="SECONDS", help="Stop after so long.")
-@click.option("--json", "json_file", metavar="FILE", help="Write the verdict as JSON; `-` prints it alone.")
-@click.pass_context
-def verify_labels(
-    ctx: click.Context,
-    /,
-    model: ModelRequest,
-    alphabet: Alphabet | None,
-    moore_ltlf: str | None,
-    moore_regex: str | None,
-    **choices: Any,
-) -> None:
-    """Does the network, letter by letter, say only the labels that a specification allows?
-
-    Exit codes: 0 satisfied, 1 violated, 2 bad usage or bad input, 3 undecided.
-    """
-    from rnncheck.cli.verify import describe
-    from rnncheck.verification.labels import label_spec, label_trace
-    from rnncheck.verification.labels import verify_labels as verify
-
-    if (moore_ltlf is None) == (moore_regex is None):
-        raise click.UsageError("give exactly one of --moore-ltlf and --moore-regex")
-    loaded = model.load(alphabet)
-    verdict = verify(
-        loaded,
-        label_spec(loaded, ltlf=moore_ltlf, regex=moore_regex),
-        method=choices["method"],
-        epsilon=choices["epsilon"],
-        gamma=choices["gamma"],
-        distribution=choices["distribution"](loaded.alphabet),
-        seed=choices["seed"],
-        timeout=choices["timeout"],
-        settings=VerifySettings(
-            learner=choices["learner"], max_states=choices["max_hypothesis"], max_query_length=choices["max_query"]
-        ),
-    )
-    if choices["json_file"] == "-":
-        click.echo(verdict.to_json(), nl=False)
-        ctx.exit(verdict.exit_code)
-    if choices["json_file"] is not None:
-        write_atomically(choices["json_file"], verdict.to_json())
-    for line in describe(verdict):
-        click.echo(line)
-    if verdict.counterexample is not None:
-        click.echo(f"  labels          {label_trace(loaded, verdict.counterexample)}")
-    ctx.exit(verdict.exit_code)
+    return 0 if extraction.passed else 3

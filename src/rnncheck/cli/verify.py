@@ -13,22 +13,26 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
+from rnncheck.automata.language import all_words
 from rnncheck.cli.options import (
     AlphabetType,
     ModelRequest,
     SpecRequest,
     distribution_options,
     model_options,
-    spec_options,
+    optional_spec_options,
 )
 from rnncheck.cli.progress import progress_line
 from rnncheck.files import write_atomically
 from rnncheck.flows import FlowSettings
 from rnncheck.learning import DEFAULT_LEARNER, LEARNERS
 from rnncheck.models.protocol import Model
+from rnncheck.spec import Spec
 from rnncheck.statistics import Bound
 from rnncheck.verdict import Verdict
 from rnncheck.verification.extract import extract_automaton
+from rnncheck.verification.extraction import DEFAULT_ROAD, ROADS
+from rnncheck.verification.labels import label_spec, label_trace, trace_model
 from rnncheck.verification.verify import DEFAULT_METHOD, METHODS, Progress, VerifySettings
 from rnncheck.verification.verify import verify as verify_model
 from rnncheck.wordfiles import read_words
@@ -50,6 +54,8 @@ def _sampling(command: Any) -> Any:
             _probability("--gamma", 5e-4, "One minus the confidence."),
             click.option("--bound", type=click.Choice([b.value for b in Bound]), default="exact", show_default=True),
             click.option("--learner", type=click.Choice(list(LEARNERS)), default=DEFAULT_LEARNER, show_default=True),
+            click.option("--by", type=click.Choice(list(ROADS)), default=DEFAULT_ROAD, show_default=True,
+                         help="How an automaton is extracted (extract, and --method aamc)."),
             click.option("--max-hypothesis", type=click.IntRange(min=1), default=2000, show_default=True,
                          help="States of the learned automaton at most."),
             click.option("--max-query", type=click.IntRange(min=1), help="Letters of a learner's question at most."),
@@ -68,7 +74,9 @@ def _sampling(command: Any) -> Any:
 
 @click.command()
 @model_options
-@spec_options
+@optional_spec_options
+@click.option("--moore-ltlf", metavar="TEXT", help="A formula over letters and labels: 'G(a -> F label=alarm)'.")
+@click.option("--moore-regex", metavar="TEXT", help="An expression over pairs: \"$label_idle* 'a/alarm'\".")
 @click.option("--method", type=click.Choice(list(METHODS)), default=DEFAULT_METHOD, show_default=True)
 @click.option(
     "--relation",
@@ -102,7 +110,8 @@ def verify(ctx: click.Context, /, model: ModelRequest, request: SpecRequest, **c
     Exit codes: 0 satisfied, 1 violated, 2 bad usage or bad input, 3 undecided.
     """
     loaded = model.load(request.alphabet)
-    spec = request.build(loaded.alphabet)
+    labelled = _label_question(request, loaded, choices)
+    subject, spec = labelled or (loaded, request.build(loaded.alphabet))
     flows = FlowSettings(choices["pumps"], choices["hits"], choices["loops"], choices["longest_loop"])
     settings = VerifySettings(
         **_common_settings(choices),
@@ -114,13 +123,13 @@ def verify(ctx: click.Context, /, model: ModelRequest, request: SpecRequest, **c
         checkpoint=choices["checkpoint"],
         resume=choices["resume"],
     )
-    sharing = _shared(loaded, choices.pop("workers"), choices.pop("cluster"))
+    sharing = _shared(subject, choices.pop("workers"), choices.pop("cluster"))
     with sharing as shared, progress_line(quiet=choices["quiet"]) as tell:
         verdict = verify_model(
             shared,
             spec,
             method=choices["method"],
-            relation=choices["relation"],
+            relation="superset" if labelled else choices["relation"],
             epsilon=choices["epsilon"],
             gamma=choices["gamma"],
             distribution=choices["distribution"](loaded.alphabet),
@@ -131,10 +140,25 @@ def verify(ctx: click.Context, /, model: ModelRequest, request: SpecRequest, **c
         )
     verdict = dataclasses.replace(verdict, command=_command_line(ctx))
     _write(verdict, choices["json_file"])
+    if labelled and verdict.counterexample is not None and choices["json_file"] != "-":
+        click.echo(f"  labels          {label_trace(loaded, verdict.counterexample)}")
     if choices["report"] is not None:
         verdict.save_report(choices["report"])
         click.echo(f"report written to {choices['report']}", err=True)
     ctx.exit(verdict.exit_code)
+
+
+def _label_question(request: SpecRequest, model: Model, choices: dict[str, Any]) -> tuple[Model, Spec] | None:
+    """The model of right traces and the property of all words, where the specification speaks of labels."""
+    ltlf, regex = choices.pop("moore_ltlf"), choices.pop("moore_regex")
+    given = [request.given, ltlf is not None, regex is not None]
+    if sum(given) != 1:
+        raise click.UsageError("give exactly one of --dfa, --regex, --ltlf, --moore-ltlf, --moore-regex")
+    if request.given:
+        return None
+    if choices["relation"] != "subset":
+        raise click.UsageError("--relation is about a language; a specification of labels holds of all words or not")
+    return trace_model(model, label_spec(model, ltlf=ltlf, regex=regex)), Spec.from_dfa(all_words(model.alphabet))
 
 
 def _command_line(ctx: click.Context) -> str:
@@ -161,6 +185,7 @@ def _common_settings(choices: dict[str, Any]) -> dict[str, Any]:
         raise click.UsageError("--memory nan is no number of MiB; give one, such as 1024")
     return {
         "learner": choices["learner"],
+        "by": choices["by"],
         "bound": Bound(choices["bound"]),
         "max_states": choices["max_hypothesis"],
         "max_query_length": choices["max_query"],
@@ -243,6 +268,7 @@ def describe(verdict: Verdict) -> list[str]:
 @click.option("--alphabet", type=AlphabetType(), help="The letters, for files that do not say them.")
 @_sampling
 @distribution_options
+@click.option("--moore", is_flag=True, help="One machine that says all labels of the network.")
 @click.option("-o", "--output", required=True, metavar="FILE", help="A .dot or .json file.")
 @click.pass_context
 def extract(ctx: click.Context, /, model: ModelRequest, alphabet: Alphabet | None, output: str, **choices: Any) -> None:
@@ -251,7 +277,10 @@ def extract(ctx: click.Context, /, model: ModelRequest, alphabet: Alphabet | Non
     Exits with 0 when it passed its test, with 3 when the time limit or a bound came first (it is written all the same).
     """
     from rnncheck.cli.spec import automaton_text
+    from rnncheck.cli.surrogates import write_machine
 
+    if choices.pop("moore"):
+        ctx.exit(write_machine(model.load(alphabet), output, choices))
     render = automaton_text(output)
     loaded = model.load(alphabet)
     with progress_line(quiet=choices["quiet"]) as tell:

@@ -6,23 +6,44 @@ import heapq
 import itertools
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
-from rnncheck.automata.dfa import DFA, Mask
-from rnncheck.errors import InconsistentAnswersError, InputError, LearningBoundReached
+from rnncheck.automata.dfa import DFA
+from rnncheck.errors import InconsistentAnswersError, InputError, LearningBoundReached, shown
 from rnncheck.words import Codes, WordBatch, shortlex_key
 
 Query: TypeAlias = tuple[Codes, Codes]
-Ask: TypeAlias = Callable[[Sequence[Query]], Iterable[bool]]
+Ask: TypeAlias = Callable[[Sequence[Query]], Iterable[int]]  # yes and no, or the positions of labels
+StateOutputs: TypeAlias = npt.NDArray[np.generic]  # of an automaton: one a state
 
 # Below this a loop over the words is quicker than whole-array steps, of which there are as many as letters in a word.
 _FEW_WORDS = 64
 
 
+class InconsistentLabelsError(InconsistentAnswersError):
+    """Two answers about the same word are different labels, given by their positions."""
+
+    def __init__(self, word: Codes, first: int, now: int) -> None:
+        super().__init__(word, before=bool(first))
+        self.first = first
+        self.now = now
+        message = (
+            f"the word with letter positions {shown(list(word))} was first given label {first} and is now given label "
+            f"{now}; give each word one answer (remember answers, or fix the known words)"
+        )
+        self.args = (message,)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (type(self), (self.word, self.first, self.now))
+
+
 class Answers:
     """Remembers every answer, asks only for what is new, and refuses words above ``max_query_length``.
+
+    An answer is a number below ``outputs``: 0 or 1 for no and yes, or the position of a label.
 
     Because no word is asked for twice, what a learner sees is a function of the word even where ``ask`` is not:
     answers that change cannot send it round in circles.
@@ -30,11 +51,15 @@ class Answers:
     With ``prefixes`` the prefixes of every suffix are asked for in the same batch as the suffix.
     """
 
-    def __init__(self, ask: Ask, *, max_query_length: int | None = None, prefixes: bool = False) -> None:
+    def __init__(
+        self, ask: Ask, *, max_query_length: int | None = None, prefixes: bool = False, outputs: int = 2
+    ) -> None:
         self._ask: Ask | None = ask
+        self._outputs = outputs
+        self._read: Callable[[Any], int] = bool if outputs == 2 else int
         self.max_query_length = max_query_length
         self.prefixes = prefixes
-        self._answers: dict[Codes, bool] = {}
+        self._answers: dict[Codes, int] = {}
         self._shelves: defaultdict[int, _Shelf] = defaultdict(_Shelf)  # by the number of bits of the words' lengths
         self._shelved = 0
 
@@ -48,19 +73,26 @@ class Answers:
     def __len__(self) -> int:
         return len(self._answers)
 
-    def __getitem__(self, word: Codes) -> bool:
+    def __getitem__(self, word: Codes) -> int:
         return self._answers[word]
 
-    def known(self, word: Codes) -> bool | None:
+    def known(self, word: Codes) -> int | None:
         """The remembered answer, or None."""
         return self._answers.get(word)
 
-    def tell(self, word: Codes, answer: bool) -> None:
+    def tell(self, word: Codes, answer: int) -> None:
         """Remember an answer that somebody else got."""
-        if self._answers.setdefault(word, answer) != answer:
-            raise InconsistentAnswersError(word, before=not answer)
+        answer = self._read(answer)
+        self._check([answer])
+        first = self._answers.setdefault(word, answer)
+        if first != answer:
+            raise (
+                InconsistentAnswersError(word, before=bool(first))
+                if self._outputs == 2
+                else InconsistentLabelsError(word, first, answer)
+            )
 
-    def of(self, queries: Sequence[Query]) -> list[bool]:
+    def of(self, queries: Sequence[Query]) -> list[int]:
         """One answer a query, in order; the words that are new are asked for in one batch."""
         words = [access + suffix for access, suffix in queries]
         new = {word: query for word, query in zip(words, queries, strict=True) if word not in self._answers}
@@ -79,8 +111,12 @@ class Answers:
             for word, reply in zip(words, self._replies([((), word) for word in words]), strict=True):
                 self.tell(word, reply)
 
-    def disagreements(self, dfa: DFA, limit: int) -> list[Codes]:
-        """The shortlex-least remembered words, at most ``limit``, to which the automaton gives another answer."""
+    def disagreements(self, dfa: DFA, limit: int, outputs: StateOutputs | None = None) -> list[Codes]:
+        """The shortlex-least remembered words, at most ``limit``, to which the automaton gives another answer.
+
+        Its answers are acceptance, unless ``outputs`` says another thing of each state.
+        """
+        says = dfa.accepting if outputs is None else outputs
         for word in itertools.islice(self._answers, self._shelved, None):
             self._shelves[len(word).bit_length()].fresh[word] = self._answers[word]
         self._shelved = len(self._answers)
@@ -88,42 +124,48 @@ class Answers:
         for bits in sorted(self._shelves):
             if len(wrong) >= limit:  # all further words are longer
                 break
-            wrong += self._shelves[bits].disagreements(dfa)
+            wrong += self._shelves[bits].disagreements(dfa, says)
         return heapq.nsmallest(limit, wrong, key=shortlex_key)
 
     def _new_prefixes(self, queries: Iterable[Query]) -> dict[Codes, Query]:
         shorter = ((access, suffix[:length]) for access, suffix in queries for length in range(1, len(suffix)))
         return {access + suffix: (access, suffix) for access, suffix in shorter if access + suffix not in self._answers}
 
-    def _replies(self, queries: list[Query]) -> list[bool]:
+    def _replies(self, queries: list[Query]) -> list[int]:
         if self._ask is None:
             raise InputError("a restored learner does not know whom to ask; call connect(ask) first")
-        replies = [bool(reply) for reply in self._ask(queries)]
+        replies = list(map(self._read, self._ask(queries)))
         if len(replies) != len(queries):
             raise InputError(f"ask() gave {len(replies)} answers to {len(queries)} queries; give one each, in order")
+        self._check(replies)
         return replies
+
+    def _check(self, answers: Sequence[int]) -> None:
+        if answers and not (min(answers) >= 0 and max(answers) < self._outputs):
+            wrong = next(answer for answer in answers if not 0 <= answer < self._outputs)
+            raise InputError(f"{wrong} is no answer; there are {self._outputs}, 0 to {self._outputs - 1}")
 
 
 class _Shelf:
     """Words of similar length with their answers: most of them packed for whole-array work, the latest not yet."""
 
     def __init__(self) -> None:
-        self.fresh: dict[Codes, bool] = {}
+        self.fresh: dict[Codes, int] = {}
         self._batch = WordBatch.from_codes([])
-        self._answers: Mask = np.zeros(0, dtype=np.bool_)
+        self._answers: npt.NDArray[np.int64] = np.zeros(0, dtype=np.int64)
 
-    def disagreements(self, dfa: DFA) -> list[Codes]:
+    def disagreements(self, dfa: DFA, outputs: StateOutputs) -> list[Codes]:
         if len(self.fresh) > max(_FEW_WORDS, len(self._batch) // 4):
-            self._answers = np.concatenate([self._answers, list(self.fresh.values())])
+            self._answers = np.concatenate([self._answers, np.array(list(self.fresh.values()), dtype=np.int64)])
             self._batch = WordBatch.from_codes([*self._batch, *self.fresh])
             self.fresh = {}
-        packed = dfa.accepts_batch(self._batch) if len(self._batch) else self._answers
+        packed = outputs[dfa.end_states(self._batch)] if len(self._batch) else self._answers
         wrong = [self._batch[int(i)] for i in np.flatnonzero(packed != self._answers)]
-        table, accepting = dfa.transitions.tolist(), dfa.accepting.tolist()
+        table, says = dfa.transitions.tolist(), outputs.tolist()
         for word, answer in self.fresh.items():
             state = dfa.initial
             for letter in word:
                 state = table[state][letter]
-            if accepting[state] != answer:
+            if says[state] != answer:
                 wrong.append(word)
         return wrong

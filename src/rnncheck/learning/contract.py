@@ -11,6 +11,7 @@ from rnncheck.automata.dfa import DFA
 from rnncheck.errors import InputError, shown
 from rnncheck.learning.answers import Answers, Ask
 from rnncheck.learning.counterexamples import states_on
+from rnncheck.learning.moore import NO_YES, MooreMachine
 from rnncheck.words import Alphabet, Codes
 
 DEFAULT_MAX_STATES = 10_000
@@ -26,7 +27,7 @@ class Structure(Protocol):
     def access_words(self) -> Sequence[Codes]:
         """For each state of the automaton a word that reaches it; the initial state's is empty."""
 
-    def automaton(self, alphabet: Alphabet) -> DFA:
+    def machine(self, alphabet: Alphabet, labels: tuple[str, ...]) -> MooreMachine:
         """The complete hypothesis."""
 
 
@@ -36,7 +37,8 @@ S = TypeVar("S", bound=Structure)
 class Options(TypedDict, total=False):
     """The keyword arguments that all learners have; see :class:`Learner`."""
 
-    known: Mapping[Codes, bool] | Iterable[Codes]
+    labels: Sequence[str]
+    known: Mapping[Codes, int] | Iterable[Codes]
     max_states: int
     max_query_length: int | None
     prefixes: bool
@@ -44,6 +46,9 @@ class Options(TypedDict, total=False):
 
 class Learner(ABC, Generic[S]):
     """Learns a language from answers to membership queries and from words that refute its hypothesis.
+
+    Or a function from words to several ``labels``: an answer is then the position of a label, and the hypothesis is a
+    ``machine``. A language is the case of two labels, no and yes, and its ``hypothesis`` an automaton.
 
     ``ask`` gets a batch of queries (access word, suffix) and gives the target's answer to each access word + suffix,
     in order. Nothing is asked before the first use (``start``, ``hypothesis``, ``refine``), and no word twice.
@@ -70,23 +75,27 @@ class Learner(ABC, Generic[S]):
         alphabet: Alphabet,
         ask: Ask,
         *,
-        known: Mapping[Codes, bool] | Iterable[Codes] = (),
+        labels: Sequence[str] = NO_YES,
+        known: Mapping[Codes, int] | Iterable[Codes] = (),
         max_states: int = DEFAULT_MAX_STATES,
         max_query_length: int | None = None,
         prefixes: bool = False,
     ) -> None:
         self.alphabet = alphabet
+        self.labels = tuple(labels)
+        if len(self.labels) < 2 or len(set(self.labels)) < len(self.labels):
+            raise InputError(f"labels {shown(self.labels)} were given; give two or more, each once")
         self.max_states = _bound("max_states", max_states)
         if max_query_length is not None:
             _bound("max_query_length", max_query_length)
-        self._answers = Answers(ask, max_query_length=max_query_length, prefixes=prefixes)
+        self._answers = Answers(ask, max_query_length=max_query_length, prefixes=prefixes, outputs=len(self.labels))
         self._unanswered: tuple[Codes, ...] = ()
         if isinstance(known, Mapping):
             for word, answer in known.items():
-                self._answers.tell(self._checked(word), bool(answer))
+                self._answers.tell(self._checked(word), answer)
         else:
             self._unanswered = tuple(map(self._checked, known))
-        self._current: tuple[S, DFA] | None = None
+        self._current: tuple[S, MooreMachine] | None = None
 
     def connect(self, ask: Ask) -> None:
         """Ask here from now on; a restored learner needs it."""
@@ -98,7 +107,14 @@ class Learner(ABC, Generic[S]):
 
     @property
     def hypothesis(self) -> DFA:
-        """The last complete hypothesis."""
+        """The last complete hypothesis, as the automaton of the words that are answered with yes."""
+        if len(self.labels) > 2:
+            raise InputError(f"a learner of {len(self.labels)} labels has no automaton; ask for its machine")
+        return self._started()[1].support
+
+    @property
+    def machine(self) -> MooreMachine:
+        """The last complete hypothesis, as a machine that says a label of each word."""
         return self._started()[1]
 
     @property
@@ -120,9 +136,9 @@ class Learner(ABC, Generic[S]):
 
         True when hypothesis and target differed on at least one of them; they agree on all of them then.
         """
-        hypothesis = self.hypothesis
+        machine = self.machine
         claims = {
-            word: bool(hypothesis.accepting[states_on(hypothesis, word)[-1]]) for word in map(self._checked, words)
+            word: int(machine.outputs[states_on(machine.support, word)[-1]]) for word in map(self._checked, words)
         }
         self._answers.confirm([word for word, expected in claims.items() if self._answers.known(word) == expected])
         if self._answers.of([((), word) for word in claims]) == list(claims.values()):
@@ -130,10 +146,10 @@ class Learner(ABC, Generic[S]):
         self._agree_with_answers()
         return True
 
-    def _started(self) -> tuple[S, DFA]:
+    def _started(self) -> tuple[S, MooreMachine]:
         if self._current is None:
             first = self._first()
-            self._current = first, first.automaton(self.alphabet)
+            self._current = first, first.machine(self.alphabet, self.labels)
             self._agree_with_answers()
         return self._current
 
@@ -141,11 +157,11 @@ class Learner(ABC, Generic[S]):
         """Refine until no remembered answer differs. Each step is committed, so that an error loses only its own."""
         self._answers.of([((), word) for word in self._unanswered])
         self._unanswered = ()
-        structure, hypothesis = self._started()
-        while words := self._answers.disagreements(hypothesis, self._at_once):
-            structure = self._refined(structure, hypothesis, words)
-            hypothesis = structure.automaton(self.alphabet)
-            self._current = structure, hypothesis
+        structure, machine = self._started()
+        while words := self._answers.disagreements(machine.support, self._at_once, machine.outputs):
+            structure = self._refined(structure, machine.support, words)
+            machine = structure.machine(self.alphabet, self.labels)
+            self._current = structure, machine
 
     @abstractmethod
     def _first(self) -> S:
@@ -153,7 +169,10 @@ class Learner(ABC, Generic[S]):
 
     @abstractmethod
     def _refined(self, structure: S, hypothesis: DFA, words: Sequence[Codes]) -> S:
-        """A new structure with more states. The answers to the words are known; the hypothesis gets all wrong."""
+        """A new structure with more states. The answers to the words are known; the hypothesis gets all wrong.
+
+        Only its transitions are looked at here, so that it is an automaton whatever the labels.
+        """
 
     def _checked(self, word: Codes) -> Codes:
         letters = len(self.alphabet)

@@ -2,8 +2,9 @@
 
 Let w be a word on which hypothesis and target differ, m its length, and α(i) the target's answer to the access word
 of the state that the hypothesis reaches by the first i letters, followed by the rest of w. α(0) is the target's
-answer to w, α(m) the hypothesis's, so α(i) ≠ α(i + 1) for some i: the transition taken at letter i is wrong, and the
-rest of w after it proves that. A logarithm of m many questions finds such an i.
+answer to w, α(m) the hypothesis's, so for some i α(i) is the answer to w and α(i + 1) is not: the transition taken at
+letter i is wrong, and the rest of w after it proves that. A logarithm of m many questions finds such an i. How many
+different answers there are does not matter.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ def wrong_transitions(
     """
     found: dict[int, WrongTransition] = {}
     searches = [_search(word, states_on(hypothesis, word), access, answers, search) for word in words]
-    replies: dict[int, list[bool] | None] = dict.fromkeys(range(len(words)))
+    replies: dict[int, list[int] | None] = dict.fromkeys(range(len(words)))
     while replies:
         questions: dict[int, list[Query]] = {}
         for i, reply in replies.items():
@@ -81,7 +82,7 @@ def wrong_transitions(
 
 def _search(
     word: Codes, states: list[int], access: Sequence[Codes], answers: Answers, search: Search
-) -> Generator[list[Query], list[bool], WrongTransition]:
+) -> Generator[list[Query], list[int], WrongTransition]:
     """Yields the queries it needs answered, is sent the answers, and returns what it has found."""
     queries = [(access[state], word[i:]) for i, state in enumerate(states)]
     truth = answers[word]

@@ -1,7 +1,7 @@
 """Discrimination trees: which words the target has been seen to tell apart.
 
-An inner node holds a discriminator d; a word w goes to its right child if the target accepts w + d, otherwise to its
-left. Words that end in different leaves are told apart by the discriminator where their ways part.
+An inner node holds a discriminator d and has a child for every answer; a word w goes to the child of the target's
+answer to w + d. Words that end in different leaves are told apart by the discriminator where their ways part.
 """
 
 from __future__ import annotations
@@ -15,17 +15,19 @@ ROOT = 0
 
 
 class DiscriminationTree:
-    """Nodes are numbers, the root 0. It begins as a root that asks for the empty suffix, and two leaves."""
+    """Nodes are numbers, the root 0. It begins as a root that asks for the empty suffix, and a leaf for each output."""
 
-    def __init__(self) -> None:
+    def __init__(self, outputs: int = 2) -> None:
+        self._outputs = outputs
         self.discriminators: list[Codes | None] = [None]  # None: a leaf
-        self._children: list[tuple[int, int]] = [(0, 0)]
+        self._children: list[Sequence[int]] = [()]
         self._parents: list[int] = [ROOT]
         self._depths: list[int] = [0]
         self.split(ROOT, ())
 
     def copy(self) -> DiscriminationTree:
         twin = DiscriminationTree.__new__(DiscriminationTree)
+        twin._outputs = self._outputs
         twin.discriminators = self.discriminators.copy()
         twin._children = self._children.copy()
         twin._parents = self._parents.copy()
@@ -36,14 +38,14 @@ class DiscriminationTree:
         return self.discriminators[node] is None
 
     def split(self, leaf: int, discriminator: Codes) -> None:
-        """Turn a leaf into an inner node with two new leaves."""
-        new = len(self.discriminators)
+        """Turn a leaf into an inner node with new leaves."""
+        new, outputs = len(self.discriminators), self._outputs
         self.discriminators[leaf] = discriminator
-        self._children[leaf] = (new, new + 1)
-        self.discriminators += (None, None)
-        self._children += ((0, 0), (0, 0))
-        self._parents += (leaf, leaf)
-        self._depths += (self._depths[leaf] + 1,) * 2
+        self._children[leaf] = range(new, new + outputs)
+        self.discriminators += [None] * outputs
+        self._children += [()] * outputs
+        self._parents += [leaf] * outputs
+        self._depths += [self._depths[leaf] + 1] * outputs
 
     def sift(self, words: Sequence[Codes], nodes: Sequence[int], answers: Answers) -> list[int]:
         """The leaf to which each word comes down from its node; all words go in step, one batch a level."""

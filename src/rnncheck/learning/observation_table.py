@@ -14,6 +14,7 @@ from rnncheck.errors import LearningBoundReached
 from rnncheck.learning.answers import Answers, Ask
 from rnncheck.learning.contract import Learner, Options
 from rnncheck.learning.counterexamples import Search, wrong_transitions
+from rnncheck.learning.moore import MooreMachine
 from rnncheck.words import Alphabet, Codes, shortlex_key
 
 
@@ -25,16 +26,16 @@ class ObservationTable:
         self.max_states = max_states
         self.short: list[Codes] = []
         self.suffixes: list[Codes] = [()]
-        self.rows: dict[Codes, tuple[bool, ...]] = {}
+        self.rows: dict[Codes, tuple[int, ...]] = {}
 
     def copy(self) -> ObservationTable:
         twin = ObservationTable(self.letters, self.max_states)
         twin.short, twin.suffixes, twin.rows = self.short.copy(), self.suffixes.copy(), self.rows.copy()
         return twin
 
-    def states(self) -> dict[tuple[bool, ...], int]:
+    def states(self) -> dict[tuple[int, ...], int]:
         """The different rows of S, numbered in the order in which they came to be."""
-        number: dict[tuple[bool, ...], int] = {}
+        number: dict[tuple[int, ...], int] = {}
         for word in self.short:
             number.setdefault(self.rows[word], len(number))
         return number
@@ -42,16 +43,16 @@ class ObservationTable:
     @property
     def access_words(self) -> list[Codes]:
         """For each state the first word of S with its row."""
-        first: dict[tuple[bool, ...], Codes] = {}
+        first: dict[tuple[int, ...], Codes] = {}
         for word in self.short:
             first.setdefault(self.rows[word], word)
         return list(first.values())
 
-    def automaton(self, alphabet: Alphabet) -> DFA:
+    def machine(self, alphabet: Alphabet, labels: tuple[str, ...]) -> MooreMachine:
         """The hypothesis of a closed and consistent table."""
         number = self.states()
         table = [[number[self.rows[(*word, a)]] for a in range(self.letters)] for word in self.access_words]
-        return DFA(alphabet, table, [row[0] for row in number])
+        return MooreMachine(alphabet, labels, table, [row[0] for row in number])
 
     def add_short(self, words: Iterable[Codes], answers: Answers) -> None:
         """Put words into S; what their rows and those of their one-letter extensions lack is asked in one batch."""
@@ -78,7 +79,7 @@ class ObservationTable:
     def inconsistency(self) -> Codes | None:
         """The least suffix that tells equal rows of S apart after one more letter, or None."""
         found = []
-        first: dict[tuple[bool, ...], Codes] = {}
+        first: dict[tuple[int, ...], Codes] = {}
         for word in self.short:
             model = first.setdefault(self.rows[word], word)
             for a, (mine, others) in enumerate(zip(self._extensions(word), self._extensions(model), strict=True)):

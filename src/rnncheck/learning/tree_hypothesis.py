@@ -7,12 +7,12 @@ from typing import Unpack
 
 import numpy as np
 
-from rnncheck.automata.dfa import DFA
 from rnncheck.errors import InputError, LearningBoundReached, shown
 from rnncheck.learning.answers import Answers, Ask
 from rnncheck.learning.contract import Learner, Options
 from rnncheck.learning.counterexamples import Search, WrongTransition
 from rnncheck.learning.discrimination_tree import ROOT, DiscriminationTree
+from rnncheck.learning.moore import MooreMachine
 from rnncheck.words import Alphabet, Codes, IntArray, shortlex_key
 
 DEFAULT_AT_ONCE = 4
@@ -25,11 +25,11 @@ class TreeHypothesis:
     Access words are closed under prefixes, so every state is reached by its own.
     """
 
-    def __init__(self, letters: int, max_states: int) -> None:
+    def __init__(self, letters: int, max_states: int, outputs: int = 2) -> None:
         self.max_states = max_states
-        self.tree = DiscriminationTree()
+        self.tree = DiscriminationTree(outputs)
         self.access_words: list[Codes] = []
-        self.accepting: list[bool] = []
+        self.outputs: list[int] = []
         self.members: dict[int, list[int]] = {}
         self.targets: IntArray = np.empty((0, letters), dtype=np.int64)
 
@@ -38,7 +38,7 @@ class TreeHypothesis:
         twin.max_states = self.max_states
         twin.tree = self.tree.copy()
         twin.access_words = self.access_words.copy()
-        twin.accepting = self.accepting.copy()
+        twin.outputs = self.outputs.copy()
         twin.members = {leaf: states.copy() for leaf, states in self.members.items()}
         twin.targets = self.targets.copy()
         return twin
@@ -49,7 +49,7 @@ class TreeHypothesis:
             raise LearningBoundReached("max_states", self.max_states)
         self.members.setdefault(leaf, []).append(len(self.access_words))
         self.access_words.append(word)
-        self.accepting.append(answers[word])
+        self.outputs.append(answers[word])
         open_row = np.full((1, self.targets.shape[1]), ROOT, dtype=np.int64)
         self.targets = np.concatenate([self.targets, open_row])
 
@@ -87,12 +87,12 @@ class TreeHypothesis:
                 if end not in self.members:
                     self.add_state(word, end, answers)
 
-    def automaton(self, alphabet: Alphabet) -> DFA:
+    def machine(self, alphabet: Alphabet, labels: tuple[str, ...]) -> MooreMachine:
         """The hypothesis; every leaf that a transition leads to must have exactly one state."""
         number = np.full(len(self.tree.discriminators), -1)
         for leaf, states in self.members.items():
             (number[leaf],) = states
-        return DFA(alphabet, number[self.targets], self.accepting)
+        return MooreMachine(alphabet, labels, number[self.targets], self.outputs)
 
 
 class TreeLearner(Learner[TreeHypothesis]):
@@ -119,7 +119,7 @@ class TreeLearner(Learner[TreeHypothesis]):
 
     def _first(self) -> TreeHypothesis:
         """The hypothesis that tells words apart by their own answers alone."""
-        first = TreeHypothesis(len(self.alphabet), self.max_states)
+        first = TreeHypothesis(len(self.alphabet), self.max_states, len(self.labels))
         (leaf,) = first.tree.sift([()], [ROOT], self._answers)
         first.add_state((), leaf, self._answers)
         first.close(self._answers)

@@ -109,5 +109,5 @@ class _Blocks:
             if row not in rows[: len(residents)]:
                 self.hypothesis.add_state(word, leaf, self.answers)
 
-    def _value(self, state: int, suffix: Codes) -> bool:
+    def _value(self, state: int, suffix: Codes) -> int:
         return self.answers[self.hypothesis.access_words[state] + suffix]

@@ -17,7 +17,13 @@ from rnncheck.models.proof import Reading
 from rnncheck.models.protocol import Model
 from rnncheck.models.recurrent import CompiledNetwork
 from rnncheck.models.released import META, load_released
-from rnncheck.models.safetensors_file import METADATA_KEY, naming, network_from_file, read_safetensors
+from rnncheck.models.safetensors_file import (
+    METADATA_KEY,
+    check_is_file,
+    naming,
+    network_from_file,
+    read_safetensors,
+)
 from rnncheck.models.state_dict import network_from_arrays
 from rnncheck.models.torch_file import read_torch_file
 from rnncheck.words import Alphabet, parse_word
@@ -59,7 +65,7 @@ def load_model(
     path = Path(path)
     letters = None if alphabet is None else alphabet if isinstance(alphabet, Alphabet) else Alphabet(alphabet)
     number_type = np.float32 if dtype is None else dtype
-    if path.suffix.lower() == ".onnx" and not path.is_dir():
+    if path.suffix.lower() == ".onnx" and not _is_folder(path):
         with naming(path):
             reading = Reading(0.5 if threshold is None else threshold, _number(label), output, number_type, threads)
             return _load_onnx(path, letters, reading, first_row, empty)
@@ -74,15 +80,14 @@ def _load_onnx(
 ) -> Model:
     if not all(map(importlib.util.find_spec, ("onnx", "onnxruntime"))):
         raise MissingExtraError("reading an ONNX file", "onnx")
-    if not path.is_file():
-        raise ModelError("no such file")
+    check_is_file(path)
     from rnncheck.models.onnx_file import load_onnx
 
     return load_onnx(path, letters or _alphabet_beside(path), reading, first_row=first_row, empty=empty)
 
 
 def _load_network(path: Path, letters: Alphabet | None, cell: Cell | None, label: int | str | None) -> RecurrentNetwork:
-    if path.is_dir():
+    if _is_folder(path):
         if not (path / META).is_file():
             raise ModelError(f"{path}: the folder has no file {META!r}; give a model file instead")
         return load_released(path, label=_number(label), cell=cell)
@@ -104,6 +109,13 @@ def _load_network(path: Path, letters: Alphabet | None, cell: Cell | None, label
         )
     with naming(path):
         return network_from_arrays(arrays, letters or _alphabet_beside(path), label=_number(label), cell=cell)
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except OSError as error:  # a name that is too long, a folder that may not be looked into
+        raise ModelError(f"{path}: cannot be read: {error.strerror or error}") from None
 
 
 def _with_options(

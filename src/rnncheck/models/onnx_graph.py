@@ -75,15 +75,19 @@ def _read_external_data(model: Any, folder: Path, limit: int) -> None:
             continue
         entries = {entry.key: entry.value for entry in tensor.external_data}
         location = entries.get("location", "")
-        target = (home / location).resolve()
-        if not location or home not in target.parents:
-            raise ModelError(
-                f"keeps the array {shown(tensor.name)} in {shown(location)}, outside the model's own folder; refused"
-            )
-        if not target.is_file():
-            raise ModelError(f"needs the file {shown(location)} beside it, which is missing")
-        length = entries.get("length", "")
-        total += int(length) if length.isdecimal() else target.stat().st_size
+        try:
+            target = (home / location).resolve()
+            if not location or home not in target.parents:
+                raise ModelError(
+                    f"keeps the array {shown(tensor.name)} in {shown(location)}, outside the model's own folder; "
+                    "refused"
+                )
+            if not target.is_file():
+                raise ModelError(f"needs the file {shown(location)} beside it, which is missing")
+            length = entries.get("length", "")
+            total += int(length) if length.isdecimal() else target.stat().st_size
+        except (OSError, ValueError) as error:  # a name that no file can have, a number with thousands of digits
+            raise ModelError(f"has damaged external data for {shown(tensor.name)} ({shown(str(error), 100)})") from None
         if total > limit:
             raise ModelError(f"keeps {total} bytes of arrays in other files, more than the limit of {limit}")
         try:

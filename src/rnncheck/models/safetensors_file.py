@@ -75,8 +75,7 @@ def load_network(path: str | os.PathLike[str]) -> RecurrentNetwork:
 def read_safetensors(path: Path) -> tuple[Mapping[str, str], Arrays]:
     """The metadata and the arrays of any safetensors file."""
     with naming(path):
-        if not path.is_file():
-            raise ModelError("no such file")
+        check_is_file(path)
         try:
             with safe_open(path, framework="numpy") as file:
                 metadata = file.metadata() or {}
@@ -111,6 +110,16 @@ def network_from_file(document_text: str, arrays: Arrays) -> RecurrentNetwork:
     )
 
 
+def check_is_file(path: Path) -> None:
+    """Refuse what is no file, or has a name that no file can have."""
+    try:
+        found = path.is_file()
+    except OSError as error:
+        raise ModelError(f"cannot be read: {error.strerror or error}") from None
+    if not found:
+        raise ModelError("no such file")
+
+
 @contextlib.contextmanager
 def naming(path: str | os.PathLike[str]) -> Iterator[None]:
     """Turn whatever is found wrong inside into a ModelError that begins with the file's name."""
@@ -127,6 +136,8 @@ def _array(file: Any, name: str) -> npt.NDArray[Any]:
     except (TypeError, AttributeError):  # number types that numpy has no name for
         kind = file.get_slice(name).get_dtype()
         raise ModelError(f"array {shown(name)} holds {kind} numbers; store it as float32") from None
+    except (ValueError, OverflowError, MemoryError) as error:  # no numbers, but a shape beyond what numpy can name
+        raise ModelError(f"array {shown(name)} has a shape that no array has ({error})") from None
     return array
 
 

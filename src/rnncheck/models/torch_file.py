@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rnncheck.errors import MissingExtraError, ModelError, shown
-from rnncheck.models.safetensors_file import naming
+from rnncheck.models.safetensors_file import check_is_file, naming
 
 DEFAULT_LIMIT = 2 << 30  # bytes, unpacked
 _LARGEST_RATIO = 16  # PyTorch stores without compression; this leaves room for files that were packed again
@@ -36,8 +36,7 @@ def read_torch_file(path: str | os.PathLike[str], *, limit: int = DEFAULT_LIMIT)
     """
     path = Path(path)
     with naming(path):
-        if not path.is_file():
-            raise ModelError("no such file")
+        check_is_file(path)
         _check_size(path, limit)
         torch = import_torch("reading a PyTorch file")
         tensors = _state_dict_in(_load(torch, path), torch)

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Generator
 
 from rnncheck.automata.dfa import DFA
 from rnncheck.automata.language import words_up_to
 from rnncheck.automata.product import difference, symmetric_difference
-from rnncheck.errors import LearningBoundReached
 from rnncheck.relations import Relation
-from rnncheck.statistics import shown_epsilon
 from rnncheck.verdict import Outcome
-from rnncheck.verification.task import Algorithm, Finding, Task, refine, violated
+from rnncheck.verification.extraction import DEFAULT_ROAD, extraction_by
+from rnncheck.verification.task import Algorithm, Finding, Task, violated
 from rnncheck.words import Codes
 
 # How many words of the automaton that break the property are tried on the model before it is called spurious.
@@ -20,8 +18,8 @@ SUSPECTS = 100
 
 
 def aamc(task: Task) -> Algorithm:
-    """Learn H until it passes an equivalence test (or a bound is reached), then check it against A."""
-    extraction = yield from extract(task)
+    """Find an automaton H that passes an equivalence test (or met a bound), by some road, then check it against A."""
+    extraction = yield from extraction_by(task.road or DEFAULT_ROAD)(task)
     if extraction.violation is not None:
         return violated(extraction.violation, "a word drawn to test the learned automaton is a violation")
     suspects = _suspects(task, extraction.hypothesis)
@@ -38,54 +36,13 @@ def aamc(task: Task) -> Algorithm:
         )
     if extraction.shown is None:
         return Finding(Outcome.UNDECIDED, f"{extraction.bound}; the automaton so far satisfies the specification")
+    road = f" ({task.road}: {extraction.how})" if extraction.how else ""
     return Finding(
         Outcome.SATISFIED,
         f"the extracted automaton of {len(extraction.hypothesis)} states satisfies the specification, and agreed with "
-        "the model on every sampled word",
+        f"the model on every sampled word{road}",
         hypothesis_epsilon=extraction.shown,
-        claim="differences between model and automaton",
     )
-
-
-class Extraction:
-    """An automaton learned from the model, and why learning stopped: a test passed, a bound, or a violation met."""
-
-    def __init__(
-        self, hypothesis: DFA, shown: float | None = None, bound: str = "", violation: Codes | None = None
-    ) -> None:
-        self.hypothesis = hypothesis
-        self.shown = shown
-        self.bound = bound
-        self.violation = violation
-
-
-def extract(task: Task) -> Generator[None, None, Extraction]:
-    """PAC learning: refine by every sampled word on which model and hypothesis differ, until enough show none.
-
-    The task's relation between model and hypothesis is equality here, whatever it is between model and property.
-    """
-    learner = task.learner()
-    tested = 0
-    try:
-        while True:
-            task.state.hypothesis = hypothesis = learner.hypothesis
-            task.state.rounds += 1
-            needed = task.words_needed_in_round(tested)
-            tested += 1
-            passed = 0
-            while passed < needed:
-                yield
-                drawn = task.sampler.draw(needed - passed, hypothesis, Relation.EQUAL)
-                if task.confirmed(drawn.violation):
-                    return Extraction(hypothesis, violation=drawn.violation)
-                if drawn.difference is not None:
-                    refine(learner, drawn.difference)
-                    break
-                passed += drawn.words
-            else:
-                return Extraction(hypothesis, shown=shown_epsilon(passed, task.gamma / 2**tested, task.bound))
-    except LearningBoundReached as bound:
-        return Extraction(learner.hypothesis, bound=str(bound))
 
 
 def _suspects(task: Task, hypothesis: DFA) -> list[Codes]:

@@ -41,7 +41,8 @@ def extract_automaton(
 ) -> ExtractedAutomaton:
     """Learn an automaton until it passes an equivalence test, or a bound or the time limit is reached.
 
-    This is AAMC with the property that every word has, which nothing can violate.
+    ``settings.by`` names the way to it (``rnncheck.verification.extraction.ROADS``). This is AAMC with the property
+    that every word has, which nothing can violate.
     """
     verdict = verify(
         model,

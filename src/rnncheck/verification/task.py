@@ -29,15 +29,14 @@ from rnncheck.words import Codes, WordBatch
 class Finding:
     """How an algorithm ended.
 
-    ``word`` is a confirmed violation. ``hypothesis_epsilon`` is what the last test of a hypothesis showed. ``claim``
-    says of what the sampled words are a sample. ``proof``: no probability is involved, it holds of all words.
+    ``word`` is a confirmed violation. ``hypothesis_epsilon`` is what the last test of a hypothesis showed.
+    ``proof``: no probability is involved, it holds of all words.
     """
 
     outcome: Outcome
     reason: str
     word: Codes | None = None
     hypothesis_epsilon: float | None = None
-    claim: str = "violations"
     proof: bool = False
 
 
@@ -72,6 +71,7 @@ class Task:
     max_states: int
     max_query_length: int | None
     search_steps: int = 0
+    road: str = ""
     known_words: Iterable[Codes] = ()
     state: State = field(default_factory=State)
 

@@ -24,7 +24,9 @@ from rnncheck.verdict import FaultyFlow, Guarantee, Outcome, TotalCost, Verdict
 from rnncheck.verification.aamc import aamc
 from rnncheck.verification.auto import auto
 from rnncheck.verification.checkpoint import Checkpoint
+from rnncheck.verification.errors_method import ErrorsFinding, errors
 from rnncheck.verification.evidence import History, gather
+from rnncheck.verification.extraction import DEFAULT_ROAD, ROADS
 from rnncheck.verification.health import health_notes
 from rnncheck.verification.pdv import pdv
 from rnncheck.verification.searches import exhaustive, shorter_violation
@@ -33,7 +35,13 @@ from rnncheck.verification.task import Algorithm, Finding, Task
 from rnncheck.version import __version__
 from rnncheck.words import Codes, Word, format_word
 
-METHODS: dict[str, Callable[[Task], Algorithm]] = {"auto": auto, "pdv": pdv, "smc": smc, "aamc": aamc}
+METHODS: dict[str, Callable[[Task], Algorithm]] = {
+    "auto": auto,
+    "pdv": pdv,
+    "smc": smc,
+    "aamc": aamc,
+    "errors": errors,
+}
 DEFAULT_METHOD = "auto"
 
 _FLOWS_REPORTED = 5
@@ -64,6 +72,7 @@ class VerifySettings:
     """Everything about a verification that is not the model, the specification or the question."""
 
     learner: str = DEFAULT_LEARNER
+    by: str = DEFAULT_ROAD  # the way in which AAMC comes to its automaton
     bound: Bound = Bound.EXACT
     max_states: int = 2_000
     max_query_length: int | None = None
@@ -126,6 +135,8 @@ class _Run:
     ) -> None:
         if method not in METHODS:
             raise InputError(f"unknown method {shown(method)}; known are {', '.join(METHODS)}")
+        if settings.by not in ROADS:
+            raise InputError(f"unknown way {shown(settings.by)} to an automaton; known are {', '.join(ROADS)}")
         if not isinstance(model, Model):
             raise InputError(
                 f"{shown(model)} is not a model; read a file by rnncheck.load_model(path), or make a model of a module "
@@ -184,6 +195,7 @@ class _Run:
             max_states=settings.max_states,
             max_query_length=settings.max_query_length,
             search_steps=settings.search_steps,
+            road=settings.by,
             known_words=[self._model.alphabet.encode(word) for word in settings.known_words],
         )
         self._history = History()
@@ -340,7 +352,10 @@ class _Run:
             alphabet=self._model.alphabet,
             counterexample=None if word is None else decode(word),
             guarantee=None if word is not None else self._guarantee(finding),
-            hypothesis=task.state.hypothesis,
+            hypothesis=None if self._method == "errors" else task.state.hypothesis,
+            error_language=finding.description.facts()
+            if isinstance(finding, ErrorsFinding) and finding.description
+            else None,
             specification=self._dfa,
             faulty_flows=tuple(
                 FaultyFlow(

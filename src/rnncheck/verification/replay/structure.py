@@ -67,8 +67,8 @@ def _of_the_method(evidence: Evidence) -> Iterator[str]:
         yield "a hypothesis is claimed to have passed its test, and there is none"
     if tested and document.verdict != "satisfied":
         yield f"it says {document.verdict}, and claims that a hypothesis passed its test"
-    if document.method == "smc" and (tested or document.hypothesis is not None):
-        yield "the method smc learns no hypothesis, and there is one"
+    if document.method in ("smc", "errors") and (tested or document.hypothesis is not None):
+        yield f"the method {document.method} learns no hypothesis, and there is one"
     by_hypothesis = document.method in ("pdv", "aamc") and document.verdict == "satisfied"
     if by_hypothesis and claims is not None and not claims.proof and not tested:
         yield f"the method {document.method} says satisfied when its hypothesis passed a test, and none is claimed"
@@ -79,7 +79,7 @@ def _of_the_method(evidence: Evidence) -> Iterator[str]:
 def numbers(evidence: Evidence) -> Iterator[Check]:
     """Whether the numbers of the guarantee follow from one another and meet what was asked for."""
     document, claims = evidence.document, evidence.claims
-    if document.method not in ("auto", "pdv", "smc", "aamc"):
+    if document.method not in ("auto", "pdv", "smc", "aamc", "errors"):
         yield left_open("method", f"what the method {shown(document.method)} must show is not known here")
     if document.verdict == "undecided" and document.guarantee is None:
         yield left_open("guarantee", "the document claims nothing that could be checked")

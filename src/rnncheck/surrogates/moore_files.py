@@ -1,0 +1,49 @@
+"""Moore machines as files: dot for drawing, JSON for programs."""
+
+from __future__ import annotations
+
+import msgspec
+
+from rnncheck.errors import InputError
+from rnncheck.learning.moore import MooreMachine
+from rnncheck.words import letter_text
+
+
+def machine_text(machine: MooreMachine, path: str) -> str:
+    """The machine in the form that the file's name asks for."""
+    if path.endswith(".dot"):
+        return write_moore_dot(machine)
+    if path.endswith(".json"):
+        return write_moore_json(machine)
+    raise InputError(f"{path}: a Moore machine is written as .dot or .json; name the file so")
+
+
+def write_moore_dot(machine: MooreMachine) -> str:
+    """Graphviz text: a box a state with its number and its label, an edge a pair of states with its letters."""
+    lines = ["digraph moore {", "  rankdir=LR;", '  start [shape=none, label=""];', f"  start -> {machine.initial};"]
+    for state, output in enumerate(machine.outputs.tolist()):
+        lines.append(f"  {state} [shape=box, label={_quoted(f'{state}: {machine.labels[output]}')}];")
+    for state, row in enumerate(machine.transitions.tolist()):
+        for goal in dict.fromkeys(row):
+            letters = ", ".join(letter_text(machine.alphabet[a]) for a, other in enumerate(row) if other == goal)
+            lines.append(f"  {state} -> {goal} [label={_quoted(letters)}];")
+    return "\n".join([*lines, "}", ""])
+
+
+def write_moore_json(machine: MooreMachine) -> str:
+    """The machine's parts, as JSON (schema ``rnncheck/moore/1``)."""
+    document = {
+        "schema": "rnncheck/moore/1",
+        "alphabet": list(machine.alphabet),
+        "labels": list(machine.labels),
+        "initial": machine.initial,
+        "outputs": machine.outputs.tolist(),
+        "transitions": machine.transitions.tolist(),
+    }
+    return msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n"
+
+
+def _quoted(text: str) -> str:
+    """A dot string. Graphviz reads a backslash inside as the begin of an escape."""
+    shown = "".join(ch if ch.isprintable() else repr(ch)[1:-1] for ch in text)
+    return '"' + shown.replace("\\", "\\\\").replace('"', '\\"') + '"'

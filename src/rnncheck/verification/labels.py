@@ -1,0 +1,148 @@
+"""Networks with several labels: one machine that says them all, and specifications about what is said when."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from rnncheck.automata.dfa import DFA
+from rnncheck.automata.language import all_words
+from rnncheck.budget import Budget, BudgetExceeded, Clock
+from rnncheck.distributions import WordDistribution
+from rnncheck.errors import InconsistentAnswersError, LearningBoundReached
+from rnncheck.learning import DEFAULT_LEARNER, make_learner
+from rnncheck.learning.moore import MooreMachine
+from rnncheck.models.protocol import Model
+from rnncheck.relations import Relation
+from rnncheck.statistics import check_probability, round_sample_size, round_shown_epsilon
+from rnncheck.surrogates.label_specs import PairAlphabet, TraceModel, compile_label_ltlf, compile_label_regex
+from rnncheck.surrogates.labelled import LabelledNetwork, LabelOracle
+from rnncheck.verdict import TotalCost, Verdict
+from rnncheck.verification.verify import verify
+from rnncheck.words import EPSILON, Codes, Word, WordBatch
+
+_WORDS_AT_ONCE = 1024
+
+
+@dataclass(frozen=True)
+class ExtractedMachine:
+    """A Moore machine learned from a network.
+
+    ``passed``: it gives another label than the network with probability below ``epsilon``, with the confidence asked
+    for.
+    """
+
+    machine: MooreMachine | None
+    passed: bool
+    epsilon: float | None
+    sentence: str
+    cost: TotalCost
+
+
+def extract_machine(
+    model: Model,
+    *,
+    epsilon: float = 5e-4,
+    gamma: float = 5e-4,
+    distribution: WordDistribution | None = None,
+    seed: int = 0,
+    timeout: float | None = None,
+    learner: str = DEFAULT_LEARNER,
+    max_states: int = 2_000,
+    max_query_length: int | None = None,
+    clock: Clock = time.monotonic,
+) -> ExtractedMachine:
+    """Learn a Moore machine of all labels, until it passes an equivalence test, or a bound or the time limit is met.
+
+    The machine is None where the time ended before the first one.
+    """
+    check_probability("epsilon", epsilon)
+    check_probability("gamma", gamma)
+    began = clock()
+    network = LabelledNetwork.of(model)
+    oracle = LabelOracle(network, budget=Budget.lasting(timeout, clock=clock))
+    distribution = distribution or WordDistribution(network.alphabet)
+    rng = np.random.default_rng([seed, *b"moore"])
+    student = make_learner(
+        learner,
+        network.alphabet,
+        oracle.labels,
+        labels=network.labels,
+        max_states=max_states,
+        max_query_length=max_query_length,
+        prefixes=True,
+    )
+    rounds = 0
+    shown = machine = None
+    try:
+        while shown is None:
+            machine = student.machine
+            needed = round_sample_size(epsilon, gamma, rounds)
+            rounds += 1
+            passed = 0
+            word = None
+            while passed < needed and word is None:
+                words = distribution.sample(rng, min(_WORDS_AT_ONCE, needed - passed))
+                word = _difference(words, machine, oracle)
+                passed += len(words)
+            if word is None:
+                shown = round_shown_epsilon(passed, gamma, rounds - 1)
+            elif not student.refine(word):
+                raise InconsistentAnswersError(word, before=False)
+        sentence = (
+            f"it labels otherwise than the network with probability below {shown:.3g}, confidence {1 - gamma:.6g}"
+        )
+    except (BudgetExceeded, LearningBoundReached) as end:
+        sentence = f"it passed no test: {end}"
+        machine = student.machine if isinstance(end, LearningBoundReached) else machine
+    cost = TotalCost(clock() - began, oracle.cost.membership_queries, oracle.cost.network_steps, rounds)
+    return ExtractedMachine(None if machine is None else machine.minimised(), shown is not None, shown, sentence, cost)
+
+
+def _difference(words: WordBatch, machine: MooreMachine, oracle: LabelOracle) -> Codes | None:
+    """The least prefix, of a word that network and machine label differently, on which they already differ."""
+    wrong = oracle.prefix_labels(words) != machine.outputs[machine.support.visited(words)]
+    ends = words.offsets[1:][words.lengths > 0] - 1
+    failed = [int(word) for word in np.searchsorted(words.offsets, ends[wrong[ends]], side="right") - 1]
+    found = []
+    for number in failed:
+        start, end = int(words.offsets[number]), int(words.offsets[number + 1])
+        found.append(words[number][: int(wrong[start:end].argmax()) + 1])
+    return min(found, key=lambda word: (len(word), word), default=None)
+
+
+def verify_labels(model: Model, spec: DFA, **options: Any) -> Verdict:
+    """Does every trace of the network satisfy a specification over letters and labels?
+
+    ``spec`` is an automaton over pairs (``label_spec`` makes one); ``options`` are those of ``verify``. The question is
+    put to ``verify`` as: does the model that says yes to words with a right trace say yes to all words? So every method
+    can answer it, and a counterexample is a word whose trace breaks the specification.
+    """
+    return verify(trace_model(model, spec), all_words(model.alphabet), relation=Relation.SUPERSET, **options)
+
+
+def trace_model(model: Model, spec: DFA) -> Model:
+    """The model that says yes to the words whose trace of letters and labels the specification accepts."""
+    return TraceModel(LabelledNetwork.of(model), spec)
+
+
+def label_spec(model: Model, *, ltlf: str | None = None, regex: str | None = None) -> DFA:
+    """The automaton over the network's letters and labels that a formula, or else an expression, describes."""
+    network = LabelledNetwork.of(model)
+    if ltlf is not None:
+        return compile_label_ltlf(ltlf, network.alphabet, network.labels)
+    return compile_label_regex(regex or "", network.alphabet, network.labels)
+
+
+def label_trace(model: Model, word: Word) -> str:
+    """A word with the label that the network gives to it so far after each letter, for a person."""
+    network = LabelledNetwork.of(model)
+    pairs = PairAlphabet(network.alphabet, network.labels)
+    codes = network.alphabet.encode(word)
+    said = network.prefix_label_definitions(codes) if codes else []
+    return (
+        " ".join(pairs.name(letter, network.labels[label]) for letter, label in zip(word, said, strict=True)) or EPSILON
+    )

@@ -1,0 +1,67 @@
+"""The commands about surrogates, as a person types them."""
+
+import json
+
+import pytest
+
+from rnncheck import zoo
+
+QUICK = ("--epsilon", "0.02", "--gamma", "0.02")
+
+
+def test_roads_are_compared(run, tmp_path) -> None:
+    """Should print the table and write page and plot."""
+    page, plot = tmp_path / "table.html", tmp_path / "plot.svg"
+    result = run("compare-surrogates", zoo.path("tomita4-gru"), "--regex", "!(.* 0 0 0 .*)", *QUICK, "--words", "300",
+                 "--out", page, "--plot", plot, "--quiet")  # fmt: skip
+    assert result.code == 0, result.err
+    assert "bounded-lstar  4" in result.out
+    assert "satisfied" in result.out
+    assert "<table>" in page.read_text()
+    assert "<svg" in plot.read_text()
+
+
+def test_one_road_can_be_picked_and_no_property_is_needed(run) -> None:
+    result = run("compare-surrogates", zoo.path("even-elman"), *QUICK, "--words", "200", "--road", "grid", "--quiet")
+    assert result.code == 0
+    assert "weiss" not in result.out
+
+
+def test_a_plot_of_another_kind_is_refused_before_the_work(run) -> None:
+    result = run("compare-surrogates", zoo.path("even-elman"), "--plot", "plot.gif")
+    assert result.code == 2
+    assert ".png or .svg" in result.err
+
+
+@pytest.mark.parametrize("name", ["moore.dot", "moore.json"])
+def test_a_moore_machine_is_written(run, tmp_path, name: str) -> None:
+    result = run("extract", "--moore", zoo.path("tokens-gru"), *QUICK, "-o", tmp_path / name)
+    assert result.code == 0, result.err
+    assert "6 states, labels decimal, integer, malformed" in result.out
+    assert "malformed" in (tmp_path / name).read_text()
+
+
+def test_a_moore_machine_that_was_not_tested_is_told(run, tmp_path) -> None:
+    late = run("extract", "--moore", zoo.path("tokens-gru"), *QUICK, "--timeout", "0", "-o", tmp_path / "m.dot")
+    assert late.code == 3
+    assert "time limit" in late.err
+    assert not (tmp_path / "m.dot").exists()
+    assert run("extract", "--moore", zoo.path("tokens-gru"), "-o", tmp_path / "m.svg").code == 2
+
+
+def test_labels_are_verified(run) -> None:
+    """Should exit with 1 and show the labels along the counterexample, with 0 where the formula holds."""
+    broken = run("verify", zoo.path("tokens-gru"), "--moore-ltlf", "G(label=malformed -> G label=malformed)", *QUICK)
+    assert broken.code == 1
+    assert "point/malformed digit/decimal" in broken.out
+    holds = run("verify", zoo.path("tokens-gru"), "--moore-regex", "!(.* 'point/integer' .*)", "--method", "smc",
+                *QUICK, "--json", "-")  # fmt: skip
+    assert holds.code == 0
+    assert json.loads(holds.out)["verdict"] == "satisfied"
+
+
+def test_a_formula_over_labels_is_needed_and_checked(run) -> None:
+    assert "exactly one" in run("verify", zoo.path("tokens-gru")).err
+    wrong = run("verify", zoo.path("tokens-gru"), "--moore-ltlf", "F label=colour")
+    assert wrong.code == 2
+    assert "neither a letter nor a label" in wrong.err
