@@ -1,48 +1,59 @@
-"""README and docs: links lead somewhere, commands exist, and the README's Python example runs."""
+"""README, docs and examples: everything in them that can be run is run, and what they name exists."""
 
 import re
-import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
+import click
 import pytest
+from doc_pages import Block, Session, blocks_of, difference
 
-from rnncheck import zoo
 from rnncheck.cli import rnncheck as command_line
 
 ROOT = Path(__file__).parent.parent
-PAGES = [
-    ROOT / "README.md",
-    ROOT / "CONTRIBUTING.md",
-    ROOT / "benchmarks" / "README.md",
-    *sorted((ROOT / "docs").glob("*.md")),
-]
+PAGES = [ROOT / "README.md", ROOT / "examples" / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+OTHER_PAGES = [ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", ROOT / "benchmarks" / "README.md"]
+# Blocks to look at and not to run. A block of another kind could hide a command from the tests.
+SHOWN = ("text", "json", "dot", "yaml", "html")
+MOST_NOT_RUN = 0.1
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_links_lead_to_files(page: Path) -> None:
-    for target in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text()):
-        if not target.startswith("http"):
-            assert (page.parent / target).exists(), f"{page.name} links to {target}"
+def name_of(page: Path) -> str:
+    return str(page.relative_to(ROOT))
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_commands_that_are_named_exist(page: Path) -> None:
-    for command in re.findall(r"(?:`|\$ |^    )rnncheck ([a-z]+)\b", page.read_text(), flags=re.MULTILINE):
-        assert command in command_line.commands, f"{page.name} names rnncheck {command}"
+def blocks() -> list[Block]:
+    return [block for page in PAGES for block in blocks_of(page)]
 
 
-def test_the_python_example_of_the_readme_runs(tmp_path, monkeypatch, capsys) -> None:
-    shutil.copy(zoo.path("response-faulty-lstm"), tmp_path / "model.safetensors")
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_blocks_of_the_page_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Should do what the page says, in the order of the page, and print what the page shows."""
     monkeypatch.chdir(tmp_path)
-    (example,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.DOTALL)
-    exec(compile(example, "README.md", "exec"), {})
-    assert capsys.readouterr().out
+    monkeypatch.syspath_prepend(tmp_path)
+    session = Session(tmp_path)
+    try:
+        for block in blocks_of(page):
+            if block.runs:
+                session.run(block)
+    finally:
+        session.forget_modules()
 
 
-def test_the_demo_runs(capsys) -> None:
-    source = (ROOT / "examples" / "demo.py").read_text()
-    exec(compile(source, "demo.py", "exec"), {"__name__": "__main__"})
-    out = capsys.readouterr().out
-    assert "VIOLATED" in out
-    assert "SATISFIED" in out
-    assert "REFUTED" not in out
+def test_few_blocks_are_not_run_and_each_has_a_reason() -> None:
+    """Should leave out hardly anything, and say why."""
+    runnable = [block for block in blocks() if block.kind in ("console", "python", "indented")]
+    left_out = [block for block in runnable if not block.runs]
+    for block in left_out:
+        assert len(block.marks["not run"].split()) >= 2, f"{block.place} needs a reason"
+    assert len(left_out) <= MOST_NOT_RUN * len(runnable), [block.place for block in left_out]
+
+
+def test_no_command_hides_in_a_block_that_is_not_run() -> None:
+    """Should find commands in blocks of a kind that runs alone, and no unknown marks."""
+    for block in blocks():
+        assert set(block.marks) <= {"exit", "not run"}, f"{block.place} has the marks {block.marks}"
+        if block.kind in ("console", "python", "output", "indented") or block.title is not None:
+            continue
+        assert block.kind in SHOWN, f"{block.place} is of the kind {block.kind!r}"
+        assert not re.search(r"^(\$ |rnncheck |>>> )", block.text, flags=re.MULTILINE), block.place

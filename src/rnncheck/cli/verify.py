@@ -139,9 +139,8 @@ def verify(ctx: click.Context, /, model: ModelRequest, request: SpecRequest, **c
             settings=settings,
         )
     verdict = dataclasses.replace(verdict, command=_command_line(ctx))
-    _write(verdict, choices["json_file"])
-    if labelled and verdict.counterexample is not None and choices["json_file"] != "-":
-        click.echo(f"  labels          {label_trace(loaded, verdict.counterexample)}")
+    trace = label_trace(loaded, verdict.counterexample) if labelled and verdict.counterexample is not None else None
+    _write(verdict, choices["json_file"], _of_labels(verdict, trace) if labelled else describe(verdict))
     if choices["report"] is not None:
         verdict.save_report(choices["report"])
         click.echo(f"report written to {choices['report']}", err=True)
@@ -207,14 +206,25 @@ def _progress_text(progress: Progress) -> str:
     return "  ".join(parts)
 
 
-def _write(verdict: Verdict, json_file: str | None) -> None:
+def _write(verdict: Verdict, json_file: str | None, lines: list[str]) -> None:
     if json_file == "-":
         click.echo(verdict.to_json(), nl=False)
         return
     if json_file is not None:
         write_atomically(json_file, verdict.to_json())
-    for line in describe(verdict):
+    for line in lines:
         click.echo(line)
+
+
+def _of_labels(verdict: Verdict, trace: str | None) -> list[str]:
+    """The verdict on a specification of labels: what the network says after each letter is what was judged."""
+    lines = describe(verdict)
+    lines[0] = lines[0].replace(verdict.relation.formula, "every trace of letters and labels as specified")
+    if trace is not None:
+        length = len(verdict.counterexample or ())
+        lines[2] = f"                  {length} letters, and what the network says after each breaks the specification:"
+        lines.insert(3, f"                  {trace}")
+    return lines
 
 
 @contextlib.contextmanager

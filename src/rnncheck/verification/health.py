@@ -30,7 +30,8 @@ def _specification_mass(task: Task) -> Iterator[HealthNote]:
     mass = task.distribution.mass(task.spec)
     matters = 1.0 - mass if task.relation is Relation.SUBSET else mass
     verb = "refuses" if task.relation is Relation.SUBSET else "accepts"
-    if 1.0 - matters < _ALMOST_NOTHING:
+    one_answer = bool(task.spec.accepting.all() or not task.spec.accepting.any())  # then it was meant so
+    if 1.0 - matters < _ALMOST_NOTHING and not one_answer:
         yield HealthNote(
             "specification mass",
             f"the specification {verb} all but {1.0 - matters:.3g} of the probability: nearly every word is a test, "
