@@ -2,7 +2,7 @@
 
     python benchmarks/verify.py [--data ../shared/data/released/random] [--limit 30] [--only jun03-13]
 
-Baselines, each with the same time limit:
+All on one thread. Baselines, each with the same time limit unless --aalpy-limit is given:
   plain   PDV written plainly: one word a query through torch.nn.LSTM in inference mode, Kearns-Vazirani that re-sifts
           everything after each counterexample and remembers nothing
   aalpy   AALpy's Kearns-Vazirani with a random-word equivalence oracle on the same torch network, then the model check
@@ -187,7 +187,7 @@ def aalpy_kv(folder: Path, spec: DFA, limit: float):
 
 def ours(method: str):
     def run(folder: Path, spec: DFA, limit: float):
-        model = rnncheck.load_model(folder)
+        model = rnncheck.load_model(folder, threads=1)
         settings = VerifySettings(shrink=method == "auto", flows=None)
         verdict = rnncheck.verify(
             model, spec, method=method, epsilon=EPSILON, gamma=GAMMA, timeout=limit, settings=settings
@@ -202,6 +202,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=Path("../shared/data/released/random"))
     parser.add_argument("--limit", type=float, default=30.0)
+    parser.add_argument("--aalpy-limit", type=float, help="a limit of its own  [default: --limit]")
     parser.add_argument("--only", default="")
     arguments = parser.parse_args()
     specs = sorted(path for path in arguments.data.glob("*/spec_*.dot") if arguments.only in str(path))
@@ -218,7 +219,8 @@ def main() -> None:
         cells = []
         for name, run in contenders.items():
             begin = time.perf_counter()
-            outcome, length, used = run(path.parent, spec, arguments.limit)
+            limit = arguments.aalpy_limit if name == "aalpy" and arguments.aalpy_limit else arguments.limit
+            outcome, length, used = run(path.parent, spec, limit)
             seconds = time.perf_counter() - begin
             times[name].append(seconds)
             steps[name].append(used)

@@ -379,7 +379,7 @@ def test_describe_is_told_in_json() -> None:
 
     assert facts["cell"] == "lstm"
     assert facts["hidden"] == [5, 4]
-    assert facts["queries"] == "stepped, float32, 2 threads"
+    assert facts["queries"] == "stepped, float32"
     assert facts["self_check"]["words"] > 800
 
 

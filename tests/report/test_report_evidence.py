@@ -96,7 +96,7 @@ def test_the_history_has_one_entry_a_round(method: str) -> None:
         assert earlier.membership_queries <= later.membership_queries
         assert earlier.network_steps <= later.network_steps
         assert earlier.words <= later.words
-    if verdict.history:
+    if verdict.history and verdict.hypothesis is not None:
         last = verdict.history[-1]
         assert last.states == len(verdict.hypothesis)
         # Health checks come after the last round.

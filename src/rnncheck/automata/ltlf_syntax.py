@@ -29,6 +29,7 @@ CONSTANTS = {"true": "true", "tt": "true", "false": "false", "ff": "false", "las
 PREFIX_NAMES = {"X": "X", "WX": "WX", "N": "WX", "F": "F", "G": "G"}
 _RANKS = {"+": 1, ";": 2, "<->": 3, "->": 4, "|": 5, "&": 6, "U": 7, "R": 7, "W": 7, "M": 7}
 _POSTFIX_RANK, _PREFIX_RANK = 8, 9
+_LONGEST_EXAMPLE = 20  # operators, in a message
 _INFIX_NAMES = ("U", "R", "W", "M")
 _GROUPS_RIGHT = ("->", *_INFIX_NAMES)
 _BOOLEAN = ("!", "&", "|", "->", "<->")
@@ -234,8 +235,8 @@ class _Parser:
         pattern = PATTERNS.get(name.text)
         if pattern is None:
             hint = joined_operators(name.text) or close_matches(name.text, PATTERNS)
-            hint = hint or f"if {name.text} is a letter, an operator is missing after it"
-            self._fail(f"unknown pattern {name.text}; {hint}", name)
+            hint = hint or f"if {name} is a letter, an operator is missing after it"
+            self._fail(f"unknown pattern {name}; {hint}", name)
         opened = _Pending(CALL, name.column, pattern=pattern)
         self._pending.append(opened)
         self._next()
@@ -321,7 +322,7 @@ class _Parser:
 def joined_operators(name: str) -> str:
     """A remedy for prefix operators written as one name, as in GF, or nothing."""
     if len(name) > 1 and all(ch in PREFIX_NAMES for ch in name):
-        return f"write operators apart: {' '.join(name)}"
+        return f"write operators apart: {' '.join(name[:_LONGEST_EXAMPLE])}{' …' if name[_LONGEST_EXAMPLE:] else ''}"
     return ""
 
 

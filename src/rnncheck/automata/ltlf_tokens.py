@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from rnncheck.errors import ExpressionError
+from rnncheck.errors import ExpressionError, visible
 from rnncheck.words import read_quoted
 
 NAME, LETTER, SYMBOL, END = "name", "letter", "symbol", "end"
 
+_LONGEST_SHOWN = 60  # characters of a name, in a message
 _SYNONYMS = {"~": "!", "&&": "&", "||": "|", "=>": "->", "<=>": "<->"}
 _SPACE = re.compile(r"\s*")
 _NAME = re.compile(r"\w+")
@@ -27,7 +28,8 @@ class Token(NamedTuple):
         return self.kind == SYMBOL and self.text == text
 
     def __str__(self) -> str:
-        return {END: "the end of the text", LETTER: f"the letter '{self.text}'"}.get(self.kind, self.text)
+        text = visible(self.text if len(self.text) <= _LONGEST_SHOWN else f"{self.text[:_LONGEST_SHOWN]}…")
+        return {END: "the end of the text", LETTER: f"the letter '{text}'"}.get(self.kind, text)
 
 
 def tokens_of(text: str) -> list[Token]:

@@ -59,12 +59,12 @@ def import_torch(purpose: str) -> ModuleType:
 def _check_size(path: Path, limit: int) -> None:
     packed = path.stat().st_size
     unpacked = packed
-    if zipfile.is_zipfile(path):
-        try:
+    try:
+        if zipfile.is_zipfile(path):  # which itself raises on an archive that claims to be one of several
             with zipfile.ZipFile(path) as archive:
                 unpacked = sum(entry.file_size for entry in archive.infolist())
-        except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
-            raise ModelError(f"is a damaged archive ({error}); copy or save it again") from None
+    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
+        raise ModelError(f"is a damaged archive ({error}); copy or save it again") from None
     if unpacked > limit:
         raise ModelError(f"would unpack to {unpacked} bytes, more than the limit of {limit}")
     if unpacked > _LARGEST_RATIO * max(packed, 4096):

@@ -1,0 +1,54 @@
+"""An access log: a network that tells normal sessions from attacks, checked against a rule in LTLf.
+
+The network learns from labelled sessions: normal ones, and one kind of attack, the guessing of passwords. It is right
+about the sessions that it is tested with. The rule says that nothing is read or written before a login. No session in
+the data breaks that rule, so the network never learned it: a gap in the data, found by asking.
+
+Run it with ``python examples/access_log.py``. It takes some seconds and needs the extra ``torch``.
+"""
+
+import numpy as np
+
+import rnncheck
+from rnncheck.models.network import Cell
+from rnncheck.models.recurrent import CompiledNetwork
+from rnncheck.training import LabelledWords, TrainingSettings, train_on_words
+
+LETTERS = rnncheck.Alphabet(["login", "fail", "read", "write", "logout"])
+RULE = "!{read write} W login"
+
+
+def normal_session(rng: np.random.Generator) -> tuple[str, ...]:
+    """At most two wrong passwords, then work, then the end."""
+    work = rng.choice(["read", "write"], size=rng.integers(0, 8)).tolist()
+    return ("fail",) * int(rng.integers(0, 3)) + ("login", *work, "logout")
+
+
+def attack(rng: np.random.Generator) -> tuple[str, ...]:
+    """Many wrong passwords, sometimes with success."""
+    guesses = ("fail",) * int(rng.integers(4, 12))
+    return (*guesses, "login", "read", "logout") if rng.random() < 0.5 else guesses
+
+
+def main() -> None:
+    rng = np.random.default_rng(0)
+    sessions = {normal_session(rng): "yes" for _ in range(600)} | {attack(rng): "no" for _ in range(600)}
+    trained = train_on_words(
+        LabelledWords.from_pairs(sorted(sessions.items()), LETTERS),
+        settings=TrainingSettings(cell=Cell.GRU, hidden=8, epochs=30),
+    )
+    print(f"the network is right about {trained.report.test_accuracy:.0%} of its test sessions")
+
+    model = CompiledNetwork(trained.network)
+    spec = rnncheck.Spec.from_ltlf(RULE, alphabet=model.alphabet)
+    verdict = rnncheck.verify(model, spec, timeout=60, settings=rnncheck.VerifySettings(mass_words=2_000))
+    print(f"nothing is read or written before a login: {verdict.outcome.value}")
+    if verdict.counterexample is not None:
+        print(f"  taken for normal: {rnncheck.format_word(verdict.counterexample)}")
+    if verdict.violation_mass is not None:
+        low, high = verdict.violation_mass
+        print(f"  a random session is such a mistake with probability {low:.2f} to {high:.2f} (95 % interval)")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,35 @@
+"""A classifier with three labels, checked one label against the others.
+
+``tokens-gru`` of the zoo reads digits, points and signs, and says what they spell: an integer, a decimal number, or
+something malformed. A verification needs yes or no. So each label in turn is the yes, and has a regular expression that
+says which words deserve it. With the relation ``equal`` both kinds of mistakes are looked for: words that get the label
+and should not, and words that should get it and do not.
+
+Run it with ``python examples/token_labels.py``.
+"""
+
+import rnncheck
+from rnncheck import zoo
+
+INTEGER = "sign? digit+"
+DECIMAL = "sign? digit* point digit+"
+MEANING = {"integer": INTEGER, "decimal": DECIMAL, "malformed": f"!({INTEGER} | {DECIMAL})"}
+
+
+def main() -> None:
+    for label, expression in MEANING.items():
+        model = rnncheck.load_model(zoo.path("tokens-gru"), label=label)
+        spec = rnncheck.Spec.from_regex(expression, alphabet=model.alphabet)
+        settings = rnncheck.VerifySettings(search_steps=100_000)
+        verdict = rnncheck.verify(model, spec, relation="equal", epsilon=1e-3, timeout=60, settings=settings)
+        print(f"{label} exactly for {expression}: {verdict.outcome.value}")
+        if verdict.counterexample is not None:
+            word = verdict.counterexample
+            mistake = "says so of" if model.accepts(word) else "does not say so of"
+            print(f"  the network {mistake} {rnncheck.format_word(word)}")
+        elif verdict.guarantee is not None:
+            print(f"  {verdict.guarantee.sentence()}")
+
+
+if __name__ == "__main__":
+    main()
