@@ -29,10 +29,10 @@ def differential() -> ModuleType:
     return module
 
 
-@pytest.mark.parametrize("part", range(4))
+@pytest.mark.parametrize("part", range(3))
 def test_verdicts_do_not_contradict_one_another(differential: ModuleType, part: int) -> None:
     """Should find nothing wrong in any method, model, relation or learner."""
-    for seed in range(6 * part, 6 * part + 6):
+    for seed in range(5 * part, 5 * part + 5):
         assert differential.run_case(differential.Case.drawn(seed)) == []
 
 
@@ -73,6 +73,7 @@ def test_a_lie_is_found_and_its_file_repeats_it(
 ) -> None:
     """Should notice each kind of false claim, and the file should bring the same case back."""
     honest = differential.verify
+    monkeypatch.setattr(differential, "METHODS", ("smc",))
     monkeypatch.setattr(differential, "verify", lambda *args, **more: lying(honest(*args, **more), lie))
     for seed in range(60):
         case = differential.Case.drawn(seed)

@@ -29,7 +29,7 @@ AB = Alphabet(["a", "b"])
 NO_B = Spec.from_regex("a*", AB)
 EVERYTHING = Spec.from_regex("(a|b)*", AB)
 METHODS = ["auto", "pdv", "smc", "aamc"]
-LIMIT = 2.0
+LIMIT = 0.7
 LOOSE: dict[str, Any] = {"epsilon": 0.02, "gamma": 0.02, "timeout": LIMIT}
 
 every_method = pytest.mark.parametrize("method", METHODS)
@@ -43,7 +43,7 @@ def unchecked(function: Callable[[list[tuple[str, ...]]], Any]) -> CallableModel
 def verified(model: CallableModel, spec: Spec, **options: Any) -> Verdict:
     began = time.monotonic()
     verdict = verify(model, spec, **{**LOOSE, **options})
-    assert time.monotonic() - began < 4 * LIMIT
+    assert time.monotonic() - began < 6 * LIMIT
     return verdict
 
 
@@ -55,7 +55,7 @@ def admits_a_change(verdict: Verdict) -> bool:
 
 @every_method
 @pytest.mark.parametrize("spec", [NO_B, EVERYTHING], ids=["no b", "everything"])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2, 3))])
 def test_answers_at_random(method: str, spec: Spec, seed: int) -> None:
     """Should end in time; a counterexample was answered with yes when it was confirmed, and breaks the property."""
     coin = random.Random(seed)
@@ -192,14 +192,14 @@ def test_one_very_slow_call_ends_the_work(method: str) -> None:
         nonlocal calls
         calls += 1
         if calls == 3:
-            time.sleep(1.5)
+            time.sleep(0.6)
         return [False for _ in words]
 
     began = time.monotonic()
-    verdict = verify(unchecked(stuck), Spec.from_regex("(a|b)* a (a|b)* | ()", AB), method=method, timeout=0.5)
+    verdict = verify(unchecked(stuck), Spec.from_regex("(a|b)* a (a|b)* | ()", AB), method=method, timeout=0.2)
     assert verdict.undecided
     assert "time limit" in verdict.reason
-    assert time.monotonic() - began < 1.5 + LIMIT
+    assert time.monotonic() - began < 0.6 + 5 * LIMIT
 
 
 HANGING = textwrap.dedent(

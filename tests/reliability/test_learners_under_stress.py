@@ -17,6 +17,8 @@ from rnncheck.verification.verify import VerifySettings
 
 METHODS = ["auto", "pdv", "smc", "aamc"]
 every_method = pytest.mark.parametrize("method", METHODS)
+# One method in every run, the others in long ones.
+AUTO_FIRST = ["auto", *(pytest.param(method, marks=pytest.mark.slow) for method in METHODS[1:])]
 
 BRACKETS = Alphabet(["(", ")"])
 AB = Alphabet(["a", "b"])
@@ -72,7 +74,7 @@ def test_languages_that_are_not_regular(method: str, language: str) -> None:
     alphabet, accepts, regex, shortest = NOT_REGULAR[language]
     spec = Spec.from_regex(regex, alphabet)
     model = wrap(lambda words: [accepts(word) for word in words], alphabet=alphabet)
-    verdict = verify(model, spec, method=method, timeout=0.7, settings=VerifySettings(max_states=200))
+    verdict = verify(model, spec, method=method, timeout=0.3, settings=VerifySettings(max_states=200))
     assert verdict.cost.seconds < 3.0
     check(verdict, accepts, spec, shortest)
 
@@ -98,7 +100,9 @@ def flipped(word: Words) -> bool:
 
 
 @every_method
-@pytest.mark.parametrize("relation", ["subset", "superset", "equal"])
+@pytest.mark.parametrize(
+    "relation", ["subset", *(pytest.param(relation, marks=pytest.mark.slow) for relation in ("superset", "equal"))]
+)
 def test_one_wrong_answer_in_a_hundred(method: str, relation: str) -> None:
     """Should be found out: the mass of the violations is far above ε."""
     spec = Spec.from_ltlf("G(a -> F b)", AB)
@@ -133,7 +137,7 @@ for text in ("!(.* l0 .*)", "l0* | .* l0"):
 """
 
 
-@every_method
+@pytest.mark.parametrize("method", AUTO_FIRST)
 @pytest.mark.parametrize("letters", [1, 2000])
 def test_alphabets_of_one_and_of_two_thousand_letters(method: str, letters: int) -> None:
     done = measured(LETTERS, str(letters), method)
@@ -159,7 +163,7 @@ report(verdict, real=yes and (word is None or not spec.accepts(word)))
 """
 
 
-@every_method
+@pytest.mark.parametrize("method", AUTO_FIRST)
 def test_words_of_ten_thousand_letters(method: str) -> None:
     """Should be drawn and asked within bounds, and the counterexample is short again."""
     done = measured(LONG_WORDS, method)
@@ -212,9 +216,6 @@ report(verify(DFAModel(spec.dfa), spec, method=method, timeout=5.0, epsilon=0.01
 """
 
 
-LATER = [pytest.param(method, marks=pytest.mark.slow) for method in METHODS if method != "smc"]
-
-
 def check_large(reports: list[dict[str, Any]]) -> None:
     network, itself = reports
     assert network["real"]
@@ -222,9 +223,8 @@ def check_large(reports: list[dict[str, Any]]) -> None:
     assert itself["outcome"] in ("satisfied", "undecided")
 
 
-@pytest.mark.parametrize(
-    "method", ["smc", *(pytest.param(name, marks=pytest.mark.slow) for name in ("auto", "pdv", "aamc"))]
-)
+@pytest.mark.slow
+@every_method
 def test_specifications_of_a_hundred_thousand_states(method: str) -> None:
     """Should stay within memory; the time limit holds for the network, and the automaton's own work comes on top."""
     done = measured(LARGE, "random", "100000", method)

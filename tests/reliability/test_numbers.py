@@ -77,7 +77,7 @@ def test_words_that_sit_on_the_threshold(cell: Cell, seed: int) -> None:
         assert Oracle(model).answers(SHORT).tolist() == expected
 
 
-def verdict_is_honest(network: RecurrentNetwork, spec: Spec, limit: float = 0.5) -> str:
+def verdict_is_honest(network: RecurrentNetwork, spec: Spec, limit: float = 0.25) -> str:
     """Verify, and hold the verdict against the definition; the outcome, or the error's class."""
     began = time.monotonic()
     try:
@@ -107,10 +107,11 @@ SPECS = [Spec.from_regex("a*", AB), Spec.from_regex(".* b", AB), Spec.from_ltlf(
 @pytest.mark.parametrize("scale", [1e2, 1e6, 1e15, 1e30, 1e37])
 def test_huge_weights(cell: Cell, scale: float) -> None:
     """Should saturate or overflow into an error that names the word, never into a wrong answer."""
-    for seed, spec in enumerate(SPECS):
-        verdict_is_honest(random_network(cell, (5,), alphabet=AB, seed=seed, scale=scale), spec)
-        beyond = scale * 1e200 if scale > 1e20 else scale  # what float32 cannot hold
-        verdict_is_honest(random_network(cell, (5,), alphabet=AB, seed=seed, scale=beyond, dtype=np.float64), spec)
+    seed = int(np.log10(scale))
+    spec = SPECS[seed % len(SPECS)]
+    verdict_is_honest(random_network(cell, (5,), alphabet=AB, seed=seed, scale=scale), spec)
+    beyond = scale * 1e200 if scale > 1e20 else scale  # what float32 cannot hold
+    verdict_is_honest(random_network(cell, (5,), alphabet=AB, seed=seed, scale=beyond, dtype=np.float64), spec)
 
 
 @every_cell
