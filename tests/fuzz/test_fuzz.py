@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import itertools
+import json
 import random
 import re
 import time
@@ -16,7 +17,9 @@ from targets import ABC, TARGETS, Target, workplace
 
 from rnncheck.automata.ltlf import compile_ltlf
 from rnncheck.automata.regex import compile_regex
-from rnncheck.errors import InputError, RnncheckError
+from rnncheck.errors import FormatError, InputError, RnncheckError
+from rnncheck.report.documents import verdict_of
+from rnncheck.verdict import read_document
 from strategies import ONE_LINE, refusal
 
 # As many as take about a second each.
@@ -121,3 +124,13 @@ def test_a_message_quotes_no_more_than_a_glimpse_of_a_formula(text: str) -> None
     error = refusal(lambda: compile_ltlf(text, ABC))
     assert re.fullmatch(ONE_LINE, str(error))
     assert len(str(error)) < 400
+
+
+@pytest.mark.parametrize(
+    "trace", [{"answers": []}, {"answers": [True] * 9}, {"answers": [False, True], "scores": [0.5]}]
+)
+def test_a_trace_of_another_word_is_refused(trace: dict[str, object]) -> None:
+    """Found by fuzzing: a report looked for the last answer of a trace that had none."""
+    document = next(json.loads(data) for data in TARGETS["report"].corpus() if b'"confirmed":true' in data)
+    with pytest.raises(FormatError, match="answers for the"):
+        verdict_of(read_document(json.dumps({**document, "trace": {"scores": None, **trace}})))

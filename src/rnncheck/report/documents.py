@@ -96,3 +96,9 @@ def _check(verdict: Verdict) -> None:
     words += [word for flow in verdict.faulty_flows for word in (flow.prefix, flow.loop, flow.suffix)]
     for word in words:
         verdict.alphabet.encode(word)
+    trace, prefixes = verdict.trace, 1 + len(verdict.counterexample or ())
+    if trace is not None and (len(trace.answers) != prefixes or len(trace.scores or trace.answers) != prefixes):
+        raise InputError(
+            f"the trace has {len(trace.answers)} answers for the {prefixes} prefixes of the counterexample; write the "
+            "document anew by verify --json"
+        )
