@@ -1,12 +1,14 @@
 """Files are written whole or not at all, and word files say where they are wrong."""
 
+import fcntl
 import os
 import stat
+import threading
 
 import pytest
 
 from rnncheck.errors import FormatError, InputError
-from rnncheck.files import write_atomically
+from rnncheck.files import remove_leftovers, write_atomically
 from rnncheck.wordfiles import read_words
 
 
@@ -15,6 +17,41 @@ def test_content_is_replaced_and_nothing_else_left(tmp_path) -> None:
     write_atomically(path, "old")
     write_atomically(path, b"new")
     assert path.read_bytes() == b"new"
+    assert os.listdir(tmp_path) == ["out.txt"]
+
+
+def test_what_a_killed_process_left_is_removed_and_what_a_living_one_writes_stays(tmp_path) -> None:
+    """Should tell a leftover from a file in the making by its lock, and leave other programs' files alone."""
+    leftover, living, foreign = (tmp_path / name for name in (".rnncheck-a.part", ".rnncheck-b.part", ".film.part"))
+    for file in (leftover, living, foreign):
+        file.write_text("half")
+    with living.open("rb+") as handle:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        write_atomically(tmp_path / "out.txt", "whole")
+        assert sorted(os.listdir(tmp_path)) == [".film.part", ".rnncheck-b.part", "out.txt"]
+    remove_leftovers(tmp_path)
+    assert sorted(os.listdir(tmp_path)) == [".film.part", "out.txt"]
+
+
+def test_a_sweep_never_takes_a_file_that_is_being_written(tmp_path) -> None:
+    """Should write every file whole while others sweep the same folder without a pause."""
+    stop = threading.Event()
+
+    def sweep() -> None:
+        while not stop.is_set():
+            remove_leftovers(tmp_path)
+
+    sweepers = [threading.Thread(target=sweep) for _ in range(2)]
+    for sweeper in sweepers:
+        sweeper.start()
+    try:
+        for nth in range(300):
+            write_atomically(tmp_path / "out.txt", str(nth))
+            assert (tmp_path / "out.txt").read_text() == str(nth)
+    finally:
+        stop.set()
+        for sweeper in sweepers:
+            sweeper.join()
     assert os.listdir(tmp_path) == ["out.txt"]
 
 

@@ -13,7 +13,7 @@ SOURCE = Path(__file__).parent.parent / "src" / "rnncheck"
 LAYERS: list[tuple[set[str], bool]] = [
     ({"errors", "version", "display"}, False),
     ({"words", "budget"}, False),
-    ({"files", "wordfiles", "executors"}, False),
+    ({"files", "wordfiles", "executors", "patience"}, False),
     ({"automata"}, True),
     ({"distributions", "spec", "relations", "statistics"}, False),
     ({"models"}, True),

@@ -626,6 +626,20 @@ def test_garbage_is_refused(torch, tmp_path, content):
     refused(tmp_path / "m.pt", alphabet=ABC)
 
 
+@pytest.mark.parametrize("archive", [False, True])
+def test_a_name_of_a_million_letters_is_refused_at_once(torch, tmp_path, monkeypatch, archive):
+    """Should not reach PyTorch, which takes hours to word its complaint about such a name."""
+    monkeypatch.setattr(torch, "load", lambda *_, **__: pytest.fail("the name was handed on"))
+    path, stream = tmp_path / "m.pt", b"\x80\x02c" + b"a" * 1_000_000 + b"\nb\n."
+    if archive:
+        with zipfile.ZipFile(path, "w") as packed:
+            packed.writestr("m/data.pkl", stream)
+    else:
+        path.write_bytes(stream)
+    with pytest.raises(ModelError, match="a name of 1000000 characters"):
+        load_model(path, alphabet=ABC)
+
+
 def test_old_archives_are_refused_unread(torch, tmp_path):
     with zipfile.ZipFile(tmp_path / "script.pt", "w") as archive:  # as TorchScript writes it
         archive.writestr("m/data.pkl", pickle.dumps(Payload(f"touch {tmp_path / 'ran'}")))

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
+import functools
 import os
 import tempfile
 from pathlib import Path
 
 from rnncheck.errors import InputError
 
+_PREFIX, _SUFFIX = ".rnncheck-", ".part"
+
 
 def write_atomically(path: str | Path, data: bytes | str) -> None:
     """Replace a file's content in one step; where that fails, the old file is as it was and the error says why."""
     target = Path(path)
     content = data.encode("utf-8") if isinstance(data, str) else data
+    _swept_once(target.parent.absolute())
     try:
-        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
+        handle, temporary = _locked_part(target.parent)
     except OSError as error:
         raise _failure(target, error) from None
     try:
@@ -22,14 +28,42 @@ def write_atomically(path: str | Path, data: bytes | str) -> None:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(temporary, _mode(target))
-        os.replace(temporary, target)
+            os.chmod(temporary, _mode(target))
+            os.replace(temporary, target)
     except OSError as error:
-        Path(temporary).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise _failure(target, error) from None
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Remove what killed processes were in the middle of writing; what a living one writes is locked, and stays."""
+    for part in folder.glob(f"{_PREFIX}*{_SUFFIX}"):
+        with contextlib.suppress(OSError):
+            handle = os.open(part, os.O_RDWR)
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                part.unlink()
+            finally:
+                os.close(handle)
+
+
+@functools.lru_cache(maxsize=1024)
+def _swept_once(folder: Path) -> None:
+    """Once for each folder and process: listing a large folder at every write would be dear."""
+    remove_leftovers(folder)
+
+
+def _locked_part(folder: Path) -> tuple[int, Path]:
+    while True:
+        handle, name = tempfile.mkstemp(dir=folder, prefix=_PREFIX, suffix=_SUFFIX)
+        with contextlib.suppress(OSError):  # some network drives know no locks; there leftovers are not swept either
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        if os.fstat(handle).st_nlink:
+            return handle, Path(name)
+        os.close(handle)  # another process took the new file for a leftover before it was locked
 
 
 def _mode(target: Path) -> int:

@@ -185,7 +185,7 @@ def test_numbers_that_are_not_finite_are_answers() -> None:
 
 @every_method
 def test_one_very_slow_call_ends_the_work(method: str) -> None:
-    """Should say undecided when a call has used up the time; a call itself cannot be cut short."""
+    """Should say undecided when a call has used up the time; one that is only slow is let finish."""
     calls = 0
 
     def stuck(words: list[tuple[str, ...]]) -> list[bool]:
@@ -204,7 +204,7 @@ def test_one_very_slow_call_ends_the_work(method: str) -> None:
 
 HANGING = textwrap.dedent(
     """
-    import time
+    import sys, time
     from rnncheck import Spec, verify
     from rnncheck.models.callables import CallableModel
     from rnncheck.words import Alphabet
@@ -214,21 +214,33 @@ HANGING = textwrap.dedent(
     def hang(words):
         global calls
         calls += 1
-        if calls == 4:
-            print("hanging", flush=True)
-            while True:
-                time.sleep(0.05)
+        while calls >= 4:
+            try:
+                print("hanging", flush=True)
+                time.sleep(600)
+            except Exception:
+                pass
         return [False for _ in words]
 
     AB = Alphabet(["a", "b"])
-    verdict = verify(CallableModel(hang, AB, checks=0), Spec.from_regex("a*", AB), method="smc", timeout=0.2)
+    limit = float(sys.argv[1]) if sys.argv[1:] else None
+    verdict = verify(CallableModel(hang, AB, checks=0), Spec.from_regex("a*", AB), method="smc", timeout=limit)
     print(verdict.outcome.value, verdict.reason, flush=True)
     """
 )
 
 
-def test_a_call_that_hangs_is_ended_by_an_interrupt() -> None:
-    """Should answer Ctrl-C with an undecided verdict, though the time limit alone cannot end somebody else's code."""
+def test_a_call_that_hangs_is_ended_by_the_time_limit() -> None:
+    """Should be undecided and name a word, though the function tries again whatever happens to it."""
+    done = subprocess.run(
+        [sys.executable, "-c", HANGING, "0.2"], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert "undecided the time limit was reached while the model was at work on " in done.stdout
+    assert "words, the first of them" in done.stdout
+
+
+def test_a_call_that_hangs_without_a_time_limit_is_ended_by_an_interrupt() -> None:
+    """Should answer Ctrl-C with an undecided verdict."""
     process = subprocess.Popen([sys.executable, "-c", HANGING], stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     try:
@@ -238,4 +250,36 @@ def test_a_call_that_hangs_is_ended_by_an_interrupt() -> None:
         rest = process.communicate(timeout=60)[0]
     finally:
         process.kill()
-    assert rest.startswith("undecided interrupted")
+    assert "undecided interrupted" in rest
+
+
+def test_a_model_that_hangs_when_it_is_loaded_is_named(tmp_path) -> None:
+    """Should be an error of the command, within the time limit."""
+    (tmp_path / "sleepy.py").write_text("import time\ndef judge(words):\n    time.sleep(600)\n")
+    command = [sys.executable, "-m", "rnncheck", "verify", "--module", "sleepy:judge", "--alphabet", "ab"]
+    done = subprocess.run(
+        [*command, "--regex", "a*", "--timeout", "0.5"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 2
+    assert "time limit was reached while the model was at work on the word" in done.stderr
+
+
+def test_the_alarm_is_left_as_it_was() -> None:
+    """Should leave no timer behind, and not touch an alarm that the program uses itself."""
+    verify(unchecked(lambda words: [False for _ in words]), EVERYTHING, **LOOSE)
+    assert signal.getsignal(signal.SIGALRM) is signal.SIG_DFL
+    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+
+    def own(*_: object) -> None: ...
+
+    signal.signal(signal.SIGALRM, own)
+    try:
+        verify(unchecked(lambda words: [False for _ in words]), EVERYTHING, **LOOSE)
+        assert signal.getsignal(signal.SIGALRM) is own
+    finally:
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)

@@ -14,6 +14,7 @@ import click
 from click.core import ParameterSource
 
 from rnncheck.automata.language import all_words
+from rnncheck.budget import Budget
 from rnncheck.cli.options import (
     AlphabetType,
     ModelRequest,
@@ -27,6 +28,7 @@ from rnncheck.files import write_atomically
 from rnncheck.flows import FlowSettings
 from rnncheck.learning import DEFAULT_LEARNER, LEARNERS
 from rnncheck.models.protocol import Model
+from rnncheck.patience import patience
 from rnncheck.spec import Spec
 from rnncheck.statistics import Bound
 from rnncheck.verdict import Verdict
@@ -109,7 +111,7 @@ def verify(ctx: click.Context, /, model: ModelRequest, request: SpecRequest, **c
 
     Exit codes: 0 satisfied, 1 violated, 2 bad usage or bad input, 3 undecided.
     """
-    loaded = model.load(request.alphabet)
+    loaded = _loaded_in_time(model, request.alphabet, choices["timeout"])
     labelled = _label_question(request, loaded, choices)
     subject, spec = labelled or (loaded, request.build(loaded.alphabet))
     flows = FlowSettings(choices["pumps"], choices["hits"], choices["loops"], choices["longest_loop"])
@@ -145,6 +147,13 @@ def verify(ctx: click.Context, /, model: ModelRequest, request: SpecRequest, **c
         verdict.save_report(choices["report"])
         click.echo(f"report written to {choices['report']}", err=True)
     ctx.exit(verdict.exit_code)
+
+
+def _loaded_in_time(model: ModelRequest, alphabet: Alphabet | None, timeout: float | None) -> Model:
+    """The model, which is tried out on some words when it is loaded: one that hangs there is given up, too."""
+    end = Budget.lasting(timeout)
+    with patience(end.remaining):
+        return model.load(alphabet)
 
 
 def _label_question(request: SpecRequest, model: Model, choices: dict[str, Any]) -> tuple[Model, Spec] | None:
@@ -292,7 +301,7 @@ def extract(ctx: click.Context, /, model: ModelRequest, alphabet: Alphabet | Non
     if choices.pop("moore"):
         ctx.exit(write_machine(model.load(alphabet), output, choices))
     render = automaton_text(output)
-    loaded = model.load(alphabet)
+    loaded = _loaded_in_time(model, alphabet, choices["timeout"])
     with progress_line(quiet=choices["quiet"]) as tell:
         extraction = extract_automaton(
             loaded,

@@ -18,6 +18,7 @@ from rnncheck.errors import InputError, RnncheckError
 from rnncheck.executors import Executor
 from rnncheck.experiments.folder import RunFolder
 from rnncheck.experiments.subjects import Source, Subject, store_subject, stored_facts, stored_subject
+from rnncheck.files import remove_leftovers
 from rnncheck.models.network import RecurrentNetwork
 from rnncheck.models.recurrent import CompiledNetwork
 from rnncheck.relations import Relation
@@ -214,8 +215,7 @@ def verify_piece(
 def _leftovers_removed(folder: RunFolder) -> Iterator[None]:
     """Files that a killed run was in the middle of writing are of no use to anybody."""
     for part in ("subjects", "verdicts", "part"):
-        for file in (folder.path / part).glob(".*.part"):
-            file.unlink(missing_ok=True)
+        remove_leftovers(folder.path / part)
     yield
     with contextlib.suppress(OSError):
         (folder.path / "part").rmdir()

@@ -13,8 +13,10 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from rnncheck.automata.dfa import Mask
+from rnncheck.budget import BudgetExceeded
 from rnncheck.errors import ModelError, RnncheckError, shown
 from rnncheck.models.protocol import Model, Scores
+from rnncheck.patience import patiently
 from rnncheck.words import Alphabet, Codes, Word, WordBatch, encode_batch, format_word
 
 Answer: TypeAlias = bool | float
@@ -107,7 +109,7 @@ class CallableModel(Model):
 
     def _call(self, words: list[Word]) -> list[Answer]:
         try:
-            returned = _listed(self._function(list(words)))
+            returned = patiently(lambda: _listed(self._function(list(words))), lambda: _at_work_on(words))
         except RnncheckError:
             raise
         except (Exception, SystemExit) as error:  # whatever the user's function raises is an error about the model
@@ -147,7 +149,9 @@ class CallableModel(Model):
 
     def _fails(self, words: list[Word]) -> bool:
         try:
-            _listed(self._function(list(words)))
+            patiently(lambda: _listed(self._function(list(words))), lambda: _at_work_on(words))
+        except BudgetExceeded:
+            raise
         except (Exception, SystemExit):  # the same ones as in _call
             return True
         return False
@@ -191,6 +195,11 @@ def _listed(returned: Any) -> list[Any]:
     if isinstance(returned, np.ndarray) and returned.ndim == 2 and returned.shape[1] == 1:
         returned = returned[:, 0]
     return list(returned)
+
+
+def _at_work_on(words: Sequence[Word]) -> str:
+    first = shown(format_word(words[0]))
+    return f"the word {first}" if len(words) == 1 else f"{len(words)} words, the first of them {first}"
 
 
 def _named(word: Word | None, words: Sequence[Word]) -> str:

@@ -7,15 +7,18 @@ and after, since both a zip archive and a tensor can claim to be far larger than
 
 from __future__ import annotations
 
+import io
 import os
 import pickle
+import pickletools
 import re
 import warnings
 import zipfile
-from collections.abc import Mapping
+import zlib
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +29,9 @@ from rnncheck.models.safetensors_file import check_is_file, naming
 DEFAULT_LIMIT = 2 << 30  # bytes, unpacked
 _LARGEST_RATIO = 16  # PyTorch stores without compression; this leaves room for files that were packed again
 _FIRST_SAFE = (2, 6)  # before it, weights_only could be got around (CVE-2025-32434)
+_LONGEST_NAME = 2000  # characters without a space
+_ARCHIVE = b"PK\x03\x04"
+_PICKLES_BEFORE_NUMBERS = 5  # a mark, the version, the machine, the tensors and where their numbers are
 _USUAL_KEYS = ("state_dict", "model_state_dict", "model")
 
 
@@ -39,6 +45,7 @@ def read_torch_file(path: str | os.PathLike[str], *, limit: int = DEFAULT_LIMIT)
         check_is_file(path)
         _check_size(path, limit)
         torch = import_torch("reading a PyTorch file")
+        _check_names(path)
         tensors = _state_dict_in(_load(torch, path), torch)
         return {name: _as_array(torch, name, tensor) for name, tensor in tensors.items()}
 
@@ -72,6 +79,42 @@ def _check_size(path: Path, limit: int) -> None:
             f"would unpack from {packed} to {unpacked} bytes, which no saved model does; "
             "it looks made to exhaust the memory"
         )
+
+
+def _check_names(path: Path) -> None:
+    """Refuse names that no saved model has: PyTorch takes hours to word its complaint about one of a million letters.
+
+    The opcodes are only listed, which runs nothing.
+    """
+    try:
+        for stream in _pickles(path):
+            for _, argument, _ in pickletools.genops(stream):
+                if isinstance(argument, str | bytes) and len(argument) > _LONGEST_NAME:
+                    _check_name(argument if isinstance(argument, str) else argument.decode("latin-1"))
+    except (zipfile.BadZipFile, zlib.error, OSError, ValueError, NotImplementedError, RuntimeError) as error:
+        raise ModelError(
+            f"is not a PyTorch file of plain arrays ({shown(str(error), 120)}); save model.state_dict() again"
+        ) from None
+
+
+def _pickles(path: Path) -> Iterator[IO[bytes]]:
+    """Where each pickle of a file begins: by its first bytes the file is an archive, or pickles and then numbers."""
+    with path.open("rb") as file:
+        if file.read(len(_ARCHIVE)) == _ARCHIVE:
+            with zipfile.ZipFile(file) as archive:
+                for entry in archive.infolist():
+                    if entry.filename.endswith(".pkl"):
+                        yield io.BytesIO(archive.read(entry))
+            return
+        file.seek(0)
+        for _ in range(_PICKLES_BEFORE_NUMBERS):
+            yield file
+
+
+def _check_name(name: str) -> None:
+    longest = max(map(len, name.split()), default=0)
+    if longest > _LONGEST_NAME:
+        raise ModelError(f"holds a name of {longest} characters, which no saved model does; save model.state_dict()")
 
 
 def _load(torch: ModuleType, path: Path) -> object:

@@ -20,6 +20,7 @@ from rnncheck.errors import (
 )
 from rnncheck.models.protocol import Model
 from rnncheck.oracle import Oracle
+from rnncheck.patience import patience
 from rnncheck.relations import Relation
 from rnncheck.spec import Spec
 from rnncheck.statistics import check_probability
@@ -146,7 +147,8 @@ class _Comparing:
         tell(road)
         automaton: DFA | None
         try:
-            extraction = _end_of(extraction_by(road)(task), task, lambda: tell(_told(road, task)))
+            with patience(task.oracle.budget.remaining):
+                extraction = _end_of(extraction_by(road)(task), task, lambda: tell(_told(road, task)))
             automaton, ending = extraction.hypothesis, _ending(extraction)
         except BudgetExceeded as end:
             automaton, ending = task.state.hypothesis, end.reason
@@ -168,7 +170,8 @@ class _Comparing:
         task = self.task()
         subject = Subject(task.oracle, task.distribution, task.rng, task.learner, task.max_states)
         try:
-            return _end_of(agreement_curve(subject, words), task, lambda: None)
+            with patience(task.oracle.budget.remaining):
+                return _end_of(agreement_curve(subject, words), task, lambda: None)
         except (BudgetExceeded, LearningBoundReached):
             return None
 

@@ -16,6 +16,7 @@ from rnncheck.flows import Flow, FlowSettings, find_flows
 from rnncheck.learning import DEFAULT_LEARNER
 from rnncheck.models.protocol import Model, SteppingModel
 from rnncheck.oracle import DEFAULT_MEMORY, Oracle
+from rnncheck.patience import patience
 from rnncheck.relations import Relation
 from rnncheck.shrink import shrink
 from rnncheck.spec import Spec
@@ -199,6 +200,12 @@ class _Run:
             known_words=[self._model.alphabet.encode(word) for word in settings.known_words],
         )
         self._history = History()
+        with patience(lambda: self._oracle.budget.remaining()):
+            return self._concluded(budget, timeout, progress)
+
+    def _concluded(self, budget: Budget, timeout: float | None, progress: Callable[[Progress], None] | None) -> Verdict:
+        """Find, polish what was found, and put it down."""
+        settings = self._settings
         finding = self._find(progress)
         self._history.look(self._task)
         self._asked["timeout"] = timeout
@@ -250,6 +257,7 @@ class _Run:
         except BudgetExceeded as end:
             return self._task.state.earned or Finding(Outcome.UNDECIDED, end.reason)
         except KeyboardInterrupt:
+            self._oracle.budget = Budget.lasting(0.0, clock=self._settings.clock)  # nobody waits for more answers
             return self._task.state.earned or Finding(Outcome.UNDECIDED, "interrupted")
         except InconsistentAnswersError as error:
             word = format_word(self._model.alphabet.decode(error.word))
