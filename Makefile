@@ -3,15 +3,18 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: setup demo test test-all check bench docs clean
+.PHONY: setup demo test test-all check bench docs lock audit clean
 
 setup: $(STAMP)
 
-# torch is installed first and by its pinned version: a range would fetch the CUDA build.
-$(STAMP): pyproject.toml constraints.txt
+# Everything comes by its hash from the lock file, but torch: its builds (CPU, CUDA) share a version and differ in their
+# hashes. It is installed by its pinned version, since a range would fetch the CUDA build.
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+$(STAMP): pyproject.toml constraints.txt requirements-dev.lock
 	python3 -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt torch
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	$(PIP) --require-hashes --no-deps --requirement requirements-dev.lock
+	$(PIP) --constraint constraints.txt torch
+	$(PIP) --no-deps --no-build-isolation --editable .
 	@touch $@
 
 demo: setup
@@ -35,6 +38,20 @@ bench: setup
 docs: setup
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 	$(BIN)/python scripts/check_links.py build/site
+
+# The lock file anew, after a change of constraints.txt; the tools come into an environment of their own.
+LOCKING := build/locking
+lock:
+	python3 -m venv $(LOCKING)
+	$(LOCKING)/bin/python -m pip install --quiet --disable-pip-version-check uv
+	$(LOCKING)/bin/uv pip compile --quiet --no-deps --generate-hashes --no-header --no-annotate \
+		--no-emit-package torch --output-file requirements-dev.lock constraints.txt
+
+# Known weaknesses of what is locked; fails too where the list of weaknesses cannot be reached.
+audit:
+	python3 -m venv $(LOCKING)
+	$(LOCKING)/bin/python -m pip install --quiet --disable-pip-version-check pip-audit
+	$(LOCKING)/bin/pip-audit --strict --disable-pip --require-hashes --requirement requirements-dev.lock
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .coverage build dist

@@ -52,7 +52,9 @@ class Counting(CompiledNetwork):
 
 
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("regex", ["(b* a b* a)* b*", "b*", "(b* a b* a b* a b* a)* b*"])
+@pytest.mark.parametrize(
+    "regex", ["(b* a b* a)* b*", "b*", pytest.param("(b* a b* a b* a b* a)* b*", marks=pytest.mark.slow)]
+)
 def test_an_interrupted_run_ends_like_an_uninterrupted_one(tmp_path, method, regex) -> None:
     spec = Spec.from_regex(regex, NETWORK.alphabet)
     whole = Counting(NETWORK, threads=1)

@@ -59,20 +59,21 @@ SHAPES = [
 ]
 
 
+@pytest.mark.parametrize("count", [500, pytest.param(WORDS, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(("cell", "layers", "bias", "outputs"), SHAPES)
-def test_answers_are_pytorchs(cell: Cell, layers: int, bias: bool, outputs: int) -> None:
-    """No difference on 2 000 words of 0 to 300 letters, in shuffled batches, in both precisions."""
+def test_answers_are_pytorchs(cell: Cell, layers: int, bias: bool, outputs: int, count: int) -> None:
+    """No difference on so many words of 0 to 300 letters, in shuffled batches, in both precisions."""
     network = random_network(cell, (7,) * layers, bias=bias, outputs=outputs, padding=bias, seed=layers)
     judge = ByTorch(network)
     rng = np.random.default_rng(5)
-    words = random_words(rng, WORDS, len(network.alphabet))
+    words = random_words(rng, count, len(network.alphabet))
     judgements = torch_judgements(judge, words)
     expected = np.array([judgement.accepted for judgement in judgements])
     scores = np.array([judgement.score for judgement in judgements])
     batch = WordBatch.from_codes(words)
     model = CompiledNetwork(network, definition=judge)
-    answers = np.empty(WORDS, dtype=np.bool_)
-    for part in batches(rng, WORDS, alone=5, sevens=5):
+    answers = np.empty(count, dtype=np.bool_)
+    for part in batches(rng, count, alone=5, sevens=5):
         answers[part] = model.accepts_batch(batch.take(part))
     assert np.flatnonzero(answers != expected).tolist() == []
     np.testing.assert_allclose(model.scores_batch(batch), scores, atol=2e-5)

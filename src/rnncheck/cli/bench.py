@@ -94,6 +94,14 @@ def random(ctx: click.Context, /, **choices: Any) -> None:
 @click.option("--synthetic", is_flag=True, help="Make up a network of contacts: needs nobody else's data.")
 @click.option("--people", type=click.IntRange(min=2), default=30, show_default=True, help="With --synthetic.")
 @click.option("--models", metavar="FOLDER", help="Verify networks that exist, one folder each, and train none.")
+@click.option("--columns", metavar="NAMES", help="What the columns of the files are, as for `contacts info`.")
+@click.option(
+    "--self-contacts",
+    type=click.Choice(["auto", "refuse", "drop", "keep"]),
+    default="auto",
+    show_default=True,
+    help="A person that meets itself, as for `contacts info`.",
+)
 @click.option("--words", type=click.IntRange(min=10), help="To train with.  [default: two for every contact]")
 @click.option("--cell", type=click.Choice(["lstm", "gru", "rnn_tanh", "rnn_relu"]), default="lstm", show_default=True)
 @click.option("--hidden", type=click.IntRange(min=1), help="[default: as many as people, at least 100]")
@@ -110,7 +118,10 @@ def contacts(paths: tuple[str, ...], synthetic: bool, people: int, models: str |
 
     if sum([bool(paths), synthetic, models is not None]) != 1:
         raise click.UsageError("give files of contacts, or --synthetic, or --models FOLDER")
-    shape = {name: choices.pop(name) for name in ("words", "cell", "hidden", "layers", "target_accuracy")}
+    shape = {
+        name: choices.pop(name)
+        for name in ("columns", "self_contacts", "words", "cell", "hidden", "layers", "target_accuracy")
+    }
     shape["training_seconds"] = choices.pop("train_seconds")
     source: Source
     if models is not None:
@@ -164,13 +175,18 @@ def run_and_show(
     from rnncheck.experiments.folder import RunFolder
     from rnncheck.experiments.runner import Questions, Shard, run_experiment
 
-    questions = Questions(methods=methods or _METHODS, epsilon=epsilon, gamma=gamma, timeout=timeout, seed=seed)
+    methods = tuple(dict.fromkeys(methods)) or _METHODS
+    questions = Questions(methods=methods, epsilon=epsilon, gamma=gamma, timeout=timeout, seed=seed)
     part = None if shard is None else Shard.parse(shard)
     settings = msgspec.to_builtins(questions) | {"source": msgspec.to_builtins(source)}
-    folder = RunFolder.begun(out, kind, settings, None if part is None else str(part))
+    folder = RunFolder.begun(out, kind, settings, None if part is None else str(part), source.names())
     with _interruptible(out), open_executor(workers, cluster) as executor, pieces_progress(quiet=quiet) as tell:
         run_experiment(folder, source, questions, executor, shard=part, resumable=cluster is None, progress=tell)
     _show(folder, "text", None)
+
+
+class _Interrupted(click.ClickException):
+    exit_code = 130  # as shells have it; 1 would look like a verdict
 
 
 @contextmanager
@@ -178,7 +194,7 @@ def _interruptible(out: Path) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        raise click.ClickException(f"interrupted; the same command continues the run in {out}") from None
+        raise _Interrupted(f"interrupted; the same command continues the run in {out}") from None
 
 
 def _show(folder: RunFolder, form: str, plot_folder: Path | None) -> None:

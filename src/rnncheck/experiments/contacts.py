@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 import numpy as np
@@ -20,11 +21,13 @@ from rnncheck.contacts import (
     contact_dataset,
     explain_path,
     graph_automaton,
+    parse_columns,
     read_contacts,
     synthetic_contacts,
     time_automaton,
 )
-from rnncheck.errors import InputError, RnncheckError, StateLimitError
+from rnncheck.errors import InputError, RnncheckError, StateLimitError, shown
+from rnncheck.experiments.folder import safe_name
 from rnncheck.experiments.released import ReleasedNetworks
 from rnncheck.experiments.subjects import Subject
 from rnncheck.models.network import Cell
@@ -59,6 +62,8 @@ class ContactNetworks(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     files: tuple[str, ...] = ()
     synthetic: bool = False
     people: int = 30
+    columns: str | None = None  # what the columns of the files are, where that is not found from them
+    self_contacts: Literal["auto", "refuse", "drop", "keep"] = "auto"
     words: int | None = None  # training words; without it two for every contact
     cell: str = "lstm"
     hidden: int | None = None
@@ -70,24 +75,27 @@ class ContactNetworks(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def __post_init__(self) -> None:
         if bool(self.files) == self.synthetic:
             raise InputError("give files of contacts, or ask for synthetic ones, and not both")
-        names = self.names()
-        if len(set(names)) < len(names):
-            raise InputError("two of the files have the same name; a run tells its networks apart by these")
+        stems = [Path(file).stem for file in self.files]
+        twice = [stem for stem in stems if stems.count(stem) > 1]
+        if twice:
+            raise InputError(
+                f"two of the files have the same name, {shown(twice[0])}, by which a run tells its networks apart; "
+                "rename one, or leave it out"
+            )
+        # What is wrong is better known before a folder is begun than after.
+        SyntheticSettings(people=self.people)
+        DatasetSettings(train=self.words)
+        self._settings(1)
+        if self.columns is not None:
+            parse_columns(self.columns)
 
     def names(self) -> Sequence[str]:
-        return [_SYNTHETIC] if self.synthetic else [Path(file).stem for file in self.files]
+        return [_SYNTHETIC] if self.synthetic else [safe_name(Path(file).stem) for file in self.files]
 
     def make(self, name: str, checkpoint: str | None) -> Subject:
         contacts = self.contacts(name)
         size = len(contacts.people)
-        settings = TrainingSettings(
-            cell=Cell(self.cell),
-            hidden=self.hidden or max(size, 100),
-            layers=self.layers or 2 + size // 100,
-            target_accuracy=self.target_accuracy,
-            max_seconds=self.training_seconds,
-            seed=self.seed,
-        )
+        settings = self._settings(size)
         trained = train(
             self._data(contacts),
             settings=settings,
@@ -95,7 +103,7 @@ class ContactNetworks(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             resume=checkpoint is not None and Path(checkpoint).exists(),
         )
         facts = {
-            "case": case_of(name),
+            "case": case_of(name if self.synthetic else Path(self._file(name)).stem),
             "people": size,
             "contacts": len(contacts),
             "cell": self.cell,
@@ -110,7 +118,21 @@ class ContactNetworks(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """The temporal network of a subject."""
         if self.synthetic:
             return synthetic_contacts(self._rng(_CONTACTS), SyntheticSettings(people=self.people))
-        return read_contacts(self.files[self.names().index(name)])
+        columns = None if self.columns is None else parse_columns(self.columns)
+        return read_contacts(self._file(name), columns=columns, self_contacts=self.self_contacts)
+
+    def _file(self, name: str) -> str:
+        return self.files[self.names().index(name)]
+
+    def _settings(self, people: int) -> TrainingSettings:
+        return TrainingSettings(
+            cell=Cell(self.cell),
+            hidden=self.hidden or max(people, 100),
+            layers=self.layers or 2 + people // 100,
+            target_accuracy=self.target_accuracy,
+            max_seconds=self.training_seconds,
+            seed=self.seed,
+        )
 
     def _data(self, contacts: TemporalNetwork) -> TrainingData:
         rng = self._rng(_DATA)
@@ -138,7 +160,7 @@ class ReleasedContactNetworks(ReleasedNetworks, frozen=True, forbid_unknown_fiel
 
     def make(self, name: str, checkpoint: str | None) -> Subject:
         subject = super().make(name, checkpoint)
-        facts = {**subject.facts, "case": case_of(name), "people": len(subject.network.alphabet)}
+        facts = {**subject.facts, "case": case_of(self.folder_of(name).name), "people": len(subject.network.alphabet)}
         return Subject(subject.network, subject.specs, facts)
 
 
@@ -152,21 +174,30 @@ def contact_files(path: str | Path) -> tuple[str, ...]:
     place = Path(path)
     files = sorted(place.glob("*.csv")) + sorted(place.glob("*.dat")) if place.is_dir() else [place]
     if not files:
-        raise InputError(f"there are no .csv or .dat files in {place}")
+        raise InputError(f"there are no .csv or .dat files in {place}; give the files themselves, or another folder")
     missing = [file for file in files if not file.is_file()]
     if missing:
         raise InputError(f"{missing[0]} is not a file of contacts, and no folder of such files")
     return tuple(str(file) for file in files)
 
 
-def explained(run_settings: Mapping[str, object], name: str, word: Sequence[str]) -> str | None:
-    """What a counterexample means in words, where the contacts are at hand."""
+def contacts_of(run_settings: Mapping[str, object], name: str) -> TemporalNetwork | None:
+    """The contacts behind a subject of a run, where they are at hand."""
     source = run_settings.get("source")
     if not isinstance(source, dict) or "folder" in source:
         return None
     try:
-        return explain_path(msgspec.convert(source, ContactNetworks).contacts(name), word)
-    except RnncheckError:  # the file has gone or changed since; the table stands without it
+        return msgspec.convert(source, ContactNetworks).contacts(name)
+    except (RnncheckError, msgspec.ValidationError, ValueError):  # the file has gone or changed since
+        return None
+
+
+def explained(run_settings: Mapping[str, object], name: str, word: Sequence[str]) -> str | None:
+    """What a counterexample means in words, where the contacts are at hand."""
+    contacts = contacts_of(run_settings, name)
+    try:
+        return None if contacts is None else explain_path(contacts, word)
+    except RnncheckError:  # the file has changed since; the table stands without it
         return None
 
 

@@ -12,10 +12,12 @@ Whoever works in a folder holds a lock that the operating system takes back when
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
+import hashlib
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -30,7 +32,8 @@ Piece = TypeVar("Piece", bound=msgspec.Struct)
 SCHEMA: Literal["rnncheck/run/1"] = "rnncheck/run/1"
 _MANIFEST = "run.json"
 _LOCK = "run.lock"
-_SAFE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}")
+_SAFE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,199}")
+_LONGEST_STEM = 60  # leaves room for specification, method and ending
 
 
 class _Version(msgspec.Struct):
@@ -38,13 +41,17 @@ class _Version(msgspec.Struct):
 
 
 class Manifest(msgspec.Struct, forbid_unknown_fields=True):
-    """What a run was asked for. ``settings`` belong to the kind; ``version`` is the one that began the run."""
+    """What a run was asked for. ``settings`` belong to the kind; ``version`` is the one that began the run.
+
+    ``networks`` are the names of all subjects of the whole run, so that one which is still missing is known to be.
+    """
 
     schema: Literal["rnncheck/run/1"]
     kind: str
     settings: dict[str, Any]
     version: str
     shard: str | None = None
+    networks: tuple[str, ...] = ()
 
 
 class RunFolder:
@@ -59,22 +66,25 @@ class RunFolder:
         """A folder that some run has begun."""
         folder = Path(path)
         file = folder / _MANIFEST
-        try:
-            there = file.exists()
-        except OSError as error:
-            raise InputError(f"{folder}: cannot be used: {error.strerror or error}") from None
-        if not there:
+        if not _is_there(file):
             raise InputError(f"{folder} is not the folder of a run: there is no {_MANIFEST} in it")
         return cls(folder, _read_manifest(file))
 
     @classmethod
-    def begun(cls, path: str | os.PathLike[str], kind: str, settings: dict[str, Any], shard: str | None) -> RunFolder:
+    def begun(
+        cls,
+        path: str | os.PathLike[str],
+        kind: str,
+        settings: dict[str, Any],
+        shard: str | None,
+        networks: Sequence[str] = (),
+    ) -> RunFolder:
         """A new folder, or the folder of an earlier run that was asked for the same."""
         folder = Path(path)
         as_written = msgspec.json.decode(msgspec.json.encode(settings))
-        manifest = Manifest(SCHEMA, kind, as_written, __version__, shard)
+        manifest = Manifest(SCHEMA, kind, as_written, __version__, shard, tuple(networks))
         file = folder / _MANIFEST
-        if file.exists():
+        if _is_there(file):
             earlier = _read_manifest(file)
             _check_same(folder, earlier, manifest)
             return cls(folder, earlier)
@@ -96,8 +106,13 @@ class RunFolder:
             raise InputError(f"{self.path}: cannot be used: {error.strerror or error}") from None
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+        except OSError as error:
             os.close(handle)
+            if error.errno not in (errno.EWOULDBLOCK, errno.EACCES):
+                raise InputError(
+                    f"{self.path}: cannot be locked: {error.strerror or error}; give --out a folder on a file system "
+                    "that knows locks"
+                ) from None
             raise InputError(
                 f"another run is working in {self.path}; wait for its end, or give --out another folder"
             ) from None
@@ -146,6 +161,13 @@ class RunFolder:
         return sorted(file.stem for file in (self.path / part).glob("*.json") if _SAFE_NAME.fullmatch(file.name))
 
 
+def _is_there(file: Path) -> bool:
+    try:
+        return file.exists()
+    except (OSError, ValueError) as error:  # a name too long, a place that may not be looked at, a null character
+        raise InputError(f"{file.parent}: cannot be used: {getattr(error, 'strerror', None) or error}") from None
+
+
 def _read_manifest(file: Path) -> Manifest:
     try:
         content = file.read_bytes()
@@ -163,17 +185,51 @@ def _read_manifest(file: Path) -> Manifest:
         raise FormatError(f"not a run's manifest: {error}", str(file)) from None
 
 
+def safe_name(text: str) -> str:
+    """A name for a subject that is fit for file names: the text itself where it can be, else one that is like it."""
+    if _SAFE_NAME.fullmatch(text) and len(text) <= _LONGEST_STEM:
+        return text
+    like = re.sub(r"[^A-Za-z0-9_]+", "_", text)[:_LONGEST_STEM]
+    return f"{like}-{hashlib.sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"
+
+
+def difference(earlier: Manifest, now: Manifest) -> tuple[str, object, object] | None:
+    """The first setting in which two runs differ, with its two values; neither shard nor version count."""
+    if earlier.kind != now.kind:
+        return "kind", earlier.kind, now.kind
+    before, wanted = _flat(earlier.settings), _flat(now.settings)
+    for name in sorted(before.keys() | wanted.keys()):
+        if before.get(name) != wanted.get(name):
+            return name, before.get(name), wanted.get(name)
+    if earlier.networks and now.networks and earlier.networks != now.networks:
+        return "networks", _only_in(earlier, now), _only_in(now, earlier)
+    return None
+
+
+def _flat(settings: Mapping[str, Any]) -> dict[str, object]:
+    """The settings of the source beside the others: these are the options that a person gave."""
+    inner = settings.get("source")
+    if not isinstance(inner, dict):
+        return dict(settings)
+    return {**inner, **{name: value for name, value in settings.items() if name != "source"}}
+
+
+def _only_in(one: Manifest, other: Manifest) -> list[str]:
+    return [name for name in one.networks if name not in other.networks]
+
+
 def _check_same(folder: Path, earlier: Manifest, now: Manifest) -> None:
     if earlier.kind != now.kind:
         raise InputError(f"{folder} holds a run of the kind {earlier.kind}, not {now.kind}; give --out another folder")
-    before = {**earlier.settings, "shard": earlier.shard}
-    wanted = {**now.settings, "shard": now.shard}
-    for name in sorted(before.keys() | wanted.keys()):
-        if before.get(name) != wanted.get(name):
-            raise InputError(
-                f"{folder} holds a run with {name} = {shown(before.get(name))}, and {shown(wanted.get(name))} was "
-                "asked for; repeat the same options to continue it, or give --out another folder"
-            )
+    differs = difference(earlier, now)
+    if differs is None and earlier.shard != now.shard:
+        differs = "shard", earlier.shard, now.shard
+    if differs is not None:
+        name, before, wanted = differs
+        raise InputError(
+            f"{folder} holds a run with {name} = {shown(before)}, and {shown(wanted)} was asked for; repeat the same "
+            "options to continue it, or give --out another folder"
+        )
     if earlier.version != now.version:
         raise InputError(
             f"{folder} was begun by rnncheck {earlier.version} and this is {now.version}, whose results may differ; "

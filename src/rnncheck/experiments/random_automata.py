@@ -17,6 +17,7 @@ from rnncheck.training import TrainedNetwork, TrainingSettings, train_on_automat
 from rnncheck.words import Alphabet
 
 _DRAWS = 10_000  # of an automaton that must be large enough; a random one nearly always is
+_LEAST_STATES = 3
 _AUTOMATON, _SPECS = range(2)  # what random numbers are for; each use has its own stream
 
 
@@ -52,6 +53,12 @@ class RandomAutomata(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             raise InputError(
                 f"at most {self.states} states and at least {self.min_states} is impossible; lower min_states"
             )
+        if self.states < _LEAST_STATES:
+            raise InputError(
+                f"{self.states} states are too few: one must accept, and two refuse, or there is no specification to "
+                f"tell apart from all words; give at least {_LEAST_STATES}"
+            )
+        self._settings(self.min_states, 0)  # what is wrong is better known before a folder is begun than after
         if not 0.0 <= self.accuracy <= self.target_accuracy <= 1.0:
             raise InputError(
                 f"accuracy {self.accuracy} and target_accuracy {self.target_accuracy} are not 0 ≤ the first ≤ the "
@@ -120,20 +127,23 @@ class RandomAutomata(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return {str(position): spec for position, spec in enumerate(chosen.values(), 1)}
 
     def _train(self, number: int, draw: int, target: DFA, checkpoint: str | None) -> TrainedNetwork:
-        settings = TrainingSettings(
-            cell=Cell(self.cell),
-            hidden=self.hidden or self.hidden_per_state * len(target),
-            layers=self.layers or 1 + len(target) // 10,
-            target_accuracy=self.target_accuracy,
-            max_seconds=self.training_seconds,
-            seed=int(self._rng(number, draw).integers(2**31)),
-        )
+        seed = int(self._rng(number, draw).integers(2**31))
         return train_on_automaton(
             target,
-            settings=settings,
+            settings=self._settings(len(target), seed),
             words=self.words,
             checkpoint=checkpoint,
             resume=checkpoint is not None and Path(checkpoint).exists(),
+        )
+
+    def _settings(self, states: int, seed: int) -> TrainingSettings:
+        return TrainingSettings(
+            cell=Cell(self.cell),
+            hidden=self.hidden or self.hidden_per_state * states,
+            layers=self.layers or 1 + states // 10,
+            target_accuracy=self.target_accuracy,
+            max_seconds=self.training_seconds,
+            seed=seed,
         )
 
     def _rng(self, *purpose: int) -> np.random.Generator:

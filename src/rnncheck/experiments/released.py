@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 
 from rnncheck.errors import InputError
+from rnncheck.experiments.folder import safe_name
 from rnncheck.experiments.subjects import Subject
 from rnncheck.models.released import load_released
 from rnncheck.spec import Spec
@@ -27,15 +28,16 @@ class ReleasedNetworks(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             )
 
     def names(self) -> Sequence[str]:
-        return [meta.parent.name for meta in sorted(Path(self.folder).glob("*/meta")) if _spec_files(meta.parent)]
+        return [safe_name(folder.name) for folder in self._folders()]
+
+    def folder_of(self, name: str) -> Path:
+        """The folder of a network."""
+        return self._folders()[self.names().index(name)]
 
     def make(self, name: str, checkpoint: str | None) -> Subject:
-        folder = Path(self.folder) / name
+        folder = self.folder_of(name)
         network = load_released(folder)
-        specs = {
-            file.stem.removeprefix("spec_").removeprefix("second_"): Spec.from_file(file, network.alphabet).dfa
-            for file in _spec_files(folder)
-        }
+        specs = {name: Spec.from_file(file, network.alphabet).dfa for name, file in _specs(folder).items()}
         facts = {
             "letters": len(network.alphabet),
             "cell": network.cell.value,
@@ -43,6 +45,23 @@ class ReleasedNetworks(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             "layers": len(network.layers),
         }
         return Subject(network, specs, facts)
+
+    def _folders(self) -> list[Path]:
+        return [meta.parent for meta in sorted(Path(self.folder).glob("*/meta")) if _spec_files(meta.parent)]
+
+
+def _specs(folder: Path) -> dict[str, Path]:
+    """The specifications by name: what tells their files apart.
+
+    There is no dash in a name, so that the name of a piece, NETWORK-SPEC-METHOD, can be read in one way only.
+    """
+    files = _spec_files(folder)
+    short = [file.stem.removeprefix("spec_").removeprefix("second_") for file in files]
+    names = short if len(set(short)) == len(files) and all(short) else [file.stem for file in files]
+    plain = [safe_name(name).replace("-", "_") for name in names]
+    if len(set(plain)) < len(plain):
+        plain = [f"{number}_{name}" for number, name in enumerate(plain, 1)]
+    return dict(zip(plain, files, strict=True))
 
 
 def _spec_files(folder: Path) -> list[Path]:

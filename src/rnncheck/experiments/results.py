@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from rnncheck.errors import FormatError, shown
 from rnncheck.experiments.folder import RunFolder
-from rnncheck.experiments.runner import VerdictPiece
+from rnncheck.experiments.runner import Shard, VerdictPiece
 from rnncheck.experiments.subjects import stored_facts
 
 
@@ -40,13 +40,19 @@ class Result:
 
 @dataclass(frozen=True)
 class RunResults:
-    """All finished pieces of a run; ``expected`` counts the verifications there will be, of networks made so far."""
+    """All finished pieces of a run.
+
+    ``expected`` counts the verifications there will be, of networks made so far; ``missing`` are the networks that are
+    still to be made, ``shard`` the part of the run that this is, where it is not the whole.
+    """
 
     kind: str
     settings: Mapping[str, object]
     subjects: Mapping[str, Mapping[str, object]]
     results: tuple[Result, ...]
     expected: int
+    missing: tuple[str, ...] = ()
+    shard: str | None = None
 
     @property
     def methods(self) -> list[str]:
@@ -60,7 +66,7 @@ class RunResults:
 
     @property
     def complete(self) -> bool:
-        return len(self.results) == self.expected
+        return len(self.results) == self.expected and not self.missing
 
 
 def read_results(folder: RunFolder) -> RunResults:
@@ -72,7 +78,12 @@ def read_results(folder: RunFolder) -> RunResults:
         subjects[name] = facts
         expected += methods * len(specs)
     results = tuple(_stored_result(folder, f"verdicts/{name}.json") for name in folder.names("verdicts"))
-    return RunResults(folder.manifest.kind, folder.manifest.settings, subjects, results, expected)
+    shard = None if folder.manifest.shard is None else Shard.parse(folder.manifest.shard)
+    wanted = [name for at, name in enumerate(folder.manifest.networks) if shard is None or shard.holds(at)]
+    missing = tuple(name for name in wanted if name not in subjects)
+    return RunResults(
+        folder.manifest.kind, folder.manifest.settings, subjects, results, expected, missing, folder.manifest.shard
+    )
 
 
 def _methods(folder: RunFolder) -> list[str]:

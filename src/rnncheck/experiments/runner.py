@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 
 from rnncheck.automata.dfa import DFA
-from rnncheck.errors import InputError, RnncheckError
+from rnncheck.errors import InputError, RnncheckError, shown
 from rnncheck.executors import Executor
 from rnncheck.experiments.folder import RunFolder
 from rnncheck.experiments.subjects import Source, Subject, store_subject, stored_facts, stored_subject
@@ -43,6 +43,8 @@ class Questions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         unknown = [method for method in self.methods if method not in METHODS]
         if unknown or not self.methods:
             raise InputError(f"unknown methods {unknown}; choose some of {', '.join(METHODS)}")
+        if len(set(self.methods)) < len(self.methods):
+            raise InputError(f"methods {', '.join(self.methods)}: give each of them once")
         Relation.named(self.relation)
         check_probability("epsilon", self.epsilon)
         check_probability("gamma", self.gamma)
@@ -100,7 +102,7 @@ class _Run:
     resumable: bool  # whether workers see our files, so that half a training can be kept
     pending: dict[Future[Any], Callable[[Any], None]] = field(default_factory=dict)
     names: dict[Future[Any], str] = field(default_factory=dict)
-    failures: list[str] = field(default_factory=list)
+    failures: list[tuple[str, Exception]] = field(default_factory=list)
     finished: int = 0
 
     def begin(self, name: str) -> None:
@@ -157,8 +159,8 @@ class _Run:
         done, name = self.pending.pop(future), self.names.pop(future)
         try:
             value = future.result()
-        except RnncheckError as error:
-            self.failures.append(f"{name}: {error}")
+        except Exception as error:  # out of memory, say, or a worker's library that is broken: it need not be ours
+            self.failures.append((name, error))
             return
         done(value)
         self.finished += 1
@@ -189,8 +191,10 @@ def run_experiment(
             known = run.finished + len(run.failures) + len(run.pending)
             progress(RunProgress(run.finished, known, running, time.monotonic() - began))
     if run.failures:
+        name, error = run.failures[0]
+        what = str(error) if isinstance(error, RnncheckError) else f"{type(error).__name__}: {shown(str(error))}"
         more = "" if len(run.failures) == 1 else f" (and {len(run.failures) - 1} more)"
-        raise RnncheckError(f"a piece failed, the others are kept: {run.failures[0]}{more}")
+        raise RnncheckError(f"a piece failed, the others are kept: {name}: {what}{more}") from error
 
 
 def verify_piece(

@@ -95,17 +95,26 @@ def _paper_cell(cell: ContactsCell | None) -> str:
 
 def remarks(run: RunResults) -> list[str]:
     """What the averages do not show."""
-    lines = []
-    if not run.complete:
+    lines = [] if run.shard is None else [f"this is shard {run.shard} of the run"]
+    if len(run.results) != run.expected:
         lines.append(f"unfinished: {len(run.results)} of {run.expected} verifications of the networks made so far")
+    if run.missing:
+        lines.append(f"unfinished: {_count(run.missing, 'network')} still to be made: {_some(run.missing)}")
     found = {result.instance for result in run.results if result.violated}
     asked = {result.instance for result in run.results}
     lines.append(f"a mistake is known in {len(found)} of {len(asked)} instances")
     for (one, other), instances in overlaps(run).items():
         if instances:
-            names = ", ".join(instances[:6]) + (f", … ({len(instances)})" if len(instances) > 6 else "")
-            lines.append(f"{one} found what {other} missed: {names}")
+            lines.append(f"{one} found what {other} missed: {_some(instances)}")
     return lines + (_meanings(run) if run.kind == "contacts" else [])
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names[:6]) + (f", … ({len(names)})" if len(names) > 6 else "")
+
+
+def _count(things: Sequence[str], name: str) -> str:
+    return f"{len(things)} {name}" + ("" if len(things) == 1 else "s")
 
 
 def _meanings(run: RunResults) -> list[str]:
@@ -127,6 +136,8 @@ def _json(run: RunResults) -> str:
         "kind": run.kind,
         "settings": run.settings,
         "complete": run.complete,
+        "shard": run.shard,
+        "missing_networks": run.missing,
         "subjects": run.subjects,
         "methods": [asdict(summary) for summary in summarise(run)],
         "missed": [

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 
 from rnncheck.report import palette
 from rnncheck.report.drawing import Drawing, Edge, Node
+from rnncheck.report.markup import listed
 from rnncheck.words import letter_text
 
 FONT_SIZE = 12
@@ -34,7 +35,7 @@ def layout_text(drawing: Drawing) -> str:
     quick = len(drawing.nodes) > _BEAUTIFUL[0] or len(drawing.edges) > _BEAUTIFUL[1]
     lines = [
         "digraph {",
-        f"  graph [{_QUICK if quick else ''}rankdir=LR, nodesep=0.3, ranksep=0.45];",
+        f"  graph [{_QUICK if quick else ''}rankdir=LR, nodesep=0.3, ranksep={_column_gap(drawing)}];",
         '  node [shape=circle, fixedsize=true, label=""];',
         f'  edge [fontname="Courier", fontsize={_LABEL_HEIGHT}];',
         "  start [shape=point, width=0.06];",
@@ -53,11 +54,18 @@ def label_width(label: str) -> float:
     return CHARACTER_WIDTH * sum(2 if unicodedata.east_asian_width(ch) in "WF" else 1 for ch in label)
 
 
+def _column_gap(drawing: Drawing) -> str:
+    """How far apart columns are, in inches: so far that the label of a loop does not reach into the next column."""
+    widest = max((label_width(edge.label) for edge in drawing.edges if edge.source == edge.target), default=0.0)
+    return f"{max(0.45, (widest - LEAST_DIAMETER) / 72):.2f}"
+
+
 def picture_text(drawing: Drawing, *, dots_per_inch: int = 72) -> str:
     """Dot text with colours and shortened labels, to be painted by Graphviz."""
     lines = [
         "digraph {",
-        f'  graph [rankdir=LR, nodesep=0.3, ranksep=0.45, bgcolor="{palette.PAPER}", dpi={dots_per_inch}];',
+        f"  graph [rankdir=LR, nodesep=0.3, ranksep={_column_gap(drawing)}];",
+        f'  graph [bgcolor="{palette.PAPER}", dpi={dots_per_inch}];',
         f'  graph [fontname="{_FONT}", fontsize=10, fontcolor="{palette.SOFT}", label={_note(drawing)}];',
         *_styles(),
         '  start [shape=point, width=0.06, label="", style=invis];',
@@ -67,7 +75,7 @@ def picture_text(drawing: Drawing, *, dots_per_inch: int = 72) -> str:
         lines.append(f"  s{node.state} [label={_quote(_entities(label))}{_node_style(node)}];")
     lines += [f"  start -> s{node.state};" for node in drawing.nodes if node.initial]
     for edge, ports in _with_ports(drawing.edges):
-        label = _quote(f" {_entities(edge.label)} ")
+        label = _quote(f" {_entities(listed(edge.label))} ")
         weight = ", weight=4" if edge.on_path else ""
         lines.append(f"  s{edge.source} -> s{edge.target} [label={label}{_edge_style(edge)}{ports}{weight}];")
     return "\n".join([*lines, "}", ""])

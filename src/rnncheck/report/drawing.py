@@ -24,6 +24,7 @@ MOST_EDGES = 120
 _PART_EDGES = 60  # of an automaton that is too large to be drawn whole, so much that it can be taken in
 _LABEL_LETTERS = 3
 _LABEL_WIDTH = 26
+_LOOP_WIDTH = 12  # of a letter's way back to its own state: Graphviz keeps no room beside the state for its label
 _LETTER_WIDTH = 20
 _NAME_WIDTH = 14
 _MANY_SOURCES = 4
@@ -176,8 +177,8 @@ def drawing_of(
     return Drawing(dfa, tuple(nodes), tuple(edges), len(dfa), only_marked, trap)
 
 
-def folded_label(dfa: DFA, letters: Sequence[int]) -> str:
-    """Letters as an edge's label: all of them, all but a few, or a few and how many more."""
+def folded_label(dfa: DFA, letters: Sequence[int], width: int = _LABEL_WIDTH) -> str:
+    """Letters as an edge's label: all of them, all but a few, or a few, about so wide, and how many more."""
     total = len(dfa.alphabet)
     if len(letters) == total > _LABEL_LETTERS:
         return "any letter"
@@ -187,7 +188,7 @@ def folded_label(dfa: DFA, letters: Sequence[int]) -> str:
     texts: list[str] = []
     for code in letters[:_LABEL_LETTERS] if len(letters) > _LABEL_LETTERS + 1 else letters:
         text = _short_letter(dfa, code)
-        if texts and len(", ".join([*texts, text])) > _LABEL_WIDTH:
+        if texts and len(", ".join([*texts, text])) > width:
             break
         texts.append(text)
     left = len(letters) - len(texts)
@@ -251,7 +252,8 @@ def _edges(
         if target in shown:
             flows = tuple(k for k, loop in enumerate(in_loop) if (state, code) in loop)
             groups.setdefault((target, (state, code) in on_path, flows), []).append(code)
-    return [
-        Edge(state, target, tuple(codes), folded_label(dfa, codes), path, flows)
-        for (target, path, flows), codes in groups.items()
-    ]
+    found = []
+    for (target, path, flows), codes in groups.items():
+        label = folded_label(dfa, codes, _LOOP_WIDTH if target == state else _LABEL_WIDTH)
+        found.append(Edge(state, target, tuple(codes), label, path, flows))
+    return found

@@ -9,6 +9,7 @@ from __future__ import annotations
 import html
 import json
 import re
+import unicodedata
 from collections.abc import Iterable
 from typing import TypeAlias
 
@@ -29,6 +30,7 @@ _VOID = frozenset({"br", "hr", "img", "input", "meta"})
 _UNSEEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufffe\uffff\ud800-\udfff]"
 )
+LEFT_TO_RIGHT = "\u200e"
 _LONGEST_LETTER = 40
 _LONGEST_TITLE = 400
 _LETTERS_SHOWN = 60
@@ -37,6 +39,15 @@ _LETTERS_SHOWN = 60
 def escape(text: str) -> Markup:
     """The text as it is to be read; characters that cannot be seen, or that play tricks, show as escapes."""
     return Markup(html.escape(_UNSEEN.sub(lambda match: f"\\u{{{ord(match[0]):x}}}", text)))
+
+
+def listed(text: str, mark: str = LEFT_TO_RIGHT) -> str:
+    """A list with commas in it that stays in its order: a script that runs leftwards turns what follows it around.
+
+    ``mark`` is put after each part, where the text has letters of such a script.
+    """
+    turns = any(unicodedata.bidirectional(ch) in ("R", "AL", "AN") for ch in text)
+    return text.replace(", ", f"{mark}, ") if turns else text
 
 
 def join(children: Iterable[Child]) -> Markup:

@@ -43,7 +43,10 @@ def run_page(run: RunResults) -> str:
 def _top(run: RunResults, title: str) -> Markup:
     found = {result.instance for result in run.results if result.violated}
     asked = {result.instance for result in run.results}
-    state = "" if run.complete else f" The run is not finished: {len(run.results)} of {run.expected} verifications."
+    state = "" if run.complete else f" The run is not finished: {len(run.results)} of {run.expected} verifications"
+    if run.missing:
+        state += f" of the networks made so far, and {count(len(run.missing), 'network')} still to be made"
+    state += "." if state else ""
     return tag(
         "header",
         tag("p", "rnncheck", tag("span", " experiment"), class_="brand"),

@@ -13,7 +13,7 @@ from rnncheck.report import palette
 from rnncheck.report.dot_text import FONT_SIZE, NOTE_WIDTH, diameter
 from rnncheck.report.drawing import Drawing, Edge, Node
 from rnncheck.report.layout import Curve, Layout, Point
-from rnncheck.report.markup import Attribute, Markup, join, number, shortened, tag
+from rnncheck.report.markup import Attribute, Markup, escape, join, listed, number, shortened, tag
 from rnncheck.words import letter_text
 
 MARGIN = 8.0
@@ -155,9 +155,10 @@ def _text(text: str, at: Point, class_: str, fill: str = palette.INK, *, rim: bo
 
     It reads from left to right whatever its letters are: they are a list.
     """
+    shown = Markup(listed(escape(text), "&#8206;"))
     around: dict[str, Attribute] = {"stroke": palette.PAPER, "stroke_width": 3, "paint_order": "stroke"} if rim else {}
     place: dict[str, Attribute] = {"x": at[0], "y": at[1], "dy": "0.35em", "text_anchor": "middle"}
-    return tag("text", text, class_=class_, fill=fill, direction="ltr", **place, **around)
+    return tag("text", shown, class_=class_, fill=fill, direction="ltr", **place, **around)
 
 
 def _spline(curve: Curve) -> str:
