@@ -214,6 +214,20 @@ class TestHashes:
         assert small == minimise(dfa)
         assert seeds <= {0, 1, 2, 3, ~0, ~1, ~2, ~3}
 
+    def test_the_numbers_are_those_of_splitmix64(self):
+        """Should be the generator's published first outputs, and those from 2^40 places further on for each seed."""
+        first = [0xE220A8397B1DCDAF, 0x6E789E6AA1B965F4, 0x06C45D188009454F, 0xF88BB8A8724C81EC]
+        assert code._scrambled(4, 0).tolist() == first
+
+        def output(place):
+            mixed = place * 0x9E3779B97F4A7C15 % 2**64
+            mixed = (mixed ^ mixed >> 30) * 0xBF58476D1CE4E5B9 % 2**64
+            mixed = (mixed ^ mixed >> 27) * 0x94D049BB133111EB % 2**64
+            return mixed ^ mixed >> 31
+
+        for seed in (0, ~0, 1, ~1, 999, ~999):
+            assert code._scrambled(50, seed).tolist() == [output(seed * 2**40 + place) for place in range(1, 51)]
+
     def test_numbers_are_distinct(self):
         drawn = np.concatenate([code._scrambled(5000, seed) for seed in (0, ~0, 1, ~1, 999, ~999)])
         assert len(np.unique(drawn)) == 30_000

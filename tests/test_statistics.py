@@ -1,14 +1,23 @@
 """Sample sizes and intervals against exact binomial arithmetic."""
 
+import itertools
 from fractions import Fraction
-from math import comb, log
+from functools import partial
+from math import comb, exp, log
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rnncheck.errors import InputError
-from rnncheck.statistics import Bound, clopper_pearson, round_sample_size, sample_size, shown_epsilon
+from rnncheck.statistics import (
+    Bound,
+    clopper_pearson,
+    round_sample_size,
+    round_shown_epsilon,
+    sample_size,
+    shown_epsilon,
+)
 
 probability = st.floats(1e-6, 0.9)
 
@@ -41,6 +50,25 @@ def test_rounds_together_stay_below_gamma(epsilon: float, gamma: float) -> None:
         assert size >= sample_size(epsilon, gamma / 2 ** (k + 1)) - 1
 
 
+@given(epsilon=probability, gamma=probability, number=st.integers(0, 40), bound=st.sampled_from(Bound))
+def test_a_round_gets_the_smallest_size_for_its_share(epsilon: float, gamma: float, number: int, bound: Bound) -> None:
+    """Should be the least n with e^(−εn), or 2e^(−2ε²n) by Hoeffding, at most γ / 2^(number + 1)."""
+    size = round_sample_size(epsilon, gamma, number, bound)
+    share = gamma / 2 ** (number + 1)
+
+    def error(words: int) -> float:
+        return exp(-epsilon * words) if bound is Bound.EXACT else 2 * exp(-2 * epsilon * epsilon * words)
+
+    assert error(size) <= share * (1 + 1e-9)
+    assert error(size - 1) > share * (1 - 1e-9)
+
+
+@given(samples=st.integers(1, 10**9), gamma=probability, number=st.integers(0, 40), bound=st.sampled_from(Bound))
+def test_a_round_shows_what_its_share_of_gamma_shows(samples: int, gamma: float, number: int, bound: Bound) -> None:
+    shown = round_shown_epsilon(samples, gamma, number, bound)
+    assert shown == pytest.approx(shown_epsilon(samples, gamma / 2 ** (number + 1), bound), rel=1e-9)
+
+
 @given(epsilon=probability, gamma=probability, bound=st.sampled_from(Bound))
 def test_shown_epsilon_inverts_the_size(epsilon: float, gamma: float, bound: Bound) -> None:
     size = sample_size(epsilon, gamma, bound)
@@ -51,6 +79,23 @@ def test_shown_epsilon_inverts_the_size(epsilon: float, gamma: float, bound: Bou
 
 def test_no_words_show_nothing() -> None:
     assert shown_epsilon(0, 0.05) == 1.0
+
+
+def test_a_few_words_show_at_most_1_by_hoeffding() -> None:
+    """Should not claim a probability above 1 where √(ln(2 / γ) / 2) is 1.63."""
+    assert shown_epsilon(1, 0.01, Bound.HOEFFDING) == 1.0
+
+
+def test_sizes_are_given_up_to_1e15_words() -> None:
+    """Should refuse what needs more, by name, however small the ε."""
+    words = log(2.0) - log(0.25)
+    assert round_sample_size(words / (1e15 - 0.5), 0.25, 0) == round_sample_size(words / 1e15, 0.25, 0) == 10**15
+    for size, bound in itertools.product((sample_size, partial(round_sample_size, round_number=0)), Bound):
+        for epsilon in (words / 1e16, 1e-160, 5e-324):
+            with pytest.raises(InputError, match=f"epsilon {epsilon:g} needs more than 1e\\+15 words"):
+                size(epsilon, 0.25, bound=bound)
+    with pytest.raises(InputError, match="needs more than"):
+        round_sample_size(words / (1e15 + 0.5), 0.25, 0)
 
 
 @pytest.mark.parametrize(("failures", "samples"), [(0, 1), (0, 10), (1, 10), (5, 50), (49, 50), (50, 50), (3, 200)])
@@ -84,10 +129,14 @@ def test_large_samples() -> None:
 
 @pytest.mark.parametrize("value", [0.0, 1.0, -0.1, 2.0, float("nan")])
 def test_probabilities_outside_are_refused(value: float) -> None:
-    with pytest.raises(InputError, match="epsilon"):
-        sample_size(value, 0.1)
-    with pytest.raises(InputError, match="gamma"):
-        round_sample_size(0.1, value, 0)
+    for size in (sample_size, partial(round_sample_size, round_number=0)):
+        with pytest.raises(InputError, match="epsilon"):
+            size(value, 0.1)
+        with pytest.raises(InputError, match="gamma"):
+            size(0.1, value)
+    for shown in (shown_epsilon, partial(round_shown_epsilon, round_number=0)):
+        with pytest.raises(InputError, match="gamma"):
+            shown(10, value)
     with pytest.raises(InputError, match="confidence"):
         clopper_pearson(1, 2, value)
 

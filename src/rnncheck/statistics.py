@@ -42,7 +42,7 @@ def sample_size(epsilon: float, gamma: float, bound: Bound = Bound.EXACT) -> int
 def _whole(words: float, *shares: float) -> int:
     """``words`` divided by the shares, rounded up; refused where nobody could draw so many."""
     for share in shares:
-        words = words / share if words < _MOST_WORDS * share else math.inf
+        words /= share  # infinite rather than an error where it is too large for a float
     if words > _MOST_WORDS:
         raise InputError(
             f"epsilon {shares[0]:g} needs more than {_MOST_WORDS:.0e} words, which nobody can draw; give a larger one"
@@ -95,7 +95,7 @@ def clopper_pearson(failures: int, samples: int, confidence: float) -> tuple[flo
     return low, high
 
 
-def _beta_quantile(probability: float, a: float, b: float) -> float:
+def _beta_quantile(probability: float, a: int, b: int) -> float:
     """The x at which the regularised incomplete beta function I_x(a, b) reaches a probability, by bisection."""
     low, high = 0.0, 1.0
     while True:
@@ -108,34 +108,31 @@ def _beta_quantile(probability: float, a: float, b: float) -> float:
             high = middle
 
 
-def _incomplete_beta(x: float, a: float, b: float) -> float:
-    """I_x(a, b), by its continued fraction on the side where that converges fast."""
-    if x <= 0.0 or x >= 1.0:
-        return float(x >= 1.0)
+def _incomplete_beta(x: float, a: int, b: int) -> float:
+    """I_x(a, b) for 0 < x < 1, by its continued fraction on the side where that converges fast."""
     log_front = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x)
     if x < (a + 1.0) / (a + b + 2.0):
         return math.exp(log_front) * _beta_fraction(x, a, b) / a
     return 1.0 - math.exp(log_front) * _beta_fraction(1.0 - x, b, a) / b
 
 
-def _beta_fraction(x: float, a: float, b: float) -> float:
-    """The continued fraction of the incomplete beta function, evaluated forwards (modified Lentz)."""
-    tiny = 1e-300
+def _beta_fraction(x: float, a: int, b: int) -> float:
+    """The continued fraction of the incomplete beta function, evaluated forwards (Lentz).
+
+    For x up to (a + 1) / (a + b + 2) and whole a, b ≥ 1 nothing here comes near 0: the first coefficient of each pair
+    is not negative until it is 0 at m = b, where the fraction ends, and the second one is above −1.
+    """
     numerator = 1.0
-    denominator = 1.0 / _away_from_zero(1.0 - (a + b) * x / (a + 1.0), tiny)
+    denominator = 1.0 / (1.0 - (a + b) * x / (a + 1.0))
     value = denominator
     for m in range(1, 100_000):
         for coefficient in (
             m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m)),
             -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1)),
         ):
-            denominator = 1.0 / _away_from_zero(1.0 + coefficient * denominator, tiny)
-            numerator = _away_from_zero(1.0 + coefficient / numerator, tiny)
+            denominator = 1.0 / (1.0 + coefficient * denominator)
+            numerator = 1.0 + coefficient / numerator
             value *= denominator * numerator
         if abs(denominator * numerator - 1.0) < 1e-15:
             break
     return value
-
-
-def _away_from_zero(value: float, tiny: float) -> float:
-    return tiny if abs(value) < tiny else value

@@ -169,7 +169,6 @@ def with_parts(network: RecurrentNetwork, parts: dict[str, Any]) -> RecurrentNet
     return dataclasses.replace(network, **parts)
 
 
-@pytest.mark.xfail(strict=True, reason="the self-check's words have 100 letters; rounding that grows slower is missed")
 def test_an_elman_network_whose_rounding_grows_is_refused_or_answers_by_its_definition() -> None:
     """Should not trust a stepped score that has nothing to do with the definition's any more."""
     counts = Counts()

@@ -115,6 +115,14 @@ def test_the_path_and_the_loop_are_coloured(show, dark: bool) -> None:
                 assert drawn == wanted, (key, state, code)
 
 
+def test_plots_are_as_dark_as_the_page(show) -> None:
+    """Should lay no sheet of white under plots whose lines and figures are made for the dark."""
+    page = show("faulty", dark=True)
+    sheets = page.run("[...document.querySelectorAll('svg.plot')].map(e => getComputedStyle(e).backgroundColor)")
+    assert sheets
+    assert set(sheets) == {"rgba(0, 0, 0, 0)"}
+
+
 def test_another_flow_can_be_chosen(show) -> None:
     """Should show the plot of the chosen flow and colour its loop."""
     page = show("faulty")

@@ -1,6 +1,7 @@
 """Pictures as files, for every letter and size, and what is said where none can be made."""
 
 import io
+import itertools
 import subprocess
 import xml.etree.ElementTree as ElementTree
 
@@ -14,8 +15,10 @@ from rnncheck.automata.dfa import DFA
 from rnncheck.automata.dot import read_dot
 from rnncheck.errors import InputError, MissingExtraError, ResourceLimitError
 from rnncheck.report import graphviz
+from rnncheck.report.dot_text import label_width
 from rnncheck.report.drawing import drawing_of, marks_of
 from rnncheck.report.layout import lay_out
+from rnncheck.report.markup import listed
 from rnncheck.report.pictures import draw
 from rnncheck.words import Alphabet, letter_text
 
@@ -66,6 +69,32 @@ def test_nothing_overlaps() -> None:
         for curve in layout.edges:
             assert curve.label is not None
             assert all(np.hypot(curve.label[0] - x, curve.label[1] - y) > 17 for x, y in places)
+
+
+@needs_graphviz
+def test_labels_do_not_cover_one_another() -> None:
+    """Should keep wide labels apart, those of loops too, for which Graphviz keeps no room of its own."""
+    alphabet = Alphabet([f"letter-{i}" for i in range(40)])
+    for seed, states in ((1, 3), (0, 4), (1, 4), (3, 4), (2, 5)):
+        rng = np.random.default_rng(seed)
+        dfa = DFA(alphabet, rng.integers(states, size=(states, 40)), rng.random(states) < 0.5)
+        drawing = drawing_of(dfa, marks_of(dfa, alphabet.decode(rng.integers(40, size=4).tolist())))
+        layout = lay_out(drawing)
+        places = [
+            (curve.label, label_width(edge.label)) for edge, curve in zip(drawing.edges, layout.edges, strict=True)
+        ]
+        for ((x, y), width), ((p, q), other) in itertools.combinations(places, 2):
+            assert abs(x - p) >= (width + other) / 2 - 1 or abs(y - q) >= 12
+
+
+@needs_graphviz
+def test_a_list_of_letters_keeps_its_order() -> None:
+    """Should not let Hebrew or Arabic letters turn around what follows them in a list."""
+    dfa = DFA(Alphabet(["\u05d0", "\u0645", "a", "7"]), [[1, 1, 0, 0], [1, 1, 1, 1]], [False, True])
+    drawn = ElementTree.parse(io.BytesIO(draw(dfa, "svg"))).getroot()
+    labels = {part.text for part in drawn.iter(f"{SVG}text") if part.get("class") == "letters"}
+    assert labels == {"\u05d0\u200e, \u0645", "a, 7", "any letter"}
+    assert listed("a, b, +16 more") == "a, b, +16 more"
 
 
 @given(strategies.alphabets().flatmap(lambda letters: strategies.dfas(letters, max_states=5)))

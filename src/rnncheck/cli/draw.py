@@ -13,8 +13,12 @@ from rnncheck.errors import FormatError, InputError
 from rnncheck.files import write_atomically
 from rnncheck.report.documents import verdict_of
 from rnncheck.report.drawing import Marks, marks_of
+from rnncheck.report.label_question import label_question
+from rnncheck.report.markup import count
+from rnncheck.report.mistakes_section import mistakes_of
 from rnncheck.report.pictures import FORMATS, draw
 from rnncheck.spec import read_automaton
+from rnncheck.surrogates.moore_files import read_moore_json, state_names
 from rnncheck.verdict import VerdictDocument, read_document
 from rnncheck.verification.extract import extract_automaton
 from rnncheck.words import Alphabet
@@ -29,8 +33,9 @@ _ROUGHLY = 0.01
 @click.argument("source", metavar="AUTOMATON|VERDICT|MODEL")
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), metavar="FILE",
               help="A .svg, .png, .pdf or .dot file.")  # fmt: skip
-@click.option("--part", type=click.Choice(["auto", "hypothesis", "spec"]), default="auto", show_default=True,
-              help="Which automaton of a verdict: auto is the hypothesis, where there is one.")  # fmt: skip
+@click.option("--part", type=click.Choice(["auto", "hypothesis", "errors", "spec"]), default="auto",
+              show_default=True,
+              help="Which automaton of a verdict: auto is the first of these that there is.")  # fmt: skip
 @click.option("--flow", type=click.IntRange(min=1), default=1, show_default=True, help="Which faulty flow to colour.")
 @click.option("--alphabet", type=AlphabetType(), help="The letters, for files that do not say them.")
 @click.option("--complete", is_flag=True, help="Send transitions that an automaton lacks to a rejecting sink.")
@@ -47,52 +52,73 @@ def draw_command(
     complete: bool,
     timeout: float,
 ) -> None:
-    """Draw an automaton (a dot or JSON file), one of a verdict (JSON), or what can be learned of a network.
+    """Draw an automaton or Moore machine (a dot or JSON file), one of a verdict (JSON), or what can be learned of a
+    network.
 
     In a verdict's automaton the path of the counterexample and the loop of the faulty flow are coloured.
     """
     picture_format = output.suffix.lower().removeprefix(".")
     if picture_format not in FORMATS:
         raise click.UsageError(f"{str(output)!r}: the name must end in {', '.join('.' + name for name in FORMATS)}")
-    if Path(source).suffix.lower() in _AUTOMATA:
-        document = _verdict_document(source)
-        if document is not None:
-            dfa, marks = _of_verdict(document, source, part, flow)
-        else:
-            dfa, marks = read_automaton(source, alphabet, complete=complete), None
-    else:
-        dfa, marks = _learned(source, alphabet), None
-    write_atomically(output, draw(dfa, picture_format, marks=marks, title=source, timeout=timeout))
-    click.echo(f"{output}: {len(dfa)} states", err=True)
+    dfa, marks, labelled = _to_draw(source, alphabet, complete=complete, part=part, flow=flow)
+    picture = draw(dfa, picture_format, marks=marks, title=source, timeout=timeout, labelled=labelled)
+    write_atomically(output, picture)
+    click.echo(f"{output}: {count(len(dfa), 'state')}", err=True)
     ctx.exit(0)
 
 
-def _verdict_document(source: str) -> VerdictDocument | None:
-    """The verdict in a JSON file; None where the file holds something else."""
-    if Path(source).suffix.lower() != ".json":
-        return None
+def _to_draw(
+    source: str, alphabet: Alphabet | None, *, complete: bool, part: str, flow: int
+) -> tuple[DFA, Marks | None, bool]:
+    """What to draw, what to colour in it, and whether its states have labels in the place of yes and no."""
+    if Path(source).suffix.lower() not in _AUTOMATA:
+        return _learned(source, alphabet), None, False
     try:
         data = Path(source).read_bytes()
     except OSError as error:
         raise FormatError(f"cannot be read: {error.strerror}", source) from None
+    schema = _schema(data)
+    if schema.startswith("rnncheck/verdict/"):
+        return *_of_verdict(read_document(data, source), source, part, flow), False
+    if schema.startswith("rnncheck/moore/"):
+        machine = read_moore_json(data, source)
+        dfa = DFA(machine.alphabet, machine.transitions, [False] * len(machine), machine.initial, state_names(machine))
+        return dfa, None, True
+    return read_automaton(source, alphabet, complete=complete), None, data.startswith(b"digraph moore {")
+
+
+def _schema(data: bytes) -> str:
+    """What a JSON file says it holds; empty where it says nothing or is none, and whoever reads it says so."""
+    if not data.lstrip().startswith(b"{"):
+        return ""
     try:
-        schema = json.loads(data).get("schema", "")
-    except (ValueError, AttributeError, RecursionError):
-        return None  # the reader of automata says what is wrong with it
-    return read_document(data, source) if str(schema).startswith("rnncheck/verdict/") else None
+        return str(json.loads(data).get("schema", ""))
+    except (ValueError, RecursionError):
+        return ""
 
 
 def _of_verdict(document: VerdictDocument, source: str, part: str, flow: int) -> tuple[DFA, Marks]:
     verdict = verdict_of(document, source)
-    dfa = verdict.specification if part == "spec" else verdict.hypothesis
-    if dfa is None and part == "auto":
-        dfa = verdict.specification
+    learned, question = mistakes_of(verdict), label_question(verdict)
+    parts = {
+        "hypothesis": verdict.hypothesis,
+        "errors": None if learned is None else learned.automaton,
+        "spec": verdict.specification if question is None else question.automaton,
+    }
+    held = [name for name, dfa in parts.items() if dfa is not None]
+    part = next(iter(held), part) if part == "auto" else part
+    dfa = parts.get(part)
     if dfa is None:
-        raise InputError(f"{source}: the verdict holds no {part} automaton; draw --part spec, or verify with pdv")
+        raise InputError(
+            f"{source}: the verdict holds no {part} automaton, only {' and '.join(held) or 'none'}; choose --part so, "
+            "or verify with another --method"
+        )
     flows = verdict.faulty_flows
     if flow > max(1, len(flows)):
         raise InputError(f"{source}: flow {flow} was asked for, but there are {len(flows)}")
-    loops = [(chosen.prefix, chosen.loop) for chosen in flows[flow - 1 : flow]]
+    if part == "spec" and question is not None:
+        return dfa, marks_of(dfa, question.trace)
+    loops = [] if part == "errors" else [(chosen.prefix, chosen.loop) for chosen in flows[flow - 1 : flow]]
     return dfa, marks_of(dfa, verdict.counterexample, loops)
 
 

@@ -22,13 +22,15 @@ import numpy.typing as npt
 
 from rnncheck.contacts.network import TemporalNetwork
 from rnncheck.contacts.walks import as_words, is_whole, pairs_met, timed_walks, walks_respect_time
-from rnncheck.errors import InputError
+from rnncheck.errors import InputError, ResourceLimitError
 from rnncheck.words import Alphabet, IntArray, WordBatch
 
 # Words that are hardly found as drawn (less than one in so many in a round) get another length and kind,
 _HARDLY = 50
 # and the search ends after so many rounds without a single new word.
 _ROUNDS_WITHOUT_NEW = 30
+
+_MOST_PLACES = 300_000_000  # for people in all words together, 8 bytes each
 
 Mask: TypeAlias = npt.NDArray[np.bool_]
 
@@ -96,6 +98,11 @@ def contact_dataset(
     settings = settings or DatasetSettings()
     train = 2 * len(network) if settings.train is None else settings.train
     sizes = (train, max(2, round(settings.test_share * train)))
+    if sum(sizes) * settings.longest > _MOST_PLACES:
+        raise ResourceLimitError(
+            f"{sum(sizes)} words of up to {settings.longest} people need more memory than is sensible; ask for at most "
+            f"{_MOST_PLACES // settings.longest} words in training and test together"
+        )
     valid_sizes = [min(size - 1, max(1, round(settings.valid_share * size))) for size in sizes]
     invalid_sizes = [size - valid for size, valid in zip(sizes, valid_sizes, strict=True)]
     drawer = _Drawer(network, settings, rng)
@@ -156,15 +163,17 @@ class _Drawer:
             if barren >= _ROUNDS_WITHOUT_NEW:
                 raise InputError(
                     f"only {count - len(pending)} different {what} of {settings.shortest} to {settings.longest} people "
-                    f"were found, not {count}; ask for fewer words (--train) or other lengths"
+                    f"were found, not {count}; ask for fewer words (--train, for `bench contacts` --words) or other "
+                    "lengths"
                 )
             if len(new) * _HARDLY < len(walks):
-                lengths[pending], of_kind[pending] = self._draw(len(pending), kinds)
+                lengths[pending], of_kind[pending] = self._draw(len(pending), kinds, first=barren)
         return _Walks(people, lengths), of_kind
 
-    def _draw(self, count: int, kinds: int) -> tuple[IntArray, IntArray]:
+    def _draw(self, count: int, kinds: int, first: int = 0) -> tuple[IntArray, IntArray]:
+        """Lengths, and kinds in turn from ``first`` on: where few words are left, each kind must have its turn."""
         lengths = self.rng.integers(self.settings.shortest, self.settings.longest + 1, count)
-        return lengths, self.rng.permutation(np.arange(count) % kinds)
+        return lengths, self.rng.permutation((np.arange(count) + first) % kinds)
 
     def _walks(self, lengths: IntArray, *, turn_back: bool = False) -> IntArray:
         """Walks as a matrix that is as wide as the longest allowed."""

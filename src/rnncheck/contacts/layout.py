@@ -15,6 +15,8 @@ contact lists. A header is recognised by its names: ``t i j`` with or without ``
 
 from __future__ import annotations
 
+import contextlib
+import csv
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -74,8 +76,9 @@ def find_layout(line: str, columns: Sequence[str] | None, source: str, number: i
         return Layout(named, separator, True)
     if len(fields) not in _BY_COUNT:
         raise FormatError(
-            f"{len(fields)} columns in {shown(line)}; without a header there are 3 (time and two people) or 5 (and "
-            "their groups); say what the columns are (--columns)",
+            f"{len(fields)} column{'' if len(fields) == 1 else 's'} in {shown(line)}; without a header there are 3 "
+            "(time and two people) or 5 (and their groups), with commas, tabs or blanks between; say what the columns "
+            "are (--columns)",
             source,
             number,
         )
@@ -84,7 +87,12 @@ def find_layout(line: str, columns: Sequence[str] | None, source: str, number: i
 
 def split_fields(line: str, separator: str | None) -> list[str]:
     """The fields of a line, without the white space around them."""
-    return [field.strip() for field in line.strip("\r\n ").split(separator)]
+    line = line.strip("\r\n ")
+    fields = line.split(separator)
+    if separator is not None and '"' in line:  # as spreadsheets write names with a separator in them
+        with contextlib.suppress(csv.Error):  # a line that is no such thing is taken as it stands
+            fields = next(csv.reader([line], delimiter=separator, skipinitialspace=True))
+    return [field.strip() for field in fields]
 
 
 def _problem(columns: Sequence[str]) -> str | None:

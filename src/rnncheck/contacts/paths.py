@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from rnncheck.contacts.network import TemporalNetwork, people_of
 from rnncheck.errors import visible
-from rnncheck.words import Word, WordBatch, encode_batch, letter_text
+from rnncheck.words import EPSILON, Word, WordBatch, encode_batch, letter_text
 
 ARROW = " → "
 
@@ -76,7 +76,7 @@ class PathCheck:
         marks = [f" –{time}→ " for time in self.times] + ([] if self.broken is None else [" –✗→ "])
         people = [_person(person) for person in self.word[: len(marks) + 1]]
         pieces = itertools.chain.from_iterable(itertools.zip_longest(people, marks, fillvalue=""))
-        return "".join(pieces) + ("" if len(people) == len(self.word) else " …")
+        return ("".join(pieces) or EPSILON) + ("" if len(people) == len(self.word) else " …")
 
 
 def check_path(network: TemporalNetwork, word: Iterable[str], *, strict: bool = False) -> PathCheck:

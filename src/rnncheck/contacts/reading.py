@@ -101,6 +101,8 @@ class _Table:
             times = self._int64(contacts.times)[kept]
             notes = self._notes(dropped)
             return TemporalNetwork(people, times, _codes(people, first), _codes(people, second), self._groups(), notes)
+        except FormatError:
+            raise
         except InputError as error:
             raise FormatError(str(error), self.source) from None
 
@@ -125,7 +127,7 @@ class _Table:
         try:
             numbers = list(map(int, texts))
         except ValueError:
-            self._fail_first(texts, lambda text: _number(text) is None, kind, "is not a whole number")
+            self._fail_first(texts, lambda text: not _is_numeric(text), kind, "is not a whole number")
         if min(numbers) < 0:
             self._fail_first(texts, lambda text: int(text) < 0, kind, "is negative; count time from 0")
         return numbers
@@ -149,11 +151,13 @@ class _Table:
         hint = ""
         if row == 0 and not self.layout.has_header and self._other_number_column() is not None:
             hint = f"; is the time in column {self._other_number_column()}? Say what the columns are (--columns)"
+        elif row == 0 and not self.layout.has_header and not any(map(_is_numeric, self.rows[0])):
+            hint = "; if this line is a header, put # before it and say what the columns are (--columns)"
         self._fail(row, f"{kind} {shown(texts[row])} {problem}{hint}")
 
     def _other_number_column(self) -> int | None:
         """The number of the only column that begins with a whole number, if there is just one."""
-        numeric = [position for position, text in enumerate(self.rows[0], start=1) if _number(text) is not None]
+        numeric = [position for position, text in enumerate(self.rows[0], start=1) if _is_numeric(text)]
         return numeric[0] if len(numeric) == 1 else None
 
     def _fail(self, row: int, problem: str) -> NoReturn:
@@ -184,8 +188,9 @@ def _codes(people: Alphabet, names: list[str]) -> IntArray:
     return np.array(people.encode(names), dtype=np.int64)
 
 
-def _number(text: str) -> int | None:
+def _is_numeric(text: str) -> bool:
     try:
-        return int(text)
+        int(text)
     except ValueError:
-        return None
+        return False
+    return True

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rnncheck.contacts.network import TemporalNetwork
-from rnncheck.errors import InputError
+from rnncheck.errors import InputError, ResourceLimitError
 from rnncheck.words import Alphabet, IntArray
 
 RESOLUTION = 20
@@ -24,6 +24,7 @@ _BREAK_SPREAD = 1200.0
 _SHARE_IN_BREAKS = 0.5
 _LONGEST_MEETING = 90  # intervals, half an hour
 _ACROSS_PROBABILITY = 0.08  # that two people of different groups know each other
+_MOST_CHANCES = 300_000_000  # to meet: pairs of people times days; some gigabytes
 _ACROSS_RATE = 0.3  # how often they meet, against people of one group
 
 
@@ -40,6 +41,12 @@ class SyntheticSettings:
         for name, least in (("people", 2), ("days", 1), ("group_size", 1)):
             if getattr(self, name) < least:
                 raise InputError(f"{name} is {getattr(self, name)}; give at least {least}")
+        chances = self.people**2 * self.days * max(1.0, self.meetings)
+        if chances > _MOST_CHANCES:
+            raise ResourceLimitError(
+                f"{self.people} people on {self.days} days with {self.meetings} meetings a pair need more memory than "
+                "is sensible; give fewer of them"
+            )
         if not 0.0 < self.meetings < 1000.0:
             raise InputError(f"meetings is {self.meetings}; give a number above 0, such as 1")
 

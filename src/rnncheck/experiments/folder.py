@@ -81,7 +81,10 @@ class RunFolder:
     ) -> RunFolder:
         """A new folder, or the folder of an earlier run that was asked for the same."""
         folder = Path(path)
-        as_written = msgspec.json.decode(msgspec.json.encode(settings))
+        try:
+            as_written = msgspec.json.decode(msgspec.json.encode(settings))
+        except UnicodeEncodeError as error:
+            raise InputError(f"{shown(error.object)} is not UTF-8 text; rename the file or folder") from None
         manifest = Manifest(SCHEMA, kind, as_written, __version__, shard, tuple(networks))
         file = folder / _MANIFEST
         if _is_there(file):

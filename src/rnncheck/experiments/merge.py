@@ -26,8 +26,8 @@ def merge(shards: Sequence[str | os.PathLike[str]], out: str | os.PathLike[str])
             )
         if folder.manifest.version != __version__:
             raise InputError(
-                f"{folder.path} was made by rnncheck {folder.manifest.version} and this is {__version__}, whose results "
-                "may differ; merge with that version"
+                f"{folder.path} was made by rnncheck {folder.manifest.version} and this is {__version__}, whose "
+                "results may differ; merge with that version"
             )
     merged = RunFolder.begun(out, first.kind, first.settings, None, first.networks)
     with merged.locked():

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from rnncheck.errors import ModelError, shown
 from rnncheck.models.cells import HIDDEN_SCALE, Layout, Scratch, compile_layers
-from rnncheck.models.network import RecurrentNetwork
+from rnncheck.models.network import Cell, RecurrentNetwork
 from rnncheck.models.protocol import (
     Letters,
     Scores,
@@ -39,6 +39,7 @@ _SMALLEST_SCALE = 0.1
 _BLOCK_NUMBERS = 1 << 19  # gate values in a block of rows: what the cache of one core can hold, about
 _BLOCK_ROWS = (128, 1024)
 _CHECKED_RUNS, _CHECKED_WORDS, _LONGEST_CHECKED = 16, 64, 100
+_FAR_LONGER = (250, 500)  # letters; rounding may grow so slowly that a hundred letters do not show it
 _TOO_LITTLE_TO_SPLIT = 1 << 20  # multiplications; BLAS keeps these to one thread by itself
 _WORTH_A_THREAD = 1 << 21  # multiplications; below this, handing a piece to another thread costs more than it saves
 
@@ -217,7 +218,9 @@ class CompiledNetwork(SteppingModel):
         """Compare scores on random words: all prefixes where that is cheap, else whole words."""
         rng = np.random.default_rng(0)
         count = _CHECKED_RUNS if definition is None else _CHECKED_WORDS
-        lengths = np.linspace(1, _LONGEST_CHECKED, count).astype(int)
+        lengths = np.linspace(1, _LONGEST_CHECKED, count).astype(int).tolist()
+        if self.network.cell is not Cell.RNN_RELU:  # whose values may well leave all bounds on words so long
+            lengths += _FAR_LONGER
         words = [tuple(rng.integers(len(self.alphabet), size=length).tolist()) for length in lengths]
         batch = WordBatch.from_codes(words)
         scores = self.prefix_scores(batch)

@@ -10,6 +10,9 @@ import msgspec
 from rnncheck.errors import FormatError, InputError
 from rnncheck.models.protocol import Model
 from rnncheck.relations import Relation
+from rnncheck.report.label_question import label_question
+from rnncheck.report.mistakes_section import mistakes_of
+from rnncheck.surrogates.label_specs import TraceModel
 from rnncheck.verdict import (
     FaultyFlow,
     Guarantee,
@@ -23,6 +26,7 @@ from rnncheck.verdict import (
     automaton_in,
 )
 from rnncheck.verification.evidence import pump_scores, trace_of
+from rnncheck.verification.labels import as_judged, with_labels
 from rnncheck.words import Alphabet
 
 _Part = TypeVar("_Part")
@@ -47,6 +51,7 @@ def verdict_of(document: VerdictDocument, source: str = "verdict") -> Verdict:
             health=_convert(document.health, tuple[HealthNote, ...]),
             model_facts=document.model,
             spec_facts={name: value for name, value in document.spec.items() if name not in ("automaton", "states")},
+            error_language=document.error_language,
             violation_mass=_convert(document.violation_mass, tuple[float, float] | None),  # type: ignore[arg-type]
             version=document.version,
             trace=None if document.trace is None else _convert(document.trace, Trace),
@@ -69,9 +74,10 @@ def with_scores(verdict: Verdict, model: Model) -> Verdict:
         raise InputError(
             f"the verdict is about the network with sha256 {str(known)[:16]}…, and this is another one; give that one"
         )
+    model = as_judged(model, verdict.model_facts)
     if verdict.counterexample is None:
         return verdict
-    encode = model.alphabet.encode
+    word, encode = verdict.counterexample, model.alphabet.encode
     flows = [
         dataclasses.replace(
             flow,
@@ -79,8 +85,8 @@ def with_scores(verdict: Verdict, model: Model) -> Verdict:
         )
         for flow in verdict.faulty_flows
     ]
-    trace = trace_of(model, encode(verdict.counterexample))
-    return dataclasses.replace(verdict, trace=trace, faulty_flows=tuple(flows))
+    scored = dataclasses.replace(verdict, trace=trace_of(model, encode(word)), faulty_flows=tuple(flows))
+    return with_labels(scored, model) if isinstance(model, TraceModel) else scored
 
 
 def _convert(value: object, kind: type[_Part]) -> _Part:
@@ -89,6 +95,8 @@ def _convert(value: object, kind: type[_Part]) -> _Part:
 
 def _check(verdict: Verdict) -> None:
     """Refuse a document whose parts do not belong together."""
+    label_question(verdict)
+    mistakes_of(verdict)
     for dfa in (verdict.specification, verdict.hypothesis):
         if dfa is not None:
             dfa.over(verdict.alphabet)

@@ -81,7 +81,10 @@ class Edge:
 
 @dataclass(frozen=True)
 class Drawing:
-    """Nodes and edges; ``total`` is the number of states that the automaton has."""
+    """Nodes and edges; ``total`` is the number of states that the automaton has.
+
+    ``labelled``: the states of a Moore machine, named after what they say; none accepts or refuses.
+    """
 
     dfa: DFA
     nodes: tuple[Node, ...]
@@ -89,6 +92,7 @@ class Drawing:
     total: int
     only_marked: bool = False
     trap: int | None = None
+    labelled: bool = False
 
     @property
     def notes(self) -> list[str]:
@@ -132,6 +136,7 @@ def drawing_of(
     most_states: int = MOST_STATES,
     most_edges: int = MOST_EDGES,
     leave_out_trap: bool = True,
+    labelled: bool = False,
 ) -> Drawing:
     """The drawing of an automaton, of at most so many states and edges.
 
@@ -139,7 +144,7 @@ def drawing_of(
     are marked.
     """
     marks = marks or Marks()
-    trap = _trap(dfa) if leave_out_trap else None
+    trap = _trap(dfa) if leave_out_trap and not labelled else None
     wanted = marks.states(dfa)[:most_states]
     shown = [state for state in _nearest(dfa, wanted, most_states) if state != trap or state in wanted]
     if len(shown) < len(dfa) - (trap is not None) or _edge_count(dfa, shown, trap) > most_edges:
@@ -174,7 +179,7 @@ def drawing_of(
         )
         for state in sorted(shown)
     ]
-    return Drawing(dfa, tuple(nodes), tuple(edges), len(dfa), only_marked, trap)
+    return Drawing(dfa, tuple(nodes), tuple(edges), len(dfa), only_marked, trap, labelled)
 
 
 def folded_label(dfa: DFA, letters: Sequence[int], width: int = _LABEL_WIDTH) -> str:

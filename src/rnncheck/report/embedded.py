@@ -5,6 +5,7 @@ from __future__ import annotations
 from rnncheck.automata.dfa import DFA
 from rnncheck.errors import visible
 from rnncheck.report.markup import shortened
+from rnncheck.report.mistakes_section import mistakes_of
 from rnncheck.verdict import Verdict
 from rnncheck.words import letter_text
 
@@ -16,6 +17,7 @@ _LONGEST_TEXT = 60
 def embedded(verdict: Verdict) -> dict[str, object]:
     """The data of the script, ready for JSON."""
     letters = list(verdict.alphabet)
+    learned = mistakes_of(verdict)
     texts = {code: shortened(letter_text(letter), _LONGEST_TEXT) for code, letter in enumerate(letters)}
     return {
         "letters": letters,
@@ -23,6 +25,7 @@ def embedded(verdict: Verdict) -> dict[str, object]:
         "automata": {
             "spec": _table(verdict.specification, verdict),
             "hypothesis": _table(verdict.hypothesis, verdict),
+            "errors": _table(None if learned is None else learned.automaton, verdict),
         },
         "cuts": [len(flow.prefix) for flow in verdict.faulty_flows],
     }

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from rnncheck.report import sentences
+from rnncheck.report.label_question import about_labels
 from rnncheck.report.markup import Markup, section, shortened, tag
 from rnncheck.report.repeat import repeat_text, replay_text
+from rnncheck.surrogates.label_specs import LABEL_SPECIFICATION
 from rnncheck.verdict import Verdict
 
 _LONGEST_FACT = 300
@@ -22,7 +24,7 @@ def facts(verdict: Verdict) -> Markup:
     groups: list[tuple[str, list[tuple[str, object]]]] = [
         ("Cost", [("time", f"{cost.seconds:.2f} s"), ("membership queries", f"{cost.membership_queries:,}"),
                   ("network steps", f"{cost.network_steps:,}"), ("rounds", f"{cost.rounds:,}")]),
-        ("Question", [("method", verdict.method), ("relation", f"{verdict.relation.value}: {verdict.relation.formula}"),
+        ("Question", [("method", verdict.method), ("relation", _relation(verdict)),
                       *((name, value) for name, value in asked.items() if name != "distribution" and value is not None),
                       ("seed", verdict.seed), ("version", verdict.version or "not recorded")]),
         ("Guarantee", [("in words", " ".join(sentences.known(verdict.guarantee))),
@@ -34,7 +36,7 @@ def facts(verdict: Verdict) -> Markup:
     if verdict.violated:
         groups[2] = ("Random words", [("drawn as", random_words)])
     nested = [entry for name, value in verdict.model_facts.items() if isinstance(value, Mapping)
-              for entry in _flat(value, f"{name} · ")]  # fmt: skip
+              if name != LABEL_SPECIFICATION for entry in _flat(value, f"{name} · ")]  # fmt: skip
     more = tag("details", tag("summary", "More about the network"), _fact_group("", nested)) if nested else None
     made = [_fact_group(*group) for group in groups if group[1]]
     return section("facts", "Facts", tag("div", *made, class_="facts"), more)
@@ -46,6 +48,12 @@ def repeat(verdict: Verdict) -> Markup:
     check = "The evidence can be checked independently, from the JSON document that verify --json writes:"
     return section("repeat", "Repeat it", tag("p", same), _code(repeat_text(verdict)), tag("p", check),
                    _code(replay_text(verdict)))  # fmt: skip
+
+
+def _relation(verdict: Verdict) -> str:
+    if about_labels(verdict):
+        return sentences.formula(verdict)
+    return f"{verdict.relation.value}: {verdict.relation.formula}"
 
 
 def _guarantee_numbers(verdict: Verdict) -> list[tuple[str, object]]:

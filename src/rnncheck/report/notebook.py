@@ -60,7 +60,7 @@ def _verdict(verdict: Verdict) -> Markup:
     parts = [
         tag("p", outcome, " ", sentences.headline(verdict)),
         None if verdict.counterexample is None else tag("p", "Counterexample: ", _word(verdict.counterexample)),
-        tag("p", f"{verdict.relation.formula}; {verdict.reason}."),
+        tag("p", f"{sentences.formula(verdict)}; {verdict.reason}."),
         *(tag("p", text) for text in ([] if verdict.violated else sentences.known(verdict.guarantee))),
         *(_flow(flow) for flow in verdict.faulty_flows[:1]),
         *(tag("p", tag("em", f"{note.check}: "), note.message) for note in verdict.health),

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from rnncheck.report import facts_section, flow_section, sections
+from rnncheck.report import facts_section, flow_section, mistakes_section, sections
 from rnncheck.report.embedded import embedded
+from rnncheck.report.label_question import as_shown
 from rnncheck.report.markup import shortened
 from rnncheck.report.shell import page
 from rnncheck.verdict import Verdict
@@ -12,6 +13,7 @@ _SECTIONS = (
     ("meaning", "Meaning", sections.meaning),
     ("counterexample", "Counterexample", sections.counterexample),
     ("flows", "Faulty flows", flow_section.flows),
+    ("mistakes", "Mistakes", mistakes_section.mistakes),
     ("automata", "Automata", sections.automata),
     ("try", "Try a word", sections.try_a_word),
     ("rounds", "Rounds", sections.rounds),
@@ -22,6 +24,7 @@ _SECTIONS = (
 
 def report_page(verdict: Verdict) -> str:
     """The page of a verdict."""
+    verdict = as_shown(verdict)
     origin = str(verdict.spec_facts.get("origin", "")) or "verification"
     return page(
         f"{verdict.outcome.value}: {shortened(origin, 60)} · rnncheck",

@@ -15,12 +15,18 @@ FORMATS = ("svg", "png", "pdf", "dot")
 
 
 def draw(
-    dfa: DFA, picture_format: str = "svg", *, marks: Marks | None = None, title: str = "", timeout: float = 60.0
+    dfa: DFA,
+    picture_format: str = "svg",
+    *,
+    marks: Marks | None = None,
+    title: str = "",
+    timeout: float = 60.0,
+    labelled: bool = False,
 ) -> bytes:
     """The automaton as a picture: ``svg``, ``png``, ``pdf`` or ``dot``.
 
     Transitions in ``marks`` are coloured. A large automaton is drawn in part, except as dot text, which is always
-    whole and can be read again.
+    whole and can be read again. ``labelled``: the states are those of a Moore machine, named after what they say.
     """
     if picture_format not in FORMATS:
         raise InputError(f"unknown picture format {picture_format!r}; known are {', '.join(FORMATS)}")
@@ -30,7 +36,7 @@ def draw(
         return automaton_text(whole).encode("utf-8", "backslashreplace")
     if not available():
         raise MissingExtraError("drawing", "draw")
-    drawing = drawing_of(dfa, marks)
+    drawing = drawing_of(dfa, marks, labelled=labelled)
     if picture_format == "svg":
         return picture_svg(drawing, lay_out(drawing, timeout=timeout), title).encode("utf-8")
     what = f"an automaton of {len(drawing.nodes)} states"

@@ -68,9 +68,9 @@ def pumping_plot(scores: Sequence[float | None] | None, hits: Collection[int], p
         title,
         frame.axes("n, times the loop is repeated", "network’s score", _short),
         _line(frame.left, zero, frame.width - frame.right, zero, "zero", palette.INK, 1.5),
-        _label("accepts ↑", frame.width - frame.right - 2, zero - 5, "end"),
-        _label("refuses ↓", frame.width - frame.right - 2, zero + 13, "end"),
         join(marks),
+        _side("accepts ↑", frame.width - frame.right - 2, zero - 6),
+        _side("refuses ↓", frame.width - frame.right - 2, zero + 14),
     )
 
 
@@ -179,6 +179,13 @@ def _point(x: float, y: float, filled: bool, about: str) -> Markup:
 def _line(x1: float, y1: float, x2: float, y2: float, class_: str, stroke: str, width: float) -> Markup:
     ends: dict[str, Attribute] = {"x1": float(x1), "y1": float(y1), "x2": float(x2), "y2": float(y2)}
     return tag("line", class_=class_, stroke=stroke, stroke_width=width, **ends)
+
+
+def _side(text: str, x: float, y: float) -> Markup:
+    """What a side of the line means; a rim of background keeps points from running through it."""
+    rim: dict[str, Attribute] = {"stroke": palette.PAPER, "stroke_width": 4, "paint_order": "stroke"}
+    place: dict[str, Attribute] = {"x": x, "y": y, "text_anchor": "end"}
+    return tag("text", text, class_="tick side", fill=palette.SOFT, **place, **rim)
 
 
 def _label(text: str, x: float, y: float, anchor: str, dy: str | None = None, transform: str | None = None) -> Markup:

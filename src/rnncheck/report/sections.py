@@ -6,8 +6,9 @@ from collections.abc import Iterable
 
 from rnncheck.report import sentences
 from rnncheck.report.drawing import marks_of
-from rnncheck.report.embedded import can_run
+from rnncheck.report.embedded import MOST_CELLS, can_run
 from rnncheck.report.figures import figure, legend
+from rnncheck.report.label_question import about_labels, label_question
 from rnncheck.report.markup import Child, Markup, count, letter, section, shortened, tag, word_markup
 from rnncheck.report.plots import rounds_plot
 from rnncheck.report.trace_table import trace_table
@@ -50,17 +51,21 @@ def counterexample(verdict: Verdict) -> Markup | None:
     word = verdict.counterexample
     if word is None:
         return None
-    intro = (
-        "Each column is a prefix of the word. A score above zero means that the network accepts the prefix, below zero "
-        "that it refuses it; under it stand the states of the automata."
-        + (" The dashed line is where the loop of the faulty flow goes." if verdict.faulty_flows else "")
+    about = (
+        "what the network says after it, and whether all that it has said so far fits the specification."
+        if about_labels(verdict)
+        else "a score above zero means that the network accepts the prefix, below zero that it refuses it; under it "
+        "stand the states of the automata."
+    )
+    intro = f"Each column is a prefix of the word: {about}" + (
+        " The dashed line is where the loop of the faulty flow goes." if verdict.faulty_flows else ""
     )
     told = [intro]
-    if verdict.trace is None:
-        told.append("The network’s scores are not in this verdict; rnncheck report --model adds them.")
-    elif verdict.trace.scores is None:
-        told.append("This model gives answers without scores.")
     learned, trace = verdict.hypothesis, verdict.trace
+    if trace is None:
+        told.append("What the network says of prefixes is not in this verdict; rnncheck report --model adds it.")
+    elif trace.scores is None and not about_labels(verdict):  # labels are right or not, without a score
+        told.append("This model gives answers without scores.")
     if learned is not None and trace is not None and learned.accepts(word) != trace.answers[-1]:
         told.append("H, the automaton learned so far, does not show this mistake: it was found another way.")
     return section(
@@ -80,10 +85,20 @@ def automata(verdict: Verdict) -> Markup | None:
         marks = marks_of(verdict.specification, verdict.counterexample, loops)
         about = "The property, as its minimal automaton:"
         parts.append(figure("spec", "Specification A", about, verdict.specification, marks))
+    question = label_question(verdict)
+    if question is not None:
+        marks = marks_of(question.automaton, question.trace)
+        about = "The property, over pairs of a letter and the label that the network gives then:"
+        parts.append(figure("labels", "Specification A", about, question.automaton, marks))
     if verdict.hypothesis is not None:
         marks = marks_of(verdict.hypothesis, verdict.counterexample, loops)
         about = "What was learned of the network: an approximation, not the network itself."
+        if question is not None:
+            about = "The words along which the network says what it should, as far as was learned."
         parts.append(figure("hypothesis", "Hypothesis H", about, verdict.hypothesis, marks))
+    elif parts and verdict.method == "errors":
+        told = "No automaton of the network was learned: this method learns the mistakes alone."
+        parts.append(tag("p", told, class_="note"))
     elif parts:
         parts.append(tag("p", f"No automaton was learned (method {verdict.method}).", class_="note"))
     if not parts:
@@ -94,13 +109,20 @@ def automata(verdict: Verdict) -> Markup | None:
 
 def try_a_word(verdict: Verdict) -> Markup | None:
     """A field for words of the reader's own."""
-    if not can_run(verdict.specification) and not can_run(verdict.hypothesis):
-        return None
+    machines = [verdict.specification, verdict.hypothesis]
+    if not any(map(can_run, machines)):
+        if all(machine is None for machine in machines):
+            return None
+        large = (
+            f"The automata are too large to be in this page (more than {MOST_CELLS:,} transitions). rnncheck spec test "
+            "runs the specification on words, and rnncheck classify asks the network."
+        )
+        return section("try", "Try a word", tag("p", large, class_="note"))
     honest = (
         "This page holds the automata, not the network: H is what was learned of it and may be wrong about your word. "
         "To ask the network itself, use rnncheck classify."
         if can_run(verdict.hypothesis)
-        else "This page holds the specification alone, not the network; rnncheck classify asks the network."
+        else "This page holds automata, not the network; rnncheck classify asks the network."
     )
     hint = "Letters with spaces between, as on the command line; quote a letter that holds spaces or commas."
     form = tag(
@@ -143,7 +165,7 @@ def rounds(verdict: Verdict) -> Markup | None:
     if len(history) == 1:
         return section("rounds", "Rounds", tag("p", told))
     columns = [
-        ("states of H", [entry.states for entry in history]),
+        ("states of E" if verdict.method == "errors" else "states of H", [entry.states for entry in history]),
         ("membership queries", [entry.membership_queries for entry in history]),
         ("network steps", [entry.network_steps for entry in history]),
         ("words sampled", [entry.words for entry in history]),

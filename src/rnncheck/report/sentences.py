@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from rnncheck.relations import Relation
+from rnncheck.report.label_question import RIGHT, about_labels
 from rnncheck.report.markup import count
 from rnncheck.verdict import Guarantee, Outcome, Verdict
 from rnncheck.words import letter_text
@@ -34,6 +35,8 @@ _UNDECIDED_LIMITS = (
 
 def headline(verdict: Verdict) -> str:
     """The verdict in one sentence."""
+    if verdict.counterexample is not None and about_labels(verdict):
+        return "What the network says along this word breaks the specification."
     if verdict.counterexample is not None:
         network, spec = ("refuses", "accepts") if spec_accepts(verdict) else ("accepts", "refuses")
         return f"The network {network} a word that the specification {spec}."
@@ -60,7 +63,16 @@ def _scope(guarantee: Guarantee | None) -> str:
 
 def question(verdict: Verdict) -> str:
     """What was asked."""
+    if about_labels(verdict):
+        return (
+            "Does the network, after each letter of a word, say a label that fits the specification, whatever the word?"
+        )
     return f"{_ASKED[verdict.relation]} ({verdict.relation.formula}, {_NAMES[verdict.relation]})"
+
+
+def formula(verdict: Verdict) -> str:
+    """What was to be shown, in a few signs."""
+    return RIGHT if about_labels(verdict) else verdict.relation.formula
 
 
 def spec_accepts(verdict: Verdict) -> bool:

@@ -45,7 +45,8 @@ def _svg(drawing: Drawing, layout: Layout, notes: Sequence[str], key: str, title
     width = max(layout.width, widest) + 2 * MARGIN
     height = layout.height + 2 * MARGIN + len(notes) * _NOTE_LINE
     edges = [_edge(drawing, edge, curve, flow) for edge, curve in zip(drawing.edges, layout.edges, strict=True)]
-    nodes = [_node(node, layout.states[node.state], key, flow) for node in drawing.nodes]
+    refusing = [] if drawing.labelled else ["refusing"]
+    nodes = [_node(node, layout.states[node.state], key, flow, refusing) for node in drawing.nodes]
     return tag(
         "svg",
         tag("title", title) if title else None,
@@ -78,7 +79,7 @@ def _svg(drawing: Drawing, layout: Layout, notes: Sequence[str], key: str, title
     )
 
 
-def _node(node: Node, at: Point, key: str, flow: int) -> Markup:
+def _node(node: Node, at: Point, key: str, flow: int, refusing: Sequence[str]) -> Markup:
     x, y = at
     radius = diameter(node) / 2
     looped = flow in node.flows
@@ -91,7 +92,10 @@ def _node(node: Node, at: Point, key: str, flow: int) -> Markup:
         rings.append(_ring("ring", at, radius - 3.5, "none", stroke))
     return tag(
         "g",
-        tag("title", ", ".join([f"state {shortened(node.name, 80)}", *(marks or ["refusing"])])),
+        tag(
+            "title",
+            ", ".join([f"state {shortened(node.name, 80)}", *(marks if node.accepting else [*marks, *refusing])]),
+        ),
         *rings,
         _text(node.label, (x, y), "name"),
         _text(f"+{node.left_out}", (x, y + radius + 8), "left-out", palette.SOFT, rim=True) if node.left_out else None,

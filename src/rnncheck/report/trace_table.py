@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from rnncheck.automata.dfa import DFA
 from rnncheck.errors import visible
+from rnncheck.report.label_question import label_question
 from rnncheck.report.markup import Markup, letter, shortened, tag
 from rnncheck.report.plots import gauge
 from rnncheck.verdict import Verdict
@@ -32,8 +33,15 @@ def trace_table(verdict: Verdict, word: Sequence[str]) -> Markup:
             _row(tag("span", "as a bar", class_="hidden"), shown, lambda n: gauge(scores[n], largest), class_="gauges")
         )
         rows.append(_row("network’s score", shown, lambda n: Markup(score_text(scores[n])), class_="number"))
+    question = label_question(verdict)
+    if question is not None and question.said is not None:
+        said = [EPSILON, *question.said]
+        rows.append(_row("network says", shown, lambda n: tag("bdi", "–" if n == 0 else shortened(said[n], 16))))
     if trace is not None and len(trace.answers) == len(letters):
-        rows.append(_row("network R", shown, lambda n: answer(trace.answers[n])))
+        name = "network R" if question is None else "as specified"
+        rows.append(_row(name, shown, lambda n: answer(trace.answers[n])))
+    if question is not None and question.trace is not None:
+        rows.append(_state_row("specification A", question.automaton, question.trace, shown))
     for name, dfa in (("specification A", verdict.specification), ("hypothesis H", verdict.hypothesis)):
         if dfa is not None:
             rows.append(_state_row(name, dfa, word, shown))

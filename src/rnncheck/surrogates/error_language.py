@@ -8,9 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 
 from rnncheck.automata.dfa import DFA, Mask
+from rnncheck.automata.json_form import write_json
 from rnncheck.distributions import WordDistribution
 from rnncheck.learning import Query
 from rnncheck.oracle import Oracle
@@ -116,6 +118,7 @@ class ErrorDescription:
         """For documents: plain values."""
         return {
             "states": len(self.automaton),
+            "automaton": msgspec.json.decode(write_json(self.automaton)),
             "expression": self.expression,
             "mass": self.mass,
             **{

@@ -13,9 +13,11 @@ import itertools
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
+import msgspec
 import numpy as np
 
 from rnncheck.automata.dfa import DFA
+from rnncheck.automata.json_form import write_json
 from rnncheck.automata.ltlf import compile_ltlf
 from rnncheck.automata.ltlf_syntax import LETTERS, parse_ltlf
 from rnncheck.automata.ltlf_tokens import tokens_of
@@ -26,6 +28,8 @@ from rnncheck.models.protocol import Letters, Scores, States, SteppingModel
 from rnncheck.surrogates.labelled import LabelledNetwork, settled_labels
 from rnncheck.words import Alphabet, Codes, IntArray, letter_text, quoted, read_quoted
 
+# The entry among a model's facts that says it was judged by its labels, and against what.
+LABEL_SPECIFICATION = "label_specification"
 _PREFIX = "label="
 _LABEL = re.compile(r"(?<!\w)label\s*=\s*(?=[\w'\"])")
 _NAME = re.compile(r"\w+")
@@ -127,11 +131,16 @@ def _pairs_text(atom: str, pairs: PairAlphabet, text: str, column: int) -> str:
     if not pairs.knows(atom):
         raise ExpressionError(
             f"{shown(atom)} is neither a letter nor a label; the letters are {shown(str(pairs.letters))}, and a label "
-            f"is written label={pairs.labels[0]} (there are {shown(', '.join(pairs.labels))})",
+            f"is written {_written(pairs.labels[0])} (there are {shown(', '.join(map(_written, pairs.labels)))})",
             text,
             column,
         )
     return " ".join(map(quoted, pairs.meant_by(atom)))
+
+
+def _written(label: str) -> str:
+    """A label as formulas have it: in quotes, where it is more than a name."""
+    return _PREFIX + (label if _NAME.fullmatch(label) else quoted(label))
 
 
 class TraceModel(SteppingModel):
@@ -139,12 +148,14 @@ class TraceModel(SteppingModel):
 
     A state is the network's, the specification's, and whether some label on the way was too close to call. In that
     case the score is 0, so that the definition decides: the labels of all prefixes as the network itself gives them.
+    ``text`` is what the specification was made of, for people.
     """
 
     margin = 0.5
 
-    def __init__(self, network: LabelledNetwork, spec: DFA) -> None:
+    def __init__(self, network: LabelledNetwork, spec: DFA, text: str = "") -> None:
         self._network = network
+        self._text = text
         self._pairs = PairAlphabet(network.alphabet, network.labels)
         self.spec = spec.over(self._pairs.pairs)
         self.alphabet = network.alphabet
@@ -181,4 +192,15 @@ class TraceModel(SteppingModel):
         return bool(self.spec.accepting[state])
 
     def describe(self) -> Mapping[str, object]:
-        return {**self._network.describe(), "judged": "by its labels, against a specification over letters and labels"}
+        facts: dict[str, object] = {
+            "text": self._text,
+            "labels": list(self._network.labels),
+            "automaton": msgspec.json.decode(write_json(self.spec)),
+        }
+        return {**self._network.describe(), LABEL_SPECIFICATION: facts}
+
+    def said_along(self, word: Iterable[str]) -> list[str]:
+        """The label that the network gives to the word so far, after each of its letters."""
+        codes = self.alphabet.encode(word)
+        said = self._network.prefix_label_definitions(codes) if codes else []
+        return [self._network.labels[label] for label in said]

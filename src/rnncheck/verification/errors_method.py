@@ -17,12 +17,13 @@ from rnncheck.automata.language import least_word
 from rnncheck.budget import BudgetExceeded
 from rnncheck.errors import InconsistentAnswersError, LearningBoundReached
 from rnncheck.learning import Learner, make_learner
+from rnncheck.shrink import shrink
 from rnncheck.statistics import round_shown_epsilon
 from rnncheck.surrogates.conditioned import conditioned
 from rnncheck.surrogates.error_language import ErrorDescription, ErrorLanguage, describe, measure
 from rnncheck.verdict import Outcome
 from rnncheck.verification.task import Algorithm, Finding, Task, refine, violated
-from rnncheck.words import Codes
+from rnncheck.words import Codes, WordBatch
 
 # Learning stops at a description of so many states: the verdict stands, and nobody reads a larger one.
 LARGEST_DESCRIPTION = 30
@@ -102,7 +103,10 @@ def _learn_violations(task: Task, learner: Learner[Any], language: ErrorLanguage
     that it names, and on words that can be violations at all; these enter no claim.
     """
     rng = task.rng("describe")
-    if not learner.hypothesis.accepts(task.spec.alphabet.decode(word)):
+    alphabet = task.spec.alphabet
+    # The shortest violation that shrinking comes to is what a reader sees first: E begins with it.
+    word = shrink(word, len(alphabet), lambda words: language.mistakes(WordBatch.from_codes(list(words))))
+    while not learner.hypothesis.accepts(alphabet.decode(word)):
         refine(learner, word)
     likely = conditioned(task.distribution, language.possible)
     tested = 0

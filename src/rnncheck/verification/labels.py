@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -12,15 +14,22 @@ from rnncheck.automata.dfa import DFA
 from rnncheck.automata.language import all_words
 from rnncheck.budget import Budget, BudgetExceeded, Clock
 from rnncheck.distributions import WordDistribution
-from rnncheck.errors import InconsistentAnswersError, LearningBoundReached
+from rnncheck.errors import FormatError, InconsistentAnswersError, LearningBoundReached
 from rnncheck.learning import DEFAULT_LEARNER, make_learner
 from rnncheck.learning.moore import MooreMachine
 from rnncheck.models.protocol import Model
 from rnncheck.relations import Relation
+from rnncheck.spec import Spec
 from rnncheck.statistics import check_probability, round_sample_size, round_shown_epsilon
-from rnncheck.surrogates.label_specs import PairAlphabet, TraceModel, compile_label_ltlf, compile_label_regex
+from rnncheck.surrogates.label_specs import (
+    LABEL_SPECIFICATION,
+    PairAlphabet,
+    TraceModel,
+    compile_label_ltlf,
+    compile_label_regex,
+)
 from rnncheck.surrogates.labelled import LabelledNetwork, LabelOracle
-from rnncheck.verdict import TotalCost, Verdict
+from rnncheck.verdict import TotalCost, Verdict, automaton_in
 from rnncheck.verification.verify import verify
 from rnncheck.words import EPSILON, Codes, Word, WordBatch
 
@@ -114,27 +123,51 @@ def _difference(words: WordBatch, machine: MooreMachine, oracle: LabelOracle) ->
     return min(found, key=lambda word: (len(word), word), default=None)
 
 
-def verify_labels(model: Model, spec: DFA, **options: Any) -> Verdict:
+def verify_labels(model: Model, spec: Spec | DFA, **options: Any) -> Verdict:
     """Does every trace of the network satisfy a specification over letters and labels?
 
-    ``spec`` is an automaton over pairs (``label_spec`` makes one); ``options`` are those of ``verify``. The question is
-    put to ``verify`` as: does the model that says yes to words with a right trace say yes to all words? So every method
-    can answer it, and a counterexample is a word whose trace breaks the specification.
+    ``spec`` is over pairs (``label_spec`` makes one); ``options`` are those of ``verify``. The question is put to
+    ``verify`` as: does the model that says yes to words with a right trace say yes to all words? So every method can
+    answer it, and a counterexample is a word whose trace breaks the specification.
     """
-    return verify(trace_model(model, spec), all_words(model.alphabet), relation=Relation.SUPERSET, **options)
+    judged = trace_model(model, spec)
+    verdict = verify(judged, all_words(model.alphabet), relation=Relation.SUPERSET, **options)
+    return with_labels(verdict, judged)
 
 
-def trace_model(model: Model, spec: DFA) -> Model:
+def trace_model(model: Model, spec: Spec | DFA) -> TraceModel:
     """The model that says yes to the words whose trace of letters and labels the specification accepts."""
+    if isinstance(spec, Spec):
+        return TraceModel(LabelledNetwork.of(model), spec.dfa, spec.origin)
     return TraceModel(LabelledNetwork.of(model), spec)
 
 
-def label_spec(model: Model, *, ltlf: str | None = None, regex: str | None = None) -> DFA:
-    """The automaton over the network's letters and labels that a formula, or else an expression, describes."""
+def with_labels(verdict: Verdict, model: TraceModel) -> Verdict:
+    """The verdict with the labels along its counterexample, for whoever reads it without the network."""
+    if verdict.counterexample is None:
+        return verdict
+    facts = dict(cast(Mapping[str, object], verdict.model_facts[LABEL_SPECIFICATION]))
+    facts["said"] = model.said_along(verdict.counterexample)
+    return dataclasses.replace(verdict, model_facts={**verdict.model_facts, LABEL_SPECIFICATION: facts})
+
+
+def as_judged(model: Model, facts: Mapping[str, object]) -> Model:
+    """The model as it was judged where these facts were written down: by its labels, or else by its answer."""
+    about = facts.get(LABEL_SPECIFICATION)
+    if not isinstance(about, Mapping):
+        return model
+    spec = automaton_in(about, LABEL_SPECIFICATION)
+    if spec is None:
+        raise FormatError("the specification over letters and labels is missing", LABEL_SPECIFICATION)
+    return TraceModel(LabelledNetwork.of(model), spec, str(about.get("text", "")))
+
+
+def label_spec(model: Model, *, ltlf: str | None = None, regex: str | None = None) -> Spec:
+    """The specification over the network's letters and labels that a formula, or else an expression, describes."""
     network = LabelledNetwork.of(model)
     if ltlf is not None:
-        return compile_label_ltlf(ltlf, network.alphabet, network.labels)
-    return compile_label_regex(regex or "", network.alphabet, network.labels)
+        return Spec(compile_label_ltlf(ltlf, network.alphabet, network.labels), ltlf)
+    return Spec(compile_label_regex(regex or "", network.alphabet, network.labels), regex or "")
 
 
 def label_trace(model: Model, word: Word) -> str:

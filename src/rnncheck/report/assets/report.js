@@ -270,7 +270,7 @@
   const MOST_LETTERS = 2000;
   const form = document.getElementById("try-form");
   const machines = Object.entries(data.automata).filter(([, automaton]) => automaton);
-  const called = { spec: "Specification A", hypothesis: "Hypothesis H" };
+  const called = { spec: "Specification A", hypothesis: "Hypothesis H", errors: "Mistakes E" };
   let tried = null;
 
   function sign(accepted) {
