@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import math
 import operator
 import tracemalloc
@@ -203,3 +204,13 @@ class TestLarge:
                 seen.add(candidate)
             for each in memories:
                 assert each.new(np.array(candidates, dtype=np.int64)).tolist() == expected
+            lengths = [len(run) for run in memories[1]._runs]
+            assert sum(lengths) == len(seen)
+            assert all(2 * later <= earlier for earlier, later in itertools.pairwise(lengths))
+
+    @pytest.mark.parametrize(("flat", "memory"), [(64, "_FlatSeen"), (63, "_SortedSeen")])
+    def test_the_table_of_pairs_is_flat_while_it_has_few_cells(self, flat, memory):
+        """Should need a cell for each of 8 · 8 pairs and not one more."""
+        with patch.object(code, "_FLAT_PAIRS", flat):
+            search = code._PairSearch(chain(8), chain(8))
+        assert type(search._seen) is getattr(code, memory)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from rnncheck.automata.dfa import DFA
+from rnncheck.errors import InputError
 from rnncheck.relations import Relation
 
 MEANING = {
@@ -43,3 +44,17 @@ def test_witness_and_open_states(relation: Relation) -> None:
             continuations = DFA(a.alphabet, a.transitions, a.accepting, initial=state)
             reached = np.array([continuations.accepts(word) for word in words])  # 4 states: 6 letters reach them all
             assert is_open == relation.can_break(reached).any()
+
+
+@pytest.mark.parametrize(("name", "sign"), [("subset", "⊆"), ("superset", "⊇"), ("equal", "=")])
+def test_relations_have_names_and_signs(name: str, sign: str) -> None:
+    relation = Relation.named(name)
+    assert relation.value == name
+    assert Relation.named(relation) is relation
+    assert relation.formula == f"L(R) {sign} L(A)"
+
+
+@pytest.mark.parametrize("name", ["", "SUBSET", "⊆", None, 1])
+def test_unknown_relations_are_refused(name: object) -> None:
+    with pytest.raises(InputError, match=r"unknown relation .*; known are subset, superset, equal"):
+        Relation.named(name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import functools
 import os
@@ -36,6 +37,19 @@ def write_atomically(path: str | Path, data: bytes | str) -> None:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def check_writable(path: str | Path) -> None:
+    """Raise InputError where a file cannot be written: better before hours of work than after them."""
+    target = Path(path)
+    try:
+        if target.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        handle, temporary = _locked_part(target.parent)
+    except OSError as error:
+        raise _failure(target, error) from None
+    os.close(handle)
+    temporary.unlink(missing_ok=True)
 
 
 def remove_leftovers(folder: Path) -> None:
@@ -77,4 +91,5 @@ def _mode(target: Path) -> int:
 
 
 def _failure(target: Path, error: OSError) -> InputError:
-    return InputError(f"{target}: cannot be written: {error.strerror or error}; nothing was changed")
+    why = f"there is no folder {target.parent}" if isinstance(error, FileNotFoundError) else error.strerror or error
+    return InputError(f"{target}: cannot be written: {why}; nothing was changed")

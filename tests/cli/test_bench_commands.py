@@ -5,8 +5,8 @@ import json
 import pytest
 
 SMALL = (
-    "--count", 1, "--states", 5, "--hidden", 10, "--words", 400, "--specs", 1, "--accuracy", 0.4, "--target-accuracy",
-    0.7, "--epsilon", 0.1, "--gamma", 0.1, "--method", "smc", "--method", "auto",
+    "--count", 1, "--states", 5, "--cell", "rnn_tanh", "--hidden", 8, "--words", 100, "--specs", 1, "--accuracy", 0.2,
+    "--target-accuracy", 0.6, "--epsilon", 0.1, "--gamma", 0.1, "--method", "smc", "--method", "auto",
 )  # fmt: skip
 
 
@@ -52,6 +52,26 @@ def test_other_options_in_the_same_folder_are_refused(run, folder) -> None:
     result = run("bench", "random", *SMALL, "--out", folder, "--timeout", 3)
     assert result.code == 2
     assert "timeout = 600.0" in result.err
+    result = run("bench", "random", *SMALL, "--out", folder, "--draws", 3)
+    assert result.code == 2
+    assert "draws = 10, and 3 was" in result.err
+
+
+def test_a_method_asked_for_twice_is_asked_once(run, folder) -> None:
+    assert run("bench", "random", *SMALL, "--method", "smc", "--out", folder, "--quiet").code == 0
+
+
+def test_an_interrupted_run_says_how_to_go_on_and_looks_like_no_verdict(run, tmp_path, monkeypatch) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("rnncheck.experiments.runner.run_experiment", interrupted)
+    result = run("bench", "random", *SMALL, "--out", tmp_path / "run", "--quiet")
+    assert result.code == 130
+    assert f"the same command continues the run in {tmp_path / 'run'}" in result.err
+    unfinished = run("bench", "summary", tmp_path / "run")
+    assert unfinished.code == 0
+    assert "1 network still to be made: random-001" in unfinished.out
 
 
 def test_what_is_no_run_has_no_summary(run, tmp_path) -> None:
@@ -69,6 +89,8 @@ def test_what_is_no_run_has_no_summary(run, tmp_path) -> None:
         (("--shard", "5/2"), "5/2"),
         (("--states", 3), "min_states"),
         (("--epsilon", 2), "epsilon"),
+        (("--train-seconds", -1), "-1.0"),
+        (("--timeout", "nan"), "nan"),
     ],
 )
 def test_bad_options_are_named(run, tmp_path, arguments, named) -> None:

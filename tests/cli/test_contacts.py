@@ -61,6 +61,11 @@ def test_check_proves_a_path_by_its_times(run, file) -> None:
     assert (result.code, result.out) == (0, "yes: C –1→ D –3→ A –4→ B\n")
 
 
+def test_the_empty_word_is_shown_as_such(run, file) -> None:
+    """Should not end in nothing."""
+    assert run("contacts", "check", file, "--path", "").out == "yes: ε\n"
+
+
 def test_check_says_where_a_path_breaks(run, file) -> None:
     """Should exit with 1 and the pair, and the reason."""
     result = run("contacts", "check", file, "--path", "A B C D")

@@ -24,7 +24,7 @@ from rnncheck.contacts import (
 )
 from rnncheck.contacts.synthetic import DAY, RESOLUTION
 from rnncheck.contacts.walks import as_words, is_whole, timed_walks
-from rnncheck.errors import InputError
+from rnncheck.errors import InputError, ResourceLimitError
 from strategies import refusal
 
 NETWORK = synthetic_contacts(np.random.default_rng(1))
@@ -143,6 +143,20 @@ def test_too_few_paths_are_an_error_with_the_number_found() -> None:
         draw(network=network, train=100, shortest=2, longest=3, strict=True)
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_few_words_are_found_although_most_ways_to_break_a_path_are_impossible(seed: int) -> None:
+    """Should try every way: two people who met once cannot be strangers, nor go back in time."""
+    network = TemporalNetwork.from_contacts([(1, "a", "b")])
+    words = draw(seed, network=network, train=4, shortest=2, longest=4)
+    assert words.broken == {"strangers": 0, "backwards": 0, "repeated": 3}
+
+
+def test_more_words_than_memory_holds_are_refused() -> None:
+    """Should say how many are possible."""
+    with pytest.raises(ResourceLimitError, match="120000000000 words of up to 15 people.*at most 20000000 words"):
+        draw(network=TemporalNetwork.from_contacts([(1, "a", "b")]), train=10**11)
+
+
 @pytest.mark.parametrize(
     ("choices", "message"),
     [
@@ -227,4 +241,10 @@ class TestSynthetic:
     def test_impossible_settings_are_refused(self, choices, message: str) -> None:
         """Should name the setting."""
         with pytest.raises(InputError, match=message):
+            SyntheticSettings(**choices)
+
+    @pytest.mark.parametrize("choices", [{"people": 100_000}, {"days": 10**8}, {"people": 5000, "meetings": 900.0}])
+    def test_more_than_memory_holds_is_refused(self, choices) -> None:
+        """Should name the figures before anything is drawn."""
+        with pytest.raises(ResourceLimitError, match=r"people on .* days"):
             SyntheticSettings(**choices)

@@ -56,6 +56,8 @@ def file(tmp_path):
         "t i j\n20 1157 1232\n40 1157 9\n",
         "\ufeff20,1157,1232\n40,1157,9\n",
         "40,1157,9\n20,1157,1232\n",
+        '20,"1157","1232"\n40,"1157", "9" \n',
+        '"t"\t"i"\t"j"\n20\t"1157"\t"1232"\n40\t1157\t9\n',
     ],
 )
 def test_separators_headers_and_white_space(file, text: str) -> None:
@@ -105,7 +107,12 @@ BAD = {
     "fraction as time": ("1.5,a,b\n", ":1: time '1.5' is not a whole number"),
     "empty time": ("1,a,b\n,a,c\n", ":2: time '' is not a whole number"),
     "time in another column": ("a b 1\n", ":1: time 'a' is not a whole number; is the time in column 3?"),
-    "unknown header": ("when,who,whom\n1,a,b\n", ":1: time 'when' is not a whole number"),
+    "unknown header": (
+        "when,who,whom\n1,a,b\n",
+        ":1: time 'when' is not a whole number; if this line is a header, put #",
+    ),
+    "semicolons": ("1;a;b\n", ":1: 1 column in '1;a;b'"),
+    "a quote that does not end": ('1,"a,b\n', ":1: 2 columns"),
     "negative time": ("1,a,b\n-20,a,c\n", ":2: time '-20' is negative"),
     "huge time": ("1,a,b\n99999999999999999999,a,c\n", ":2: time 99999999999999999999 is too large"),
     "self-contact": ("1,a,b\n2,b,b\n", ":2: 'b' meets itself"),
@@ -122,7 +129,15 @@ def test_bad_files_are_refused_with_file_and_line(file, name: str) -> None:
     with pytest.raises(FormatError, match=ONE_LINE) as caught:
         read_contacts(path)
     assert str(caught.value).startswith(str(path))
+    assert str(caught.value).count(str(path)) == 1
     assert message in str(caught.value)
+
+
+def test_names_in_quotes_may_hold_the_separator(file) -> None:
+    """Should read what spreadsheets write, and leave a quote inside a name alone."""
+    assert contacts_of(read_contacts(file('1,"Li, W",5\'2"\n'))) == [(1, "Li, W", "5'2\"")]
+    long = "x" * 200_000
+    assert read_contacts(file(f'1,"{long}",b\n')).people.letters == (f'"{long}"', "b")
 
 
 def test_bytes_that_are_no_text_and_files_that_are_not_there(tmp_path) -> None:

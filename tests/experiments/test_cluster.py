@@ -13,10 +13,9 @@ import pytest
 
 pytest.importorskip("distributed")
 
-from experiments.sources import DrawnSubjects
-from experiments.test_runner import QUESTIONS, contents, perform
+from experiments.sources import DrawnSubjects, Here
+from experiments.test_runner import contents, perform
 from rnncheck.executors import open_executor
-from rnncheck.experiments.folder import RunFolder
 
 TESTS = Path(__file__).parents[1]
 
@@ -91,6 +90,4 @@ def test_a_cluster_gives_the_same_run_although_a_worker_is_killed(tmp_path, clus
         on_cluster = perform(out, executor, source)
     killer.join(timeout=30)
     assert cluster.workers[0].wait(timeout=10) == -signal.SIGKILL
-    with open_executor(2) as executor:
-        here = perform(tmp_path / "here", executor, source, QUESTIONS)
-    assert contents(on_cluster) == contents(RunFolder.existing(here.path))
+    assert contents(on_cluster) == contents(perform(tmp_path / "here", Here(), source))

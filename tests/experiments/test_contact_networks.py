@@ -1,19 +1,21 @@
 """Contact networks are trained and verified as any other subject, and their mistakes are told in words."""
 
+import dataclasses
+
 import msgspec
 import pytest
 
+from experiments.sources import Here
 from experiments.test_runner import QUESTIONS
 from rnncheck.contacts import check_path, write_contacts
 from rnncheck.errors import InputError
-from rnncheck.executors import open_executor
 from rnncheck.experiments.contacts import ContactNetworks, case_of, contact_files
-from rnncheck.experiments.folder import RunFolder
+from rnncheck.experiments.folder import RunFolder, safe_name
 from rnncheck.experiments.results import read_results
 from rnncheck.experiments.runner import run_experiment
 from rnncheck.experiments.table import render
 
-SMALL = {"words": 600, "hidden": 12, "layers": 1, "target_accuracy": 0.7, "training_seconds": 20.0}
+SMALL = {"words": 200, "cell": "rnn_tanh", "hidden": 8, "layers": 1, "target_accuracy": 0.6, "training_seconds": 20.0}
 
 
 @pytest.fixture(scope="module")
@@ -21,8 +23,7 @@ def folder(tmp_path_factory) -> RunFolder:
     source = ContactNetworks(synthetic=True, people=10, **SMALL)
     settings = msgspec.to_builtins(QUESTIONS) | {"source": msgspec.to_builtins(source)}
     begun = RunFolder.begun(tmp_path_factory.mktemp("contacts") / "run", "contacts", settings, None)
-    with open_executor(1) as executor:
-        run_experiment(begun, source, QUESTIONS, executor)
+    run_experiment(begun, source, QUESTIONS, Here())
     return begun
 
 
@@ -65,5 +66,37 @@ def test_wrong_sources_are_refused(tmp_path) -> None:
         contact_files(tmp_path)
     with pytest.raises(InputError, match="not a file"):
         contact_files(tmp_path / "nowhere.csv")
-    with pytest.raises(InputError, match="same name"):
+    with pytest.raises(InputError, match="same name, 'x'"):
         ContactNetworks(files=("a/x.csv", "b/x.csv"))
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"people": 1}, {"words": 1}, {"hidden": -1}, {"target_accuracy": 7.0}, {"training_seconds": -1.0},
+        {"columns": "time,person1"},
+    ],
+)  # fmt: skip
+def test_impossible_settings_are_refused_before_anything_is_done(wrong) -> None:
+    with pytest.raises(InputError):
+        ContactNetworks(synthetic=True, **wrong)
+
+
+def test_files_may_have_any_name_and_columns_in_any_order(tmp_path) -> None:
+    """Should have a name fit for files for the network, and show the file's own in the table."""
+    file = tmp_path / "my contacts, été.csv"
+    file.write_text("a,b,1\nb,b,2\nb,c,3\n", encoding="utf-8")
+    source = ContactNetworks(
+        files=contact_files(file), columns="person1,person2,time", self_contacts="drop", **SMALL | {"words": 40}
+    )
+    (name,) = source.names()
+    assert name == safe_name(name)
+    assert len(source.contacts(name)) == 2
+    assert source.make(name, None).facts["case"] == "my contacts, été"
+
+
+def test_a_table_without_its_contacts_stands_without_the_meaning(folder) -> None:
+    run = read_results(folder)
+    for source in ({"files": ["gone.csv"]}, {"unknown": 1}, {"synthetic": True, "people": -1}, 3):
+        text = render(dataclasses.replace(run, settings={**run.settings, "source": source}), "text")
+        assert "accepts" not in text

@@ -2,7 +2,12 @@
 
 import pytest
 
+from networks import random_network
+from rnncheck.automata.dfa import DFA
+from rnncheck.automata.dot import write_dot
 from rnncheck.errors import InputError
+from rnncheck.experiments.contacts import ReleasedContactNetworks
+from rnncheck.experiments.folder import safe_name
 from rnncheck.experiments.released import ReleasedNetworks
 from strategies import SHARED_DATA
 
@@ -14,6 +19,31 @@ def test_a_folder_without_networks_is_refused(tmp_path) -> None:
         ReleasedNetworks(str(tmp_path))
     with pytest.raises(InputError, match="is not a folder"):
         ReleasedNetworks(str(tmp_path / "nowhere"))
+
+
+def test_specifications_of_any_name_are_told_apart(tmp_path, monkeypatch) -> None:
+    """Should lose none of them, and give no two pieces of a run the same name."""
+    network = random_network(hidden=(4,), seed=0)
+    monkeypatch.setattr("rnncheck.experiments.released.load_released", lambda folder: network)
+    dot = write_dot(DFA(network.alphabet, [[0] * len(network.alphabet)], [True]))
+    wanted = {
+        "net": ["spec_1-2.dot", "spec_1 2.dot"],
+        "net-1": ["spec_2.dot"],
+        "odd näme": ["spec_1.dot", "spec_second_1.dot", "spec.dot"],
+        "plain": ["spec_second_1.dot", "spec_second_2.dot"],
+    }
+    for folder, files in wanted.items():
+        for file in ["meta", *files]:
+            (tmp_path / folder).mkdir(exist_ok=True)
+            (tmp_path / folder / file).write_text(dot)
+    source = ReleasedContactNetworks(str(tmp_path))
+    subjects = {name: source.make(name, None) for name in source.names()}
+    assert [len(subject.specs) for subject in subjects.values()] == [2, 1, 3, 2]
+    assert list(subjects["plain"].specs) == ["1", "2"]
+    assert [subject.facts["case"] for subject in subjects.values()] == list(wanted)
+    pieces = [f"{name}-{spec}" for name, subject in subjects.items() for spec in subject.specs]
+    assert len(set(pieces)) == len(pieces)
+    assert all(safe_name(name) == name for name in [*subjects, *pieces])
 
 
 @pytest.mark.skipif(not FOLDER.exists(), reason="the released networks are not beside the project (../shared/data)")

@@ -1,8 +1,10 @@
 """A run is finished piece by piece, can be continued, and is the same whoever does the pieces."""
 
 import contextlib
+import errno
 import itertools
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,16 +15,22 @@ import msgspec
 import numpy as np
 import pytest
 
-from experiments.sources import DrawnSubjects
+from experiments.sources import DrawnSubjects, Here
+from rnncheck.cli import main
 from rnncheck.errors import FormatError, InputError, RnncheckError
 from rnncheck.executors import open_executor
-from rnncheck.experiments.folder import RunFolder
+from rnncheck.experiments.folder import RunFolder, safe_name
 from rnncheck.experiments.merge import merge
 from rnncheck.experiments.results import read_results
 from rnncheck.experiments.runner import Questions, Shard, run_experiment
 from rnncheck.experiments.subjects import stored_subject
+from rnncheck.version import __version__
 
 QUESTIONS = Questions(epsilon=0.05, gamma=0.05, timeout=60.0)
+
+
+STANDARD = DrawnSubjects(count=2)
+ONE_METHOD = Questions(methods=("smc",), epsilon=0.05, gamma=0.05, timeout=60.0)
 
 
 @pytest.fixture(scope="module")
@@ -31,12 +39,28 @@ def executor():
         yield two
 
 
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory, executor) -> RunFolder:
+    """A run to look at; tests that change something take a ``copy``."""
+    return perform(tmp_path_factory.mktemp("finished") / "run", executor)
+
+
+@pytest.fixture
+def copy(tmp_path, finished) -> RunFolder:
+    shutil.copytree(finished.path, tmp_path / "run")
+    return RunFolder.existing(tmp_path / "run")
+
+
 def perform(path: Path, executor, source=None, questions: Questions = QUESTIONS, shard: str | None = None) -> RunFolder:
-    source = source or DrawnSubjects()
-    settings = msgspec.to_builtins(questions) | {"source": msgspec.to_builtins(source)}
-    folder = RunFolder.begun(path, "random", settings, shard)
+    source = source or STANDARD
+    folder = begun(path, source, questions, shard)
     run_experiment(folder, source, questions, executor, shard=None if shard is None else Shard.parse(shard))
     return folder
+
+
+def begun(path: Path, source=STANDARD, questions: Questions = QUESTIONS, shard: str | None = None) -> RunFolder:
+    settings = msgspec.to_builtins(questions) | {"source": msgspec.to_builtins(source)}
+    return RunFolder.begun(path, "random", settings, shard, source.names())
 
 
 def contents(folder: RunFolder) -> dict[str, object]:
@@ -48,93 +72,129 @@ def contents(folder: RunFolder) -> dict[str, object]:
     return found
 
 
-def test_every_subject_specification_and_method_is_answered(tmp_path, executor) -> None:
-    folder = perform(tmp_path / "run", executor)
-    run = read_results(folder)
+def test_every_subject_specification_and_method_is_answered(finished) -> None:
+    run = read_results(finished)
     wanted = {
         f"net-{n}/{spec}/{method}"
-        for n, spec, method in itertools.product(range(3), (1, 2), ("smc", "aamc", "pdv", "auto"))
+        for n, spec, method in itertools.product(range(2), (1, 2), ("smc", "aamc", "pdv", "auto"))
     }
-    assert set(contents(folder)) == wanted
+    assert set(contents(finished)) == wanted
     assert run.complete
     for result in run.results:
         if result.counterexample is not None:
-            subject = stored_subject(folder, result.subject)
+            subject = stored_subject(finished, result.subject)
             assert not subject.specs[result.spec].accepts(result.counterexample)
 
 
-def test_the_number_of_workers_changes_nothing(tmp_path, executor) -> None:
-    source = DrawnSubjects(count=2, specs=1)
-    two = perform(tmp_path / "two", executor, source)
+def test_the_number_of_workers_changes_nothing(tmp_path, finished) -> None:
     with open_executor(1) as one:
-        alone = perform(tmp_path / "one", one, source)
-    assert contents(two) == contents(alone)
+        alone = perform(tmp_path / "one", one, DrawnSubjects(count=2, specs=1))
+    assert contents(alone) == {name: found for name, found in contents(finished).items() if "/1/" in name}
 
 
-def test_what_is_finished_is_not_repeated(tmp_path, executor) -> None:
-    folder = perform(tmp_path / "run", executor)
-    before = {file: file.stat().st_mtime_ns for file in folder.path.rglob("*.json")}
-    missing = folder.place("verdicts/net-1-2-pdv.json")
-    expected = contents(folder)
+def test_what_is_finished_is_not_repeated(copy, finished, executor) -> None:
+    before = {file: file.stat().st_mtime_ns for file in copy.path.rglob("*.json")}
+    missing = copy.place("verdicts/net-1-2-pdv.json")
     missing.unlink()
-    again = perform(tmp_path / "run", executor)
-    assert contents(again) == expected
+    again = perform(copy.path, executor)
+    assert contents(again) == contents(finished)
     changed = {file for file, when in before.items() if file.stat().st_mtime_ns != when}
     assert changed == {missing}
 
 
-def test_shards_put_together_are_the_whole_run(tmp_path, executor) -> None:
+def test_a_run_is_complete_only_with_all_its_networks(copy) -> None:
+    """Should not look at the networks that exist so far alone."""
+    for file in [*copy.path.glob("subjects/net-1.*"), *copy.path.glob("verdicts/net-1-*")]:
+        file.unlink()
+    run = read_results(copy)
+    assert len(run.results) == run.expected
+    assert run.missing == ("net-1",)
+    assert not run.complete
+    assert not read_results(begun(copy.path.parent / "new")).complete
+
+
+def test_shards_put_together_are_the_whole_run(tmp_path) -> None:
     source = DrawnSubjects(specs=1)
-    whole = perform(tmp_path / "whole", executor, source)
-    shards = [perform(tmp_path / f"shard-{n}", executor, source, shard=f"{n}/2").path for n in (1, 2)]
-    assert 0 < len(contents(RunFolder.existing(shards[0]))) < len(contents(whole))
-    assert contents(merge(shards, tmp_path / "merged")) == contents(whole)
+    whole = perform(tmp_path / "whole", Here(), source, ONE_METHOD)
+    shards = [perform(tmp_path / f"shard-{n}", Here(), source, ONE_METHOD, shard=f"{n}/2") for n in (1, 2)]
+    assert 0 < len(contents(shards[0])) < len(contents(whole))
+    assert [read_results(shard).complete for shard in shards] == [True, True]
+    paths = [shard.path for shard in shards]
+    half = merge(paths[:1], tmp_path / "merged")
+    assert read_results(half).missing == ("net-1",)
+    for _ in range(2):
+        merged = merge(paths, tmp_path / "merged")
+        assert contents(merged) == contents(whole)
+        assert read_results(merged).complete
 
 
-def test_shards_of_different_runs_are_not_merged(tmp_path, executor) -> None:
-    one = perform(tmp_path / "one", executor, shard="1/3")
-    other = perform(tmp_path / "other", executor, DrawnSubjects(specs=1), shard="2/3")
-    with pytest.raises(InputError, match="different things"):
+def test_shards_of_different_runs_are_not_merged(tmp_path) -> None:
+    one = begun(tmp_path / "one", shard="1/3")
+    other = begun(tmp_path / "other", DrawnSubjects(count=2, specs=1), shard="2/3")
+    with pytest.raises(InputError, match="different things, specs = 2 and 1"):
         merge([one.path, other.path], tmp_path / "merged")
+    manifest = one.path / "run.json"
+    manifest.write_text(manifest.read_text().replace(f'"{__version__}"', '"0.0.0"'))
+    with pytest.raises(InputError, match=r"made by rnncheck 0\.0\.0"):
+        merge([one.path], tmp_path / "merged")
+    assert not (tmp_path / "merged").exists()
 
 
 def test_a_piece_that_fails_is_named_and_the_others_are_kept(tmp_path, executor) -> None:
+    source = DrawnSubjects(specs=1, broken="net-1")
     with pytest.raises(RnncheckError, match="net-1 cannot be made"):
-        perform(tmp_path / "run", executor, DrawnSubjects(broken="net-1"))
+        perform(tmp_path / "run", executor, source, ONE_METHOD)
     run = read_results(RunFolder.existing(tmp_path / "run"))
     assert {result.subject for result in run.results} == {"net-0", "net-2"}
+    assert not run.complete
 
 
-def test_a_damaged_piece_is_named_with_a_remedy_and_nothing_is_lost(tmp_path, executor) -> None:
-    folder = perform(tmp_path / "run", executor)
-    expected = contents(folder)
-    damaged = folder.place("verdicts/net-0-1-smc.json")
+def test_a_piece_may_fail_for_reasons_that_are_not_ours(tmp_path, executor) -> None:
+    """Should go on with the other pieces when one is out of memory, say."""
+    source = DrawnSubjects(count=2, specs=1, exhausted="net-0")
+    with pytest.raises(RnncheckError, match=r"the others are kept: net-0: MemoryError: .*no more of it"):
+        perform(tmp_path / "run", executor, source, ONE_METHOD)
+    assert list(contents(RunFolder.existing(tmp_path / "run"))) == ["net-1/1/smc"]
+
+
+def test_a_damaged_piece_is_named_with_a_remedy_and_nothing_is_lost(copy, finished, executor) -> None:
+    damaged = copy.place("verdicts/net-0-1-smc.json")
     damaged.write_bytes(damaged.read_bytes()[:100])
     with pytest.raises(FormatError, match=r"net-0-1-smc\.json.*delete the file"):
-        perform(tmp_path / "run", executor)
+        perform(copy.path, executor)
     with pytest.raises(FormatError, match="damaged"):
-        read_results(folder)
+        read_results(copy)
     damaged.unlink()
-    assert contents(perform(tmp_path / "run", executor)) == expected
+    assert contents(perform(copy.path, executor)) == contents(finished)
 
 
-def test_a_damaged_network_is_noticed(tmp_path, executor) -> None:
-    folder = perform(tmp_path / "run", executor)
-    weights = folder.place("subjects/net-0.safetensors")
+def test_a_damaged_network_is_noticed(copy, executor) -> None:
+    weights = copy.place("subjects/net-0.safetensors")
     content = bytearray(weights.read_bytes())
     content[-3] ^= 1
     weights.write_bytes(content)
-    folder.place("verdicts/net-0-1-smc.json").unlink()
+    copy.place("verdicts/net-0-1-smc.json").unlink()
     with pytest.raises(FormatError, match="missing or damaged"):
-        perform(tmp_path / "run", executor)
+        perform(copy.path, executor)
 
 
-def test_a_folder_belongs_to_one_run(tmp_path, executor) -> None:
-    perform(tmp_path / "run", executor, DrawnSubjects(count=1, specs=1))
+def test_a_folder_belongs_to_one_run(tmp_path) -> None:
+    begun(tmp_path / "run")
     with pytest.raises(InputError, match=r"epsilon = 0\.05.*0\.1 was"):
-        perform(tmp_path / "run", executor, DrawnSubjects(count=1, specs=1), Questions(epsilon=0.1, gamma=0.05))
+        begun(tmp_path / "run", questions=Questions(epsilon=0.1, gamma=0.05, timeout=60.0))
+    with pytest.raises(InputError, match=r"specs = 2, and 1 was"):
+        begun(tmp_path / "run", DrawnSubjects(count=2, specs=1))
+    with pytest.raises(InputError, match=r"shard = None, and '1/2' was"):
+        begun(tmp_path / "run", shard="1/2")
     with pytest.raises(InputError, match="holds a run of the kind random"):
         RunFolder.begun(tmp_path / "run", "contacts", {}, None)
+
+
+def test_other_networks_behind_the_same_options_are_another_run(tmp_path) -> None:
+    """A folder of networks may have got one more since the run began."""
+    RunFolder.begun(tmp_path, "random", {}, None, ["one"])
+    with pytest.raises(InputError, match=r"networks = \[\], and \['two'\] was"):
+        RunFolder.begun(tmp_path, "random", {}, None, ["one", "two"])
 
 
 def test_a_folder_with_other_files_is_refused(tmp_path) -> None:
@@ -143,25 +203,48 @@ def test_a_folder_with_other_files_is_refused(tmp_path) -> None:
         RunFolder.begun(tmp_path, "random", {}, None)
 
 
-def test_a_folder_of_another_version_is_refused(tmp_path, executor) -> None:
-    folder = perform(tmp_path / "run", executor, DrawnSubjects(count=1, specs=1))
-    manifest = folder.path / "run.json"
+def test_a_folder_of_another_version_is_refused(copy) -> None:
+    manifest = copy.path / "run.json"
     manifest.write_text(manifest.read_text().replace("rnncheck/run/1", "rnncheck/run/7"))
     with pytest.raises(FormatError, match="rnncheck/run/7"):
-        RunFolder.existing(folder.path)
-    assert len(list(folder.path.glob("verdicts/*.json"))) == 4
+        RunFolder.existing(copy.path)
+    assert len(list(copy.path.glob("verdicts/*.json"))) == 16
 
 
-def test_two_runs_in_one_folder_are_refused(tmp_path, executor) -> None:
-    folder = perform(tmp_path / "run", executor, DrawnSubjects(count=1, specs=1))
-    with folder.locked(), pytest.raises(InputError, match="another run is working"):
-        perform(tmp_path / "run", executor, DrawnSubjects(count=1, specs=1))
+def test_two_runs_in_one_folder_are_refused(copy) -> None:
+    with copy.locked(), pytest.raises(InputError, match="another run is working"):
+        perform(copy.path, Here())
+
+
+def test_a_file_system_without_locks_is_not_taken_for_another_run(tmp_path, monkeypatch) -> None:
+    def no_locks(*_: object) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    folder = begun(tmp_path / "run")
+    monkeypatch.setattr("rnncheck.experiments.folder.fcntl.flock", no_locks)
+    with pytest.raises(InputError, match="cannot be locked: No locks available"), folder.locked():
+        pass
 
 
 def test_an_unwritable_folder_is_a_clear_error(tmp_path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match="cannot be used"):
-        RunFolder.begun(tmp_path / "file" / "run", "random", {}, None)
+    for wrong in (tmp_path / "file" / "run", tmp_path / ("long" * 100), tmp_path / "with\0null"):
+        with pytest.raises(InputError, match="cannot be used"):
+            RunFolder.begun(wrong, "random", {}, None)
+
+
+def test_a_name_that_is_no_text_is_refused(tmp_path) -> None:
+    with pytest.raises(InputError, match=r"udcff.* is not UTF-8"):
+        RunFolder.begun(tmp_path / "run", "random", {"source": {"files": ["\udcff.csv"]}}, None)
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("text", ["a b", "é", "", ".hidden", "../x", "a" * 300, "日本", "a\nb", "\udcff"])
+def test_any_text_has_a_safe_name_of_its_own(tmp_path, text) -> None:
+    folder = begun(tmp_path / "run")
+    assert not folder.has(f"subjects/{safe_name(text)}.json")
+    assert safe_name(text) == safe_name(text) != safe_name(text + "b")
+    assert safe_name("tij_InVS15") == "tij_InVS15"
 
 
 @pytest.mark.parametrize("name", ["../outside", "verdicts/../../x", "/etc/passwd", "a/.hidden", "a b", ""])
@@ -183,22 +266,31 @@ def test_shards_deal_out_every_subject_once() -> None:
 
 
 COMMAND = [
-    sys.executable, "-m", "rnncheck", "bench", "random", "--count", "2", "--states", "5", "--hidden", "12", "--words",
-    "600", "--specs", "2", "--accuracy", "0.5", "--target-accuracy", "0.9", "--epsilon", "0.05", "--gamma", "0.05",
-    "--method", "smc", "--method", "pdv", "--workers", "2", "--quiet",
+    "bench", "random", "--count", "2", "--states", "5", "--specs", "2", "--epsilon", "0.05", "--gamma", "0.05",
+    "--method", "smc", "--method", "pdv", "--quiet",
+]  # fmt: skip
+SMALL = [
+    "--cell", "rnn_tanh", "--hidden", "8", "--words", "100", "--accuracy", "0.2", "--target-accuracy", "0.6",
+]  # fmt: skip
+LARGE = [
+    "--hidden", "12", "--words", "600", "--accuracy", "0.5", "--target-accuracy", "0.9", "--workers", "2",
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("kills", [2, pytest.param(50, marks=pytest.mark.slow)])
-def test_a_run_killed_again_and_again_gives_the_same_table(tmp_path, kills) -> None:
+@pytest.mark.parametrize(("size", "kills"), [(SMALL, 2), pytest.param(LARGE, 50, marks=pytest.mark.slow)])
+def test_a_run_killed_again_and_again_gives_the_same_table(tmp_path, monkeypatch, size, kills) -> None:
     """SIGKILL at random moments of training, verification and writing; then to the end; nothing is done twice."""
-    subprocess.run([*COMMAND, "--out", tmp_path / "calm"], check=True, stdout=subprocess.DEVNULL, timeout=300)
+    monkeypatch.setattr("rnncheck.executors.open_executor", lambda *_: contextlib.nullcontext(Here()))
+    with pytest.raises(SystemExit) as ended:  # once in this very process
+        main([*COMMAND, *size, "--out", str(tmp_path / "calm")])
+    assert not ended.value.code
+    command = [sys.executable, "-m", "rnncheck", *COMMAND, *size]
     out = tmp_path / "killed"
     out.mkdir()
     rng = np.random.default_rng(0)
     finished: dict[str, int] = {}
     for _ in range(kills):
-        process = subprocess.Popen([*COMMAND, "--out", out], stdout=subprocess.DEVNULL, start_new_session=True)
+        process = subprocess.Popen([*command, "--out", out], stdout=subprocess.DEVNULL, start_new_session=True)
         before = state(out)
         while state(out) == before and process.poll() is None:  # until it has written something
             time.sleep(0.005)
@@ -209,7 +301,7 @@ def test_a_run_killed_again_and_again_gives_the_same_table(tmp_path, kills) -> N
         for file in out.rglob("*.json"):
             stamp = file.stat().st_mtime_ns
             assert finished.setdefault(str(file), stamp) == stamp, f"{file} was written twice"
-    subprocess.run([*COMMAND, "--out", out], check=True, stdout=subprocess.DEVNULL, timeout=300)
+    subprocess.run([*command, "--out", out], check=True, stdout=subprocess.DEVNULL, timeout=300)
     assert contents(RunFolder.existing(out)) == contents(RunFolder.existing(tmp_path / "calm"))
     assert not list(out.rglob("*.part"))
     assert not (out / "part").exists()
@@ -233,7 +325,7 @@ def test_a_full_disk_ends_the_run_with_an_error_and_what_was_written_stays(tmp_p
         pytest.skip("mounting a small file system is not allowed here")
     try:
         with pytest.raises(InputError, match="No space left"):
-            perform(disk / "run", executor, DrawnSubjects(count=2))
+            perform(disk / "run", executor)
         kept = read_results(RunFolder.existing(disk / "run"))
         assert kept.results
         assert not list((disk / "run").rglob("*.part"))

@@ -10,8 +10,10 @@ import rnncheck
 from rnncheck import zoo
 from rnncheck.automata.dfa import DFA
 from rnncheck.automata.language import all_words
+from rnncheck.models.adapters import DFAModel
 from rnncheck.relations import Relation
 from rnncheck.verdict import FaultyFlow, Outcome, Round, TotalCost, Trace, Verdict
+from rnncheck.verification.labels import label_spec, verify_labels
 from rnncheck.verification.verify import VerifySettings
 from rnncheck.words import Alphabet, Word
 
@@ -64,6 +66,29 @@ def undecided() -> Verdict:
     """The time limit was reached at once."""
     entry = zoo.entry("response-lstm")
     return rnncheck.verify(rnncheck.load_model(entry.path), entry.spec(), method="smc", timeout=0)
+
+
+@functools.cache
+def labels() -> Verdict:
+    """Violated, about what a network says along words."""
+    model = rnncheck.load_model(zoo.path("tokens-gru"))
+    spec = label_spec(model, ltlf="G(label=malformed -> G label=malformed)")
+    return verify_labels(model, spec, method="pdv", epsilon=0.05, gamma=0.05, settings=QUICK, timeout=60)
+
+
+@functools.cache
+def mistakes() -> Verdict:
+    """Violated, with the language of the mistakes."""
+    model = DFA(["a", "<b>"], [[1, 0], [1, 0]], [False, True])
+    spec = DFA(["a", "<b>"], [[0, 1], [1, 1]], [True, False])
+    return rnncheck.verify(DFAModel(model), spec, method="errors", epsilon=0.05, gamma=0.05, settings=QUICK, timeout=60)
+
+
+def huge() -> Verdict:
+    """Automata whose tables are too large for a page."""
+    alphabet = Alphabet(["a", "b"])
+    dfa = DFA(alphabet, np.tile(np.arange(400_000)[:, None], (1, 2)), np.zeros(400_000, dtype=bool))
+    return by_hand(dfa, dfa, None)
 
 
 def by_hand(

@@ -3,6 +3,8 @@
 import dataclasses
 import re
 
+import pytest
+
 from experiments.test_table import RUN, run_of
 from rnncheck.experiments.results import RunResults
 from rnncheck.report.run_page import run_page
@@ -10,16 +12,20 @@ from rnncheck.report.run_page import run_page
 HOSTILE = "<script>alert(1)</script>"
 
 
-def test_every_instance_method_and_plot_is_there() -> None:
-    page = run_page(RUN)
+@pytest.fixture(scope="module")
+def page() -> str:
+    """The page of the sample run, whose plots take a while."""
+    return run_page(RUN)
+
+
+def test_every_instance_method_and_plot_is_there(page: str) -> None:
     for text in ("net/1", "net/2", "smc", "pdv", "auto", "286063", "auto found what smc missed: net/2"):
         assert text in page
     assert page.count("data:image/svg+xml;base64,") == 4
     assert "A mistake is known in 2 of the instances" in page
 
 
-def test_it_loads_nothing_and_runs_nothing() -> None:
-    page = run_page(RUN)
+def test_it_loads_nothing_and_runs_nothing(page: str) -> None:
     assert "<script" not in page
     assert "script-src" not in page
     assert not re.findall(r'(?:src|href)="(?!data:image/svg|#)', page)

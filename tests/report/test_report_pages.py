@@ -11,7 +11,8 @@ from browser import Browser, Page
 from rnncheck.errors import ExpressionError
 from rnncheck.words import format_word, letter_text, parse_word
 
-SAMPLES = {name: getattr(samples, name) for name in ("faulty", "satisfied", "undecided", "hostile", "large")}
+KINDS = ("faulty", "satisfied", "undecided", "hostile", "large", "labels", "mistakes")
+SAMPLES = {name: getattr(samples, name) for name in KINDS}
 
 
 @pytest.fixture(scope="module")

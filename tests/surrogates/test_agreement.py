@@ -155,7 +155,7 @@ def test_suspects_are_tried_on_the_network() -> None:
 
 def test_closed_roads_say_so_and_the_others_go_on() -> None:
     """Should compare what can be compared for a callable without hidden states."""
-    comparison = compare_surrogates(CallableModel(noisy_parity, LETTERS), timeout=2, **QUICK)
+    comparison = compare_surrogates(CallableModel(noisy_parity, LETTERS), timeout=0.5, **QUICK)
     closed = [result.road for result in comparison.results if result.point is None]
     assert closed == ["weiss", "kmeans", "grid"]
     assert all("pac-lstar or bounded-lstar" in r.ending for r in comparison.results if r.road in closed)
@@ -169,6 +169,7 @@ def test_time_is_kept_for_each_road() -> None:
     assert comparison.curve is None
     assert "no time" in comparison.to_text()
     assert "no time" in comparison.to_html()
+    assert all(result.point is None for result in comparison.results)  # nothing was found, so nothing is shown
 
 
 def test_the_same_seed_gives_the_same_comparison() -> None:
@@ -191,7 +192,7 @@ def test_names_cannot_become_markup() -> None:
     comparison = compare_surrogates(DFAModel(dfa), spec, name="<img src=x>", roads=["pac-lstar"], **QUICK)
     page = comparison.to_html()
     assert "<script>" not in page
-    assert "<img" not in page
+    assert "<img src=x>" not in page
     assert "&lt;img src=x&gt;" in page
 
 

@@ -1,5 +1,6 @@
 """The method "errors" and its parts, judged by exact automata operations and by brute force."""
 
+import dataclasses
 import itertools
 
 import numpy as np
@@ -24,12 +25,14 @@ from rnncheck.relations import Relation
 from rnncheck.spec import Spec
 from rnncheck.surrogates.conditioned import ConditionedDistribution
 from rnncheck.surrogates.error_language import ErrorLanguage, Share, describe, measure
+from rnncheck.verdict import automaton_in
 from rnncheck.verification.errors_method import ErrorsFinding, errors
 from rnncheck.verification.verify import METHODS, VerifySettings, verify
 from rnncheck.words import Alphabet, WordBatch
 
 LETTERS = Alphabet(["a", "b"])
 QUICK = {"epsilon": 0.02, "gamma": 0.02}
+BARE = VerifySettings(shrink=False, flows=None)  # what is tested here is found before a verdict is polished
 
 
 def random_dfa(seed: int, states: int) -> DFA:
@@ -54,7 +57,7 @@ def finding_of(model: Model, spec: DFA, relation: Relation) -> ErrorsFinding:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(METHODS, "errors", kept)
-        verify(model, spec, method="errors", relation=relation, **QUICK)
+        verify(model, spec, method="errors", relation=relation, settings=BARE, **QUICK)
     return findings[0]
 
 
@@ -63,7 +66,7 @@ def test_the_mistakes_of_automata_are_learned(relation: Relation) -> None:
     """Should find every violation language, and describe it up to the ε that was asked for."""
     distribution = WordDistribution(LETTERS)
     described = 0
-    for seed in range(8):
+    for seed in range(5):
         model, spec = random_dfa(seed, 4), random_dfa(seed + 100, 3)
         truth = violations(model, spec, relation)
         finding = finding_of(DFAModel(model), spec, relation)
@@ -77,9 +80,9 @@ def test_the_mistakes_of_automata_are_learned(relation: Relation) -> None:
         common = distribution.mass(intersection(learned, truth))
         for share, whole in ((finding.description.precision, learned), (finding.description.recall, truth)):
             low, high = share.interval
-            # Eight times two intervals of 95 %: a little air, so that a true value just outside one is no failure.
+            # Five times two intervals of 95 %: a little air, so that a true value just outside one is no failure.
             assert low - 0.02 <= common / distribution.mass(whole) <= high + 0.02
-    assert described >= 4
+    assert described >= 3
 
 
 @pytest.mark.parametrize("relation", Relation)
@@ -89,7 +92,7 @@ def test_counterexamples_of_networks_are_real(relation: Relation) -> None:
     for seed in range(3):
         model = CompiledNetwork(random_network(Cell.GRU, seed=seed, alphabet=LETTERS, hidden=(6,), scale=4.0))
         spec = random_dfa(seed, 3)
-        verdict = verify(model, spec, method="errors", relation=relation, timeout=10, **QUICK)
+        verdict = verify(model, spec, method="errors", relation=relation, timeout=10, settings=BARE, **QUICK)
         broken = relation.broken(model.accepts_batch(words), spec.accepts_batch(words))
         if verdict.violated:
             word = verdict.counterexample
@@ -102,9 +105,12 @@ def test_counterexamples_of_networks_are_real(relation: Relation) -> None:
 def test_the_forgetful_network_is_described() -> None:
     """Should name the fault that the zoo documents: a, then c after c."""
     entry = zoo.entry("response-faulty-lstm")
-    verdict = verify(CompiledNetwork(entry.network()), entry.spec(), method="errors")
+    model, settings = CompiledNetwork(entry.network()), VerifySettings(flows=None)
+    verdict = verify(model, entry.spec(), method="errors", epsilon=0.005, settings=settings)
     assert verdict.violated
     assert verdict.counterexample == entry.violation
+    learned = automaton_in(verdict.error_language, "error_language")
+    assert learned.accepts(verdict.counterexample)
     assert "c{" in verdict.reason
     assert "precision" in verdict.reason
 
@@ -136,7 +142,7 @@ def test_a_violation_stands_when_time_ends_during_its_description() -> None:
     """Should keep the verdict that is known when the clock runs out afterwards."""
     entry = zoo.entry("response-faulty-lstm")
     seconds = itertools.count(0)
-    settings = VerifySettings(clock=lambda: next(seconds), shrink=False, flows=None)
+    settings = dataclasses.replace(BARE, clock=lambda: next(seconds))
     ends = set()
     for timeout in (200, 2_000, 4_000, 8_000):
         verdict = verify(

@@ -303,7 +303,7 @@ def test_pairs_have_names_of_their_own() -> None:
     assert len(PairAlphabet(Alphabet(["a/b", "a"]), ("c", "b/c")).pairs) == 4
 
 
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=3, deadline=None)
 @given(seeds)
 def test_a_trace_model_judges_the_trace(seed: int) -> None:
     """Should say yes exactly where the automaton accepts the labels of all prefixes, one by one."""

@@ -52,7 +52,7 @@ for command in (
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and exit with its code; errors are one line on stderr, never a traceback."""
     try:
-        code = rnncheck.main(arguments, standalone_mode=False)
+        code = rnncheck.main(arguments, prog_name="rnncheck", standalone_mode=False)
     except click.ClickException as error:
         error.show()
         sys.exit(error.exit_code)

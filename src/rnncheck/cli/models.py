@@ -11,6 +11,7 @@ import click
 from rnncheck.cli.options import (
     AlphabetType,
     ModelRequest,
+    OutputFile,
     gather_words,
     model_options,
     optional_spec_options,
@@ -30,7 +31,7 @@ _MODEL_HELP = "MODEL is a .safetensors, .pt or .onnx file, or a folder of the pa
 @click.command()
 @optional_spec_options
 @click.option("--words", type=click.Path(path_type=Path), metavar="FILE", help="Labelled words: label, tab, word.")
-@click.option("-o", "--output", type=click.Path(path_type=Path), required=True, metavar="FILE", help="Where to write.")
+@click.option("-o", "--output", type=OutputFile(), required=True, metavar="FILE", help="Where to write.")
 @click.option("--cell", type=click.Choice(["lstm", "gru", "rnn_tanh", "rnn_relu"]), default="lstm", show_default=True)
 @click.option("--hidden", type=click.IntRange(min=1), default=32, show_default=True, help="Units a layer.")
 @click.option("--layers", type=click.IntRange(min=1), default=1, show_default=True)
@@ -50,7 +51,7 @@ _MODEL_HELP = "MODEL is a .safetensors, .pt or .onnx file, or a folder of the pa
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 @click.option("--threads", type=click.IntRange(min=1), default=1, show_default=True)
 @click.option("--label", help="With several labels: the one that means yes.  [default: the first]")
-@click.option("--checkpoint", type=click.Path(path_type=Path), metavar="FILE", help="Save after every epoch.")
+@click.option("--checkpoint", type=OutputFile(), metavar="FILE", help="Save after every epoch.")
 @click.option("--resume", is_flag=True, help="Go on from the checkpoint.")
 @click.option("--quiet", is_flag=True, help="No progress on stderr.")
 def train(request: SpecRequest, words: Path | None, output: Path, **choices: Any) -> None:
@@ -65,8 +66,6 @@ def train(request: SpecRequest, words: Path | None, output: Path, **choices: Any
         raise click.UsageError("--resume needs the --checkpoint FILE to go on from")
     if output.suffix != ".safetensors":
         raise click.UsageError(f"-o {str(output)!r}: the name must end in .safetensors")
-    if not output.parent.is_dir():
-        raise click.UsageError(f"-o {str(output)!r}: there is no folder {str(output.parent)!r}")
     settings = _settings(choices)
     with progress_line(quiet=choices["quiet"]) as tell:
         running: dict[str, Any] = {

@@ -12,7 +12,8 @@ import click
 
 from rnncheck.automata.dfa import DEFAULT_MAX_STATES
 from rnncheck.distributions import WordDistribution
-from rnncheck.errors import RnncheckError
+from rnncheck.errors import InputError, RnncheckError
+from rnncheck.files import check_writable
 from rnncheck.models.files import load_model
 from rnncheck.models.protocol import Model
 from rnncheck.models.wrapping import import_model
@@ -35,6 +36,24 @@ class AlphabetType(click.ParamType):  # type: ignore[type-arg]
             return Alphabet.parse(value)
         except RnncheckError as error:
             self.fail(str(error), param, ctx)
+
+
+class OutputFile(click.ParamType):  # type: ignore[type-arg]
+    """A file that can be written, which is found out before any work is done; `-` where the command allows it."""
+
+    name = "file"
+
+    def __init__(self, *, dash: bool = False) -> None:
+        self._dash = dash
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        path = Path(value)
+        if not (self._dash and str(path) == "-"):
+            try:
+                check_writable(path)
+            except InputError as error:
+                self.fail(str(error), param, ctx)
+        return path
 
 
 @dataclass(frozen=True)

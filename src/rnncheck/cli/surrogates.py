@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from rnncheck.cli.options import (
     ModelRequest,
@@ -23,6 +24,9 @@ from rnncheck.surrogates.agreement import DEFAULT_WORDS
 from rnncheck.verification.compare import DEFAULT_ETA, DEFAULT_TIMEOUT
 from rnncheck.verification.extraction import ROADS
 from rnncheck.verification.verify import VerifySettings
+
+# Options of extract that would be ignored with --moore.
+_NOT_FOR_MACHINES = {"by": "--by", "bound": "--bound", "known_words": "--known-words", "memory": "--memory"}
 
 
 def _sureness(command: Any) -> Any:
@@ -100,6 +104,12 @@ def write_machine(model: Model, output: str, choices: dict[str, Any]) -> int:
 
     if not output.endswith((".dot", ".json")):
         raise InputError(f"{output}: a Moore machine is written as .dot or .json; name the file so")
+    context = click.get_current_context()
+    for name, option in _NOT_FOR_MACHINES.items():
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            raise click.UsageError(
+                f"{option} has no say in a Moore machine, which is learned from answers; leave it out"
+            )
     extraction = extract_machine(
         model,
         epsilon=choices["epsilon"],

@@ -18,12 +18,14 @@ from rnncheck.budget import Budget
 from rnncheck.cli.options import (
     AlphabetType,
     ModelRequest,
+    OutputFile,
     SpecRequest,
     distribution_options,
     model_options,
     optional_spec_options,
 )
 from rnncheck.cli.progress import progress_line
+from rnncheck.errors import InputError, RnncheckError
 from rnncheck.files import write_atomically
 from rnncheck.flows import FlowSettings
 from rnncheck.learning import DEFAULT_LEARNER, LEARNERS
@@ -93,7 +95,7 @@ def _sampling(command: Any) -> Any:
 @click.option("--search-steps", type=click.IntRange(min=0), default=1_000_000, show_default=True,
               help="Network steps that auto spends on its guided search before it says satisfied.")  # fmt: skip
 @click.option("--mass", type=click.IntRange(min=0), default=0, metavar="N", help="Estimate how bad it is with N words.")
-@click.option("--checkpoint", metavar="FILE", help="Write the model's answers there now and then.")
+@click.option("--checkpoint", metavar="FILE", type=OutputFile(), help="Write the model's answers there now and then.")
 @click.option("--resume", is_flag=True, help="Go on from the --checkpoint: the same verdict as without interruption.")
 @click.option("--workers", type=click.IntRange(min=1), help="Processes to share the sampled words among.")
 @click.option("--cluster", metavar="ADDRESS", help="Share them on a Dask cluster: tcp://SCHEDULER:8786.")
@@ -102,8 +104,9 @@ def _sampling(command: Any) -> Any:
 @click.option("--hits", type=click.IntRange(min=0), default=20, show_default=True, help="A flow has more than so many.")
 @click.option("--loops", type=click.IntRange(min=1), default=8, show_default=True, help="Loops tried at each place.")
 @click.option("--longest-loop", type=click.IntRange(min=1), default=8, show_default=True)
-@click.option("--json", "json_file", metavar="FILE", help="Write the verdict as JSON; `-` prints it alone.")
-@click.option("--report", metavar="FILE.html", type=click.Path(path_type=Path),
+@click.option("--json", "json_file", metavar="FILE", type=OutputFile(dash=True),
+              help="Write the verdict as JSON; `-` prints it alone.")  # fmt: skip
+@click.option("--report", metavar="FILE.html", type=OutputFile(),
               help="Write the report: one HTML file that opens offline.")  # fmt: skip
 @click.pass_context
 def verify(ctx: click.Context, /, model: ModelRequest, request: SpecRequest, **choices: Any) -> None:
@@ -122,7 +125,7 @@ def verify(ctx: click.Context, /, model: ModelRequest, request: SpecRequest, **c
         shrink=not choices["no_shrink"],
         flows=flows if choices["pumps"] else None,
         mass_words=choices["mass"],
-        checkpoint=choices["checkpoint"],
+        checkpoint=None if choices["checkpoint"] is None else str(choices["checkpoint"]),
         resume=choices["resume"],
     )
     sharing = _shared(subject, choices.pop("workers"), choices.pop("cluster"))
@@ -142,10 +145,8 @@ def verify(ctx: click.Context, /, model: ModelRequest, request: SpecRequest, **c
         )
     verdict = dataclasses.replace(verdict, command=_command_line(ctx))
     trace = label_trace(loaded, verdict.counterexample) if labelled and verdict.counterexample is not None else None
-    _write(verdict, choices["json_file"], _of_labels(verdict, trace) if labelled else describe(verdict))
-    if choices["report"] is not None:
-        verdict.save_report(choices["report"])
-        click.echo(f"report written to {choices['report']}", err=True)
+    lines = _of_labels(verdict, trace) if labelled else describe(verdict)
+    _tell(verdict, choices["json_file"], choices["report"], lines)
     ctx.exit(verdict.exit_code)
 
 
@@ -215,14 +216,31 @@ def _progress_text(progress: Progress) -> str:
     return "  ".join(parts)
 
 
-def _write(verdict: Verdict, json_file: str | None, lines: list[str]) -> None:
-    if json_file == "-":
+def _tell(verdict: Verdict, json_file: Path | None, report: Path | None, lines: list[str]) -> None:
+    """Say it first, and then write: a disk that is full by now takes no verdict away."""
+    if str(json_file) == "-":
         click.echo(verdict.to_json(), nl=False)
-        return
-    if json_file is not None:
-        write_atomically(json_file, verdict.to_json())
-    for line in lines:
-        click.echo(line)
+    else:
+        for line in lines:
+            click.echo(line)
+    troubles: list[str] = []
+    if json_file is not None and str(json_file) != "-":
+        with _collected(troubles):
+            write_atomically(json_file, verdict.to_json())
+    if report is not None:
+        with _collected(troubles):
+            verdict.save_report(report)
+            click.echo(f"report written to {report}", err=True)
+    if troubles:
+        raise InputError("; ".join(troubles))
+
+
+@contextlib.contextmanager
+def _collected(troubles: list[str]) -> Iterator[None]:
+    try:
+        yield
+    except RnncheckError as error:
+        troubles.append(str(error))
 
 
 def _of_labels(verdict: Verdict, trace: str | None) -> list[str]:
@@ -288,9 +306,11 @@ def describe(verdict: Verdict) -> list[str]:
 @_sampling
 @distribution_options
 @click.option("--moore", is_flag=True, help="One machine that says all labels of the network.")
-@click.option("-o", "--output", required=True, metavar="FILE", help="A .dot or .json file.")
+@click.option("-o", "--output", required=True, type=OutputFile(), metavar="FILE", help="A .dot or .json file.")
 @click.pass_context
-def extract(ctx: click.Context, /, model: ModelRequest, alphabet: Alphabet | None, output: str, **choices: Any) -> None:
+def extract(
+    ctx: click.Context, /, model: ModelRequest, alphabet: Alphabet | None, output: Path, **choices: Any
+) -> None:
     """Learn an automaton that answers like the network, except on words of probability ε.
 
     Exits with 0 when it passed its test, with 3 when the time limit or a bound came first (it is written all the same).
@@ -299,8 +319,8 @@ def extract(ctx: click.Context, /, model: ModelRequest, alphabet: Alphabet | Non
     from rnncheck.cli.surrogates import write_machine
 
     if choices.pop("moore"):
-        ctx.exit(write_machine(model.load(alphabet), output, choices))
-    render = automaton_text(output)
+        ctx.exit(write_machine(model.load(alphabet), str(output), choices))
+    render = automaton_text(str(output))
     loaded = _loaded_in_time(model, alphabet, choices["timeout"])
     with progress_line(quiet=choices["quiet"]) as tell:
         extraction = extract_automaton(

@@ -95,8 +95,8 @@ class RunFolder:
             folder.mkdir(parents=True, exist_ok=True)
             if any(entry.name != _LOCK for entry in folder.iterdir()):
                 raise InputError(f"{folder} holds other files; give --out a new folder, or one of an earlier run")
-        except OSError as error:
-            raise InputError(f"{folder}: cannot be used: {error.strerror or error}") from None
+        except (OSError, ValueError) as error:  # a null character is a ValueError
+            raise InputError(f"{folder}: cannot be used: {getattr(error, 'strerror', None) or error}") from None
         write_atomically(file, msgspec.json.format(msgspec.json.encode(manifest), indent=2) + b"\n")
         return cls(folder, manifest)
 
@@ -167,8 +167,8 @@ class RunFolder:
 def _is_there(file: Path) -> bool:
     try:
         return file.exists()
-    except (OSError, ValueError) as error:  # a name too long, a place that may not be looked at, a null character
-        raise InputError(f"{file.parent}: cannot be used: {getattr(error, 'strerror', None) or error}") from None
+    except OSError as error:  # a name too long, a place that may not be looked at
+        raise InputError(f"{file.parent}: cannot be used: {error.strerror or error}") from None
 
 
 def _read_manifest(file: Path) -> Manifest:
@@ -192,7 +192,7 @@ def safe_name(text: str) -> str:
     """A name for a subject that is fit for file names: the text itself where it can be, else one that is like it."""
     if _SAFE_NAME.fullmatch(text) and len(text) <= _LONGEST_STEM:
         return text
-    like = re.sub(r"[^A-Za-z0-9_]+", "_", text)[:_LONGEST_STEM]
+    like = re.sub(r"[^A-Za-z0-9_]+", "_", text)[:_LONGEST_STEM] or "_"
     return f"{like}-{hashlib.sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"
 
 

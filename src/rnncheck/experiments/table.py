@@ -15,6 +15,8 @@ from rnncheck.experiments.paper import CONTACTS, RANDOM, ContactsCell, RandomRow
 from rnncheck.experiments.results import MethodSummary, Result, RunResults, overlaps, summarise
 
 Row: TypeAlias = list[str]
+_PAPER = "  paper"
+_UNKNOWN = "–"
 FORMATS = ("text", "csv", "json", "latex")
 
 
@@ -62,7 +64,7 @@ def _own_row(row: MethodSummary) -> Row:
 
 def _paper_row(row: RandomRow) -> Row:
     return [
-        "  paper", str(row.instances), str(row.mistakes), "", "", _seconds(row.average_seconds),
+        _PAPER, str(row.instances), str(row.mistakes), "", "", _seconds(row.average_seconds),
         _seconds(row.median_seconds), _number(row.average_length), _number(row.average_queries), "",
         _number(row.average_states), "" if row.with_flows is None else str(row.with_flows), "",
     ]  # fmt: skip
@@ -168,13 +170,20 @@ def _is_figure(cell: str) -> bool:
 
 
 def _csv(header: Row, rows: Sequence[Row]) -> str:
+    """Every row stands for itself there, so the paper's name their method; what is unknown is left empty."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(header)
-    writer.writerows(
-        [cell.strip().replace(" ", "") if _is_figure(cell) else cell.strip() for cell in row] for row in rows
-    )
+    method = ""
+    for row in rows:
+        first, *others = row
+        method = method if first == _PAPER else first
+        writer.writerow([f"{method} (paper)" if first == _PAPER else first, *(_known(cell) for cell in others)])
     return text.getvalue()
+
+
+def _known(cell: str) -> str:
+    return "" if cell == _UNKNOWN else cell
 
 
 def _latex(header: Row, rows: Sequence[Row]) -> str:
@@ -201,4 +210,4 @@ def _seconds(value: float | None) -> str:
 
 
 def _number(value: float | None, digits: int = 0) -> str:
-    return "–" if value is None else f"{value:.{digits}f}"
+    return _UNKNOWN if value is None else f"{value:.{digits}f}"

@@ -10,6 +10,7 @@ _INTRODUCTION = (
     "A loop that can be put into the counterexample and repeated n times; for the n counted below the word is a "
     "violation again. So this is not one slip but a family of mistakes."
 )
+_SHOWN = 16  # letters of a part of a flow; the counterexample is shown in full further up
 
 
 def flows(verdict: Verdict) -> Markup | None:
@@ -38,8 +39,8 @@ def flows(verdict: Verdict) -> Markup | None:
 
 def _flow_markup(flow: FaultyFlow) -> Markup:
     power = tag("sup", "n")
-    return join([word_markup(flow.prefix), tag("span", " · ( ", class_="dot"), word_markup(flow.loop),
-                 tag("span", " )", power, " · ", class_="dot"), word_markup(flow.suffix)])  # fmt: skip
+    return join([word_markup(flow.prefix, _SHOWN), tag("span", " · ( ", class_="dot"), word_markup(flow.loop, _SHOWN),
+                 tag("span", " )", power, " · ", class_="dot"), word_markup(flow.suffix, _SHOWN)])  # fmt: skip
 
 
 def _flow_panel(number: int, flow: FaultyFlow) -> Markup:

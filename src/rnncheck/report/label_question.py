@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import msgspec
 
 from rnncheck.automata.dfa import DFA
-from rnncheck.errors import FormatError, InputError
+from rnncheck.errors import InputError
 from rnncheck.surrogates.label_specs import LABEL_SPECIFICATION, PairAlphabet
 from rnncheck.verdict import Trace, Verdict, automaton_in
 from rnncheck.words import Word
@@ -55,7 +55,7 @@ def label_question(verdict: Verdict) -> LabelQuestion | None:
     automaton = automaton_in({"automaton": facts.automaton}, LABEL_SPECIFICATION)
     pairs = PairAlphabet(verdict.alphabet, facts.labels)
     if automaton is None or set(automaton.alphabet) != set(pairs.pairs):
-        raise FormatError("the automaton does not read the pairs of letters and labels", LABEL_SPECIFICATION)
+        raise InputError(f"{LABEL_SPECIFICATION}: the automaton does not read the pairs of letters and labels")
     said = trace = None
     if facts.said is not None and verdict.counterexample is not None:
         said = tuple(facts.said)

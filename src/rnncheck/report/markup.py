@@ -89,15 +89,15 @@ def letter(name: str, *, limit: int = _LONGEST_LETTER) -> Markup:
     return tag("bdi", short, class_="letter", title=None if short == text else shortened(text, _LONGEST_TITLE))
 
 
-def word_markup(word: Iterable[str]) -> Markup:
-    """A word as letters, the middle left out where it is long."""
+def word_markup(word: Iterable[str], most: int = _LETTERS_SHOWN) -> Markup:
+    """A word as letters, the middle left out where there are more than ``most``."""
     letters = list(word)
     if not letters:
         return tag("span", EPSILON, class_="letters", title="the empty word")
-    if len(letters) <= _LETTERS_SHOWN:
+    if len(letters) <= most:
         parts: list[Child] = [letter(name) for name in letters]
     else:
-        half = _LETTERS_SHOWN // 2
+        half = most // 2
         gap = tag("span", f"… {len(letters) - 2 * half:,} letters …", class_="gap")
         parts = [*(letter(name) for name in letters[:half]), gap, *(letter(name) for name in letters[-half:])]
     spaced = [piece for part in parts for piece in (Markup(" "), part)][1:]

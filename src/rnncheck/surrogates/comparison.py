@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import html
 import io
 from collections.abc import Sequence
@@ -114,8 +115,18 @@ class Comparison:
         return "\n".join([*lines, ""])
 
     def to_html(self) -> str:
-        """One file that needs no other. Every name in it is escaped: letters and file names are anybody's."""
+        """One file that needs no other. Every name in it is escaped: letters and file names are anybody's.
+
+        The plot is in it, where it can be made (extra ``plot``).
+        """
         head, rows = self.table()
+        try:
+            picture = base64.b64encode(self.plot("svg")).decode()
+            plot = (
+                f'<img src="data:image/svg+xml;base64,{picture}" alt="States against agreement; the tables say it too">'
+            )
+        except MissingExtraError as error:
+            plot = f"<p>{_escaped(str(error))}</p>"
         about = [f"network: {self.model}", f"words: {self.distribution}"]
         about += [f"specification: {self.specification}"] if self.specification is not None else []
         curve = (
@@ -123,10 +134,13 @@ class Comparison:
         )
         parts = [
             '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Surrogates compared</title>',
+            f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">',
             f"<style>{_STYLE}</style></head><body><h1>Surrogates compared</h1>",
             *(f"<p>{_escaped(line)}</p>" for line in about),
             _html_table(head, rows),
             "<h2>States against agreement</h2>",
+            plot,
             *(f"<p>{_escaped(line)}</p>" for line in self.curve_sentences()),
             _html_table(["states", "agreement", "from", "to"], curve) if curve else "",
             "</body></html>\n",
@@ -151,35 +165,51 @@ class Comparison:
                 states, agreement, low, high = zip(*self.curve.rows(), strict=True)
                 axes.plot(states, agreement, color="0.6", marker=".", label="agreement curve")
                 axes.fill_between(states, low, high, color="0.9")
-            drawn = [result for result in self.results if result.point is not None]
-            for number, result in enumerate(drawn):
+            drawn = [(result.road, result.point) for result in self.results if result.point is not None]
+            sizes = [point.states for _, point in drawn] + [row[0] for row in (self.curve.rows() if self.curve else [])]
+            first, last = min(sizes, default=1), max(sizes, default=1)
+            axes.set_xlim(first - 1, last + 1)
+            for number, (road, point) in enumerate(drawn):
                 colour, marker = _LOOKS[number % len(_LOOKS)]
-                point = result.point
-                if point is not None:
-                    least, most = point.interval
-                    error = [[point.agreement - least], [most - point.agreement]]
-                    axes.errorbar([point.states], [point.agreement], error, label=result.road, color=colour,
-                                  marker=marker, linestyle="none", capsize=3, markerfacecolor="none")  # fmt: skip
+                least, most = point.interval
+                error = [[point.agreement - least], [most - point.agreement]]
+                # Roads that come to the same stand side by side, not one on top of the other.
+                beside = (number - (len(drawn) - 1) / 2) * 0.02 * (last - first + 2)
+                axes.errorbar([point.states + beside], [point.agreement], error, label=road, color=colour,
+                              marker=marker, linestyle="none", capsize=3, markerfacecolor="none")  # fmt: skip
             axes.xaxis.set_major_locator(MaxNLocator(integer=True))
             axes.set_xlabel("states")
             axes.set_ylabel("agreement with the network")
-            axes.legend(frameon=False)
+            if sizes:
+                axes.legend(frameon=False)
             content = io.BytesIO()
             figure.savefig(content, format=form, dpi=150, metadata={"Date": None} if form == "svg" else None)
         return content.getvalue()
 
 
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+# Wide tables scroll inside themselves; only what can be long, sentences and words, is broken into lines.
 _STYLE = (
-    "body{font:15px system-ui,sans-serif;max-width:76em;margin:2em auto;padding:0 1em;color:#222}"
-    "table{border-collapse:collapse;margin:1em 0}td,th{padding:.35em .7em;border-bottom:1px solid #ccc;text-align:left;"
-    "vertical-align:top;overflow-wrap:anywhere}th{border-bottom:2px solid #444}"
+    ":root{color-scheme:light dark}"
+    "body{font:15px system-ui,sans-serif;max-width:76em;margin:2em auto;padding:0 1em;overflow-wrap:anywhere}"
+    ".wide{overflow-x:auto}table{border-collapse:collapse;margin:1em 0;overflow-wrap:normal}"
+    "td,th{padding:.35em .7em;border-bottom:1px solid #8886;text-align:left;vertical-align:top;white-space:nowrap}"
+    "td.long{white-space:normal;min-width:15em;overflow-wrap:anywhere}th{border-bottom:2px solid}"
+    "img{max-width:100%;height:auto;background:#fff;border-radius:4px}"
 )
+_SHORT_CELL = 24
 
 
 def _html_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     cells = "".join(f"<th>{_escaped(cell)}</th>" for cell in head)
-    lines = [f"<tr>{''.join(f'<td>{_escaped(cell)}</td>' for cell in row)}</tr>" for row in rows]
-    return f"<table><thead><tr>{cells}</tr></thead><tbody>{''.join(lines)}</tbody></table>"
+    lines = [f"<tr>{''.join(map(_html_cell, row))}</tr>" for row in rows]
+    table = f"<table><thead><tr>{cells}</tr></thead><tbody>{''.join(lines)}</tbody></table>"
+    return f'<div class="wide" tabindex="0">{table}</div>'
+
+
+def _html_cell(cell: str) -> str:
+    long = ' class="long"' if len(cell) > _SHORT_CELL else ""
+    return f"<td{long}>{_escaped(cell)}</td>"
 
 
 def _escaped(text: str) -> str:

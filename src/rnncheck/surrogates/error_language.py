@@ -15,6 +15,7 @@ from rnncheck.automata.dfa import DFA, Mask
 from rnncheck.automata.json_form import write_json
 from rnncheck.distributions import WordDistribution
 from rnncheck.learning import Query
+from rnncheck.models.protocol import SteppingModel
 from rnncheck.oracle import Oracle
 from rnncheck.relations import Relation
 from rnncheck.statistics import clopper_pearson
@@ -51,8 +52,19 @@ class ErrorLanguage:
         return mistaken
 
     def mistakes(self, words: WordBatch) -> Mask:
-        """Which of the words are mistakes."""
-        return self.ask([((), word) for word in words])
+        """Which of the words are mistakes. A stepping model reads them side by side; nothing of that is kept."""
+        model = self._oracle.model
+        if not isinstance(model, SteppingModel):
+            return self.ask([((), word) for word in words])
+        by_spec = self._spec.accepts_batch(words)
+        mistaken = self._relation.can_break(by_spec)
+        rows = np.flatnonzero(mistaken)
+        some = words.take(mistaken)
+        answers = np.full(len(some), model.accepts_empty)
+        last = some.lengths > 0
+        answers[last] = self._oracle.prefix_answers(some)[some.offsets[1:][last] - 1]
+        mistaken[rows] = self._relation.broken(answers, by_spec[rows])
+        return mistaken
 
     def difference(self, words: WordBatch, hypothesis: DFA) -> Codes | None:
         """The shortlex-least of the words on which hypothesis and truth differ, cut to its shortest such prefix."""

@@ -38,7 +38,6 @@ def quantised(subject: Subject, kind: str) -> Road:
         raise InputError(f"unknown kind of quantisation {kind!r}; known are kmeans and grid")
     oracle = subject.oracle
     model = subject.stepping_model(kind)
-    yield empty_language(model.alphabet)
     observed = observe(subject, model)
     oracle.budget.check()
     points = observed.view.points(observed.states)

@@ -48,10 +48,11 @@ def weiss(subject: Subject, *, dimensions: int = DEFAULT_DIMENSIONS, max_cells: 
             oracle.budget.check()
             met = _explore(network, partition, hypothesis, max_cells)
             if met is None:
+                steps = f"{partition.refinements} refinement{'' if partition.refinements == 1 else 's'}"
                 return Surrogate(
                     hypothesis,
                     True,
-                    f"exploring the abstraction met no conflict ({partition.refinements} refinements), which proves "
+                    f"exploring the abstraction met no conflict ({steps}), which proves "
                     "nothing about words that were not met",
                 )
             word = met if isinstance(met, tuple) else _resolved(met, network, partition, hypothesis, oracle)

@@ -16,7 +16,7 @@ from rnncheck.errors import (
     LearningBoundReached,
     MissingExtraError,
     ModelError,
-    shown,
+    visible,
 )
 from rnncheck.models.protocol import Model
 from rnncheck.oracle import Oracle
@@ -85,10 +85,10 @@ def compare_surrogates(
     tell("agreement curve")
     return Comparison(
         name,
-        None if spec is None else shown(spec.origin, 300),
+        None if spec is None else visible(spec.origin)[:300],
         tuple(results),
         comparing.curve(words),
-        str(comparing.distribution.describe()),
+        ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in comparing.distribution.describe().items()),
         eta,
     )
 

@@ -28,6 +28,7 @@ from rnncheck.words import Codes, WordBatch
 # Learning stops at a description of so many states: the verdict stands, and nobody reads a larger one.
 LARGEST_DESCRIPTION = 30
 _WORDS_AT_ONCE = 256
+_MOST_AT_ONCE = 4_096
 
 
 @dataclass(frozen=True)
@@ -126,7 +127,8 @@ def _learn_violations(task: Task, learner: Learner[Any], language: ErrorLanguage
             passed = 0
             while passed < needed and wrong is None:
                 yield
-                words = source.sample(rng, min(_WORDS_AT_ONCE, needed - passed))
+                # The longer nothing is found, the more words at once: steps of many rows cost little more.
+                words = source.sample(rng, min(max(_WORDS_AT_ONCE, passed), _MOST_AT_ONCE, needed - passed))
                 wrong = language.difference(words, hypothesis)
                 passed += len(words)
             if wrong is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from rnncheck.automata.dfa import DFA, Mask
 from rnncheck.budget import Budget, BudgetExceeded, Clock
 from rnncheck.distributions import WordDistribution
 from rnncheck.errors import InconsistentAnswersError, InputError, LearningBoundReached, shown
+from rnncheck.files import check_writable
 from rnncheck.flows import Flow, FlowSettings, find_flows
 from rnncheck.learning import DEFAULT_LEARNER
 from rnncheck.models.protocol import Model, SteppingModel
@@ -21,7 +22,7 @@ from rnncheck.relations import Relation
 from rnncheck.shrink import shrink
 from rnncheck.spec import Spec
 from rnncheck.statistics import Bound, check_probability, clopper_pearson, shown_epsilon
-from rnncheck.verdict import FaultyFlow, Guarantee, Outcome, TotalCost, Verdict
+from rnncheck.verdict import FaultyFlow, Guarantee, HealthNote, Outcome, TotalCost, Verdict
 from rnncheck.verification.aamc import aamc
 from rnncheck.verification.auto import auto
 from rnncheck.verification.checkpoint import Checkpoint
@@ -181,6 +182,7 @@ class _Run:
         }
         self._checkpoint = self._open_checkpoint(seed)
         self._saved = self._began
+        self._unsaved: str | None = None
         journal = None if self._checkpoint is None else self._checkpoint.journal
         self._oracle = Oracle(self._model, memory_limit=settings.memory_limit, budget=budget, journal=journal)
         self._task = Task(
@@ -216,9 +218,10 @@ class _Run:
             self._oracle.budget = Budget.lasting(grace, clock=settings.clock, cancelled=settings.cancelled)
             word, flows = self._polish(word)
         verdict = self._assemble(finding, word, flows)
-        if self._checkpoint is not None:
-            self._checkpoint.save()
-        return verdict
+        self._save()
+        if self._unsaved is None:
+            return verdict
+        return replace(verdict, health=(*verdict.health, HealthNote("checkpoint", self._unsaved)))
 
     def _open_checkpoint(self, seed: int) -> Checkpoint | None:
         settings = self._settings
@@ -226,6 +229,7 @@ class _Run:
             if settings.resume:
                 raise InputError("there is nothing to resume from; name the checkpoint's file too (--checkpoint)")
             return None
+        check_writable(settings.checkpoint)
         model = self._model.describe()
         question = {
             **self._asked,
@@ -242,9 +246,20 @@ class _Run:
 
     def _save_now_and_then(self) -> None:
         now = self._settings.clock()
-        if self._checkpoint is not None and now - self._saved >= self._settings.checkpoint_seconds:
-            self._checkpoint.save()
+        if now - self._saved >= self._settings.checkpoint_seconds:
+            self._save()
             self._saved = self._settings.clock()
+
+    def _save(self) -> None:
+        """Write the checkpoint. Where that fails the work goes on, and the verdict says so."""
+        if self._checkpoint is None:
+            return
+        try:
+            self._checkpoint.save()
+        except InputError as error:
+            self._unsaved = f"{error}; the run went on, but could not have been resumed from there"
+        else:
+            self._unsaved = None
 
     def _find(self, progress: Callable[[Progress], None] | None) -> Finding:
         """Run the algorithm to its end, or to the end of the budget."""

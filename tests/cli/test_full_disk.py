@@ -1,0 +1,97 @@
+"""A disk that is full when a result is written: the old file stays, the error says so, and no verdict is lost."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+
+import pytest
+
+from rnncheck import zoo
+
+MODEL = str(zoo.entry("even-elman").path)
+QUICK = ["--epsilon", "0.05", "--gamma", "0.05"]
+TRAIN = ["train", "--regex", "a*", "--alphabet", "a,b", "--count", "60", "--epochs", "1"]
+OLD = b"what was there before"
+CONTACTS = "0 anna ben\n1 ben carl\n2 carl anna\n"
+
+# Each: the command, and the files that it is asked to write.
+COMMANDS = {
+    "verdict": (["verify", MODEL, "--regex", ".*", *QUICK, "--json", "v.json"], ["v.json"]),
+    "report": (["verify", MODEL, "--regex", ".*", *QUICK, "--report", "r.html"], ["r.html"]),
+    "both": (
+        ["verify", MODEL, "--regex", ".*", *QUICK, "--json", "v.json", "--report", "r.html"],
+        ["v.json", "r.html"],
+    ),
+    "extracted automaton": (["extract", MODEL, *QUICK, "-o", "a.dot"], ["a.dot"]),
+    "Moore machine": (["extract", MODEL, "--moore", *QUICK, "-o", "m.json"], ["m.json"]),
+    "trained network": ([*TRAIN, "-o", "n.safetensors"], ["n.safetensors"]),
+    "training checkpoint": (
+        [*TRAIN, "--checkpoint", "c.checkpoint", "-o", "n.safetensors"],
+        ["c.checkpoint", "n.safetensors"],
+    ),
+    "drawing": (["draw", "given.json", "-o", "d.svg"], ["d.svg"]),
+    "picture of a specification": (["spec", "show", "--regex", "a*", "--alphabet", "a,b", "--svg", "s.svg"], ["s.svg"]),
+    "converted specification": (["spec", "convert", "--dfa", "given.json", "--to", "a.dot"], ["a.dot"]),
+    "report of a verdict": (["report", "given.verdict.json", "-o", "r.html"], ["r.html"]),
+    "specification of contacts": (["contacts", "spec", "contacts.txt", "-o", "c.json"], ["c.json"]),
+    "contacts": (["contacts", "generate", "--people", "5", "-o", "g.csv"], ["g.csv"]),
+    "words of contacts": (["contacts", "dataset", "contacts.txt", "-o", "words"], ["words/train.tsv"]),
+    "surrogates": (["compare-surrogates", MODEL, "--road", "grid", *QUICK, "--out", "s.html"], ["s.html"]),
+}
+
+
+@pytest.fixture
+def prepared(tmp_path, monkeypatch, run) -> Path:
+    """A folder with what the commands read."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "contacts.txt").write_text(CONTACTS)
+    (tmp_path / "words").mkdir()
+    assert run("spec", "convert", "--regex", "a*", "--alphabet", "a,b", "--to", "given.json").code == 0
+    assert run("verify", MODEL, "--regex", ".*", *QUICK, "--json", "given.verdict.json").code == 0
+    return tmp_path
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_old_file_survives_and_the_error_says_so(prepared, run, monkeypatch, command: str) -> None:
+    arguments, files = COMMANDS[command]
+    for name in files:
+        (prepared / name).write_bytes(OLD)
+    before = sorted(path for path in prepared.rglob("*"))
+
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("rnncheck.files.os.fsync", full)
+    result = run(*arguments)
+    assert result.code == 2
+    assert "No space left on device; nothing was changed" in result.err
+    assert Path(files[0]).name in result.err
+    assert [(prepared / name).read_bytes() for name in files] == [OLD] * len(files)
+    assert sorted(path for path in prepared.rglob("*")) == before
+
+
+def test_the_verdict_is_told_all_the_same(prepared, run, monkeypatch) -> None:
+    """Should print what was found before it tries to write it."""
+    monkeypatch.setattr("rnncheck.files.os.fsync", lambda _: (_ for _ in ()).throw(OSError(errno.ENOSPC, "full")))
+    result = run(*COMMANDS["both"][0])
+    assert "SATISFIED" in result.out
+    assert "v.json" in result.err
+    assert "r.html" in result.err
+
+
+def test_a_checkpoint_that_cannot_be_written_any_more_costs_no_verdict(prepared, run, monkeypatch) -> None:
+    """Should go on to the end, and say that the run could not have been resumed."""
+    monkeypatch.setattr("rnncheck.files.os.fsync", lambda _: (_ for _ in ()).throw(OSError(errno.ENOSPC, "full")))
+    result = run("verify", MODEL, "--regex", ".*", *QUICK, "--checkpoint", "c.checkpoint")
+    assert result.code == 0
+    assert "SATISFIED" in result.out
+    assert "could not have been resumed" in result.out
+
+
+@pytest.mark.parametrize("option", ["--json", "--report", "--checkpoint"])
+def test_a_place_that_cannot_be_written_is_named_before_the_work_begins(prepared, run, option: str) -> None:
+    result = run("verify", "no-such-model", "--regex", ".*", option, "nowhere/file")
+    assert result.code == 2
+    assert "nowhere/file: cannot be written: there is no folder nowhere" in result.err

@@ -1,0 +1,157 @@
+"""Reports and pictures of verdicts about labels, with the mistakes learned, and too large for a page."""
+
+import dataclasses
+import json
+import re
+
+import click
+import pytest
+import samples
+
+import rnncheck
+from rnncheck import zoo
+from rnncheck.automata.dot import read_dot
+from rnncheck.cli.draw import draw_command
+from rnncheck.cli.surrogates import write_machine
+from rnncheck.errors import FormatError, InputError
+from rnncheck.learning.moore import MooreMachine
+from rnncheck.report import graphviz
+from rnncheck.report.documents import verdict_of, with_scores
+from rnncheck.report.page import report_page
+from rnncheck.surrogates.moore_files import machine_text, read_moore_json
+from rnncheck.verdict import Verdict, read_document
+from rnncheck.verification.labels import as_judged
+
+needs_graphviz = pytest.mark.skipif(not graphviz.available(), reason="the extra `draw` is not installed")
+
+
+def part(page: str, key: str) -> str:
+    """The text of a section, without markup."""
+    (content,) = re.findall(rf'<section id="{key}".*?</section>', page, re.S)
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", content))
+
+
+def read(verdict: Verdict) -> Verdict:
+    return verdict_of(read_document(verdict.to_json()))
+
+
+def draw(source, *arguments: object) -> None:
+    draw_command.main([str(source), *map(str, arguments)], standalone_mode=False)
+
+
+def test_a_verdict_about_labels_tells_of_labels() -> None:
+    """Should show the formula and what the network says after each letter, not the property of all words."""
+    page = report_page(samples.labels())
+    assert "What the network says along this word breaks the specification." in page
+    assert "G(label=malformed -&gt; G label=malformed)" in page
+    assert "network says – malformed decimal" in part(page, "counterexample").replace("  ", " ")
+    assert "network’s score" not in page
+    assert "⊇" not in page
+    assert "over pairs of a letter and the label" in part(page, "automata")
+    assert report_page(read(samples.labels())) == page
+
+
+def test_labels_are_added_to_a_document_that_lacks_them() -> None:
+    """Should ask the network for its labels, and judge it by them, where a verdict was written without."""
+    verdict = samples.labels()
+    facts = {name: value for name, value in verdict.model_facts["label_specification"].items() if name != "said"}
+    bare = dataclasses.replace(verdict, model_facts={**verdict.model_facts, "label_specification": facts}, trace=None)
+    assert ">network says<" not in report_page(bare)
+    assert ">network says<" in report_page(verdict)
+    model = rnncheck.load_model(zoo.path("tokens-gru"))
+    assert report_page(with_scores(bare, model)) == report_page(verdict)
+    judged = as_judged(model, verdict.model_facts)
+    assert not judged.accepts(verdict.counterexample)
+    assert judged.accepts(verdict.counterexample[:-1])
+    assert as_judged(model, {}) is model
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("said", ["decimal"]), ("said", ["decimal", "colour"]), ("labels", ["x", "y"]), ("automaton", None), ("text", 7)],
+)
+def test_labels_that_do_not_fit_are_refused(name: str, value: object) -> None:
+    document = json.loads(samples.labels().to_json())
+    document["model"]["label_specification"][name] = value
+    with pytest.raises(FormatError, match="verdict"):
+        verdict_of(read_document(json.dumps(document)))
+
+
+def test_the_language_of_the_mistakes_is_shown() -> None:
+    """Should have expression, precision and automaton, and the automaton should know the counterexample."""
+    verdict = samples.mistakes()
+    page = report_page(verdict)
+    told = part(page, "mistakes")
+    assert "as an expression" in told
+    assert "precision" in told
+    assert "not in E" not in told
+    assert "this method learns the mistakes alone" in part(page, "automata")
+    assert "states of E" in page or "1 round of" in page
+    assert report_page(read(verdict)) == page
+
+
+def test_a_mistake_that_the_language_lacks_is_told() -> None:
+    verdict = samples.mistakes()
+    other = ("a", "a")
+    assert not verdict.specification.accepts(verdict.counterexample)
+    assert "not in E" in part(report_page(dataclasses.replace(verdict, counterexample=other, trace=None)), "mistakes")
+
+
+def test_a_verdict_too_large_to_try_says_so() -> None:
+    """Should not leave a reader looking for the field that other reports have."""
+    assert "too large to be in this page" in part(report_page(samples.huge()), "try")
+
+
+@needs_graphviz
+def test_mistakes_and_labels_are_drawn(tmp_path) -> None:
+    """Should draw what was learned, or the specification that was given, and colour the counterexample in it."""
+    for name, parts in (("mistakes", ("auto", "errors", "spec")), ("labels", ("auto", "hypothesis", "spec"))):
+        document = tmp_path / f"{name}.json"
+        document.write_text(getattr(samples, name)().to_json())
+        for which in parts:
+            draw(document, "-o", tmp_path / f"{name}-{which}.dot", "--part", which)
+    learned = read_dot((tmp_path / "mistakes-errors.dot").read_text())
+    assert learned.accepts(samples.mistakes().counterexample)
+    assert "digit/malformed" in (tmp_path / "labels-spec.dot").read_text()
+    with pytest.raises(InputError, match="no hypothesis automaton, only errors and spec"):
+        draw(tmp_path / "mistakes.json", "-o", tmp_path / "x.dot", "--part", "hypothesis")
+
+
+@needs_graphviz
+@pytest.mark.parametrize("suffix", [".dot", ".json"])
+def test_a_moore_machine_is_drawn_with_its_labels(tmp_path, suffix: str) -> None:
+    """Should name what each state says, and speak neither of accepting nor of traps."""
+    sink = [[4, 0], [4, 1], [4, 2], [4, 3], [4, 4]]
+    machine = MooreMachine(["a", "<b>"], ["idle", "<alarm>"], sink, [0, 1, 0, 1, 0])
+    path = tmp_path / f"m{suffix}"
+    path.write_text(machine_text(machine, str(path)))
+    draw(path, "-o", tmp_path / "m.svg")
+    text = (tmp_path / "m.svg").read_text()
+    assert "1: &lt;alarm&gt;" in text
+    assert "4: idle" in text
+    assert "refusing" not in text
+    assert "trap" not in text
+
+
+def test_a_moore_machine_is_read_back() -> None:
+    machine = MooreMachine(["a", "<b>"], ["idle", "<alarm>"], [[1, 0], [0, 1]], [0, 1], 1)
+    assert read_moore_json(machine_text(machine, "m.json").encode(), "m.json") == machine
+    for broken in (
+        b"{}",
+        b'{"schema": "rnncheck/moore/1"}',
+        machine_text(machine, "m.json").replace("1", "7").encode(),
+    ):
+        with pytest.raises(FormatError, match=r"m\.json: not a Moore machine"):
+            read_moore_json(broken, "m.json")
+
+
+def test_options_that_machines_do_not_know_are_refused() -> None:
+    """Should not take --by and then learn in its own way."""
+
+    @click.command()
+    @click.option("--by")
+    def command(**choices: object) -> None:
+        write_machine(rnncheck.load_model(zoo.path("tokens-gru")), "m.dot", choices)
+
+    with pytest.raises(click.UsageError, match="--by has no say in a Moore machine"):
+        command.main(["--by", "weiss"], standalone_mode=False)
