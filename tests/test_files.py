@@ -80,7 +80,7 @@ def test_a_failed_write_keeps_the_old_file(tmp_path, monkeypatch) -> None:
 
 
 def test_missing_folder_is_named(tmp_path) -> None:
-    with pytest.raises(InputError, match=r"absent/out.txt: cannot be written: No such file"):
+    with pytest.raises(InputError, match=r"absent/out.txt: cannot be written: there is no folder"):
         write_atomically(tmp_path / "absent" / "out.txt", "x")
 
 

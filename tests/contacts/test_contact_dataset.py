@@ -153,7 +153,7 @@ def test_few_words_are_found_although_most_ways_to_break_a_path_are_impossible(s
 
 def test_more_words_than_memory_holds_are_refused() -> None:
     """Should say how many are possible."""
-    with pytest.raises(ResourceLimitError, match="120000000000 words of up to 15 people.*at most 20000000 words"):
+    with pytest.raises(ResourceLimitError, match=r"120000000000 words of up to 15 people.*at most 20000000 words"):
         draw(network=TemporalNetwork.from_contacts([(1, "a", "b")]), train=10**11)
 
 
