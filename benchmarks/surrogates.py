@@ -23,7 +23,8 @@ from rnncheck.spec import Spec
 from rnncheck.surrogates.comparison import Comparison
 from rnncheck.surrogates.exact_network import exact_network
 from rnncheck.verification.compare import compare_surrogates
-from rnncheck.verification.verify import VerifySettings, verify
+from rnncheck.verification.settings import VerifySettings
+from rnncheck.verification.verify import verify
 from rnncheck.words import Alphabet
 
 SURE = {"epsilon": 5e-3, "gamma": 5e-3}

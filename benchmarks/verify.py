@@ -31,7 +31,7 @@ from rnncheck.automata.product import inclusion_witness
 from rnncheck.distributions import WordDistribution
 from rnncheck.models.released import load_released
 from rnncheck.statistics import sample_size
-from rnncheck.verification.verify import VerifySettings
+from rnncheck.verification.settings import VerifySettings
 
 EPSILON = GAMMA = 5e-4
 

@@ -34,7 +34,7 @@ from rnncheck.models.network import Cell, Layer, RecurrentNetwork
 from rnncheck.models.protocol import Model
 from rnncheck.models.recurrent import CompiledNetwork
 from rnncheck.verification.replay import ReplaySettings, Status, replay
-from rnncheck.verification.verify import VerifySettings
+from rnncheck.verification.settings import VerifySettings
 from rnncheck.words import Codes
 
 METHODS = ("auto", "pdv", "smc", "aamc")

@@ -92,6 +92,20 @@ def test_prefixes_come_in_the_same_batch() -> None:
     assert answers.known((0, 1, 1)) is True
 
 
+def test_prefixes_are_asked_for_only_where_they_come_free() -> None:
+    log = Log(lock(2))
+    Answers(log.ask).of([((0,), (1, 1, 0))])
+    assert log.batches == [[((0,), (1, 1, 0))]]
+
+
+@pytest.mark.parametrize(("replies", "wrong"), [([0, 3, 4], "3"), ([1, 2, -1], "-1"), ([2, 9, 0], "9")])
+def test_the_first_answer_that_is_none_is_named(replies: list[int], wrong: str) -> None:
+    answers = Answers(lambda _: replies, outputs=3)
+    with pytest.raises(InputError, match=f"^{wrong} is no answer; there are 3, 0 to 2"):
+        answers.of([((), ()), ((), (0,)), ((), (1,))])
+    assert len(answers) == 0
+
+
 def test_a_batch_with_a_word_above_the_bound_is_not_asked_at_all() -> None:
     log = Log(lock(2))
     answers = Answers(log.ask, max_query_length=3)

@@ -31,7 +31,8 @@ from rnncheck.verdict import read_document
 from rnncheck.verification.replay import Replay, ReplaySettings, Status, replay
 from rnncheck.verification.replay.tables import Table, broken, can_break, first_broken, read_table
 from rnncheck.verification.replay.tree import Reach
-from rnncheck.verification.verify import METHODS, VerifySettings, verify
+from rnncheck.verification.settings import VerifySettings
+from rnncheck.verification.verify import METHODS, verify
 from rnncheck.words import Alphabet
 from strategies import all_words, dfas, far_enough
 

@@ -7,6 +7,7 @@ import math
 import random
 import subprocess
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -553,3 +554,38 @@ def test_without_torch_training_names_the_extra(monkeypatch: pytest.MonkeyPatch)
 def test_importing_the_package_does_not_import_torch() -> None:
     code = "import sys, rnncheck.training, rnncheck.zoo; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.slow
+def test_training_killed_fifty_times_gives_the_same_network(tmp_path: Path) -> None:
+    """SIGKILL at random moments, whatever is being written; then to the end, with the network of a calm run."""
+    script = (
+        "import os, sys\n"
+        "from rnncheck import Spec\n"
+        "from rnncheck.training import TrainingSettings, train_on_automaton\n"
+        "file = sys.argv[1]\n"
+        "spec = Spec.from_regex('(b* a b* a)* b*', ['a', 'b'])\n"
+        "settings = TrainingSettings(hidden=4, epochs=400, hold=1000, max_length=12)\n"
+        "trained = train_on_automaton(\n"
+        "    spec.dfa, settings=settings, words=40, checkpoint=file, resume=os.path.exists(file)\n"
+        ")\n"
+        "print(trained.network.sha256())\n"
+    )
+    command = [sys.executable, "-c", script]
+    calm = subprocess.run([*command, tmp_path / "calm"], capture_output=True, text=True, check=True, timeout=300).stdout
+    file, rng, kills = tmp_path / "run.checkpoint", np.random.default_rng(0), 0
+    while kills < 50:
+        process = subprocess.Popen([*command, file], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        assert process.stderr is not None
+        before = file.stat().st_mtime_ns if file.exists() else 0
+        while process.poll() is None and (file.stat().st_mtime_ns if file.exists() else 0) == before:
+            time.sleep(0.002)
+        time.sleep(rng.exponential(0.02))
+        kills += process.poll() is None
+        process.kill()
+        assert process.communicate()[1] == ""
+        if process.returncode == 0:
+            pytest.fail(f"the run was over after {kills} kills; make it longer")
+    final = subprocess.run([*command, file], capture_output=True, text=True, check=True, timeout=300).stdout
+    assert final == calm
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["calm", "run.checkpoint"]

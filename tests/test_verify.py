@@ -21,7 +21,8 @@ from rnncheck.spec import Spec
 from rnncheck.statistics import Bound, sample_size
 from rnncheck.verification.assertion import assert_satisfies
 from rnncheck.verification.extract import extract_automaton
-from rnncheck.verification.verify import METHODS, VerifySettings, verify
+from rnncheck.verification.settings import VerifySettings
+from rnncheck.verification.verify import METHODS, verify
 from rnncheck.words import Alphabet
 
 LETTERS = Alphabet(["a", "b"])

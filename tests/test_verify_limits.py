@@ -13,7 +13,7 @@ from rnncheck.errors import InputError, ModelError
 from rnncheck.models.adapters import DFAModel
 from rnncheck.models.recurrent import CompiledNetwork
 from rnncheck.shrink import shrink
-from rnncheck.verification.verify import VerifySettings
+from rnncheck.verification.settings import VerifySettings
 
 AB = ["a", "b"]
 LOOSE = {"epsilon": 0.01, "gamma": 0.01}

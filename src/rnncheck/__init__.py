@@ -15,7 +15,8 @@ from rnncheck.spec import Spec
 from rnncheck.verdict import Verdict
 from rnncheck.verification.assertion import assert_satisfies
 from rnncheck.verification.extract import extract_automaton
-from rnncheck.verification.verify import VerifySettings, verify
+from rnncheck.verification.settings import VerifySettings
+from rnncheck.verification.verify import verify
 from rnncheck.version import __version__
 from rnncheck.words import Alphabet, format_word, parse_word
 

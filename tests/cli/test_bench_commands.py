@@ -83,6 +83,25 @@ def test_what_is_no_run_has_no_summary(run, tmp_path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "named"),
     [
+        ((), "--synthetic"),
+        (("--synthetic", "met.csv"), "--synthetic"),
+        (("--synthetic", "--models", "x"), "--synthetic"),
+        (("nowhere.csv",), "nowhere.csv"),
+        (("--models", "nowhere"), "nowhere"),
+        (("--synthetic", "--target-accuracy", 7), "7.0"),
+        (("--synthetic", "--train-seconds", 0), "0.0"),
+    ],
+)
+def test_bad_options_for_contacts_are_named(run, tmp_path, arguments, named) -> None:
+    result = run("bench", "contacts", "--out", tmp_path / "run", *arguments)
+    assert result.code == 2
+    assert named in result.err
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
         (("--paper", "--states", 4), "--states"),
         (("--paper", "--models", "x"), "--models"),
         (("--models", "nowhere"), "nowhere"),

@@ -9,11 +9,12 @@ from experiments.sources import Here
 from experiments.test_runner import QUESTIONS
 from rnncheck.contacts import check_path, write_contacts
 from rnncheck.errors import InputError
-from rnncheck.experiments.contacts import ContactNetworks, case_of, contact_files
+from rnncheck.experiments.contacts import ContactNetworks, ReleasedContactNetworks, case_of, contact_files, explained
 from rnncheck.experiments.folder import RunFolder, safe_name
 from rnncheck.experiments.results import read_results
 from rnncheck.experiments.runner import run_experiment
 from rnncheck.experiments.table import render
+from rnncheck.report.run_page import run_page
 
 SMALL = {"words": 200, "cell": "rnn_tanh", "hidden": 8, "layers": 1, "target_accuracy": 0.6, "training_seconds": 20.0}
 
@@ -40,6 +41,17 @@ def test_the_table_says_what_the_mistake_means(folder) -> None:
     assert "synthetic: accepts" in text
 
 
+def test_the_report_draws_the_mistake_on_the_contacts(folder, monkeypatch) -> None:
+    """Should have the graph and the timeline beside the plots, which are left out here because they take long."""
+    monkeypatch.setattr("rnncheck.report.run_page.plots", lambda run: {})
+    page = run_page(read_results(folder))
+    assert "What the mistakes mean" in page
+    assert "synthetic: the network accepts" in page
+    assert page.count("data:image/svg+xml;base64,") == 2
+    without = dataclasses.replace(read_results(folder), settings={"methods": ["pdv"]})
+    assert "What the mistakes mean" not in run_page(without)
+
+
 def test_facts_tell_size_and_accuracy(folder) -> None:
     facts = read_results(folder).subjects["synthetic"]
     assert facts["people"] == 10
@@ -52,6 +64,22 @@ def test_a_file_is_read_as_it_is(tmp_path) -> None:
     read = ContactNetworks(files=contact_files(tmp_path)).contacts("met")
     assert len(read) == len(contacts)
     assert set(read.people) == set(contacts.people)
+
+
+def test_networks_that_exist_are_told_of_with_the_contacts_of_their_name(tmp_path) -> None:
+    for name in ("hospital", "mine", "other"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "meta").write_text("")
+        (tmp_path / name / "spec.dot").write_text("")
+    files = [tmp_path / "detailed_list_of_contacts_Hospital.csv", tmp_path / "mine.csv"]
+    for number, file in enumerate(files):
+        file.write_text(f"{number},a,b\n{number},b,c\n")
+    source = ReleasedContactNetworks(str(tmp_path), contact_files(tmp_path))
+    settings = {"source": msgspec.to_builtins(source)}
+    assert explained(settings, "hospital", ("a", "c")) == "accepts a → c, who never met"
+    assert source.contacts("mine").times[0] == 1
+    assert explained(settings, "other", ("a", "c")) is None
+    assert explained(settings, "mine", ("a", "stranger")) is None
 
 
 def test_the_papers_names_are_known() -> None:

@@ -22,7 +22,7 @@ import pytest
 from rnncheck import Spec, Verdict, verify, wrap
 from rnncheck.errors import ModelError
 from rnncheck.models.callables import CallableModel
-from rnncheck.verification.verify import VerifySettings
+from rnncheck.verification.settings import VerifySettings
 from rnncheck.words import Alphabet
 
 AB = Alphabet(["a", "b"])

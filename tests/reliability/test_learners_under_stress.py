@@ -13,7 +13,7 @@ import pytest
 from measured import measured
 
 from rnncheck import Alphabet, Spec, Verdict, verify, wrap
-from rnncheck.verification.verify import VerifySettings
+from rnncheck.verification.settings import VerifySettings
 
 METHODS = ["auto", "pdv", "smc", "aamc"]
 every_method = pytest.mark.parametrize("method", METHODS)

@@ -23,7 +23,7 @@ from rnncheck.models.network import Cell, Layer, RecurrentNetwork
 from rnncheck.models.recurrent import CompiledNetwork
 from rnncheck.models.reference import reference_judgement, reference_score
 from rnncheck.oracle import Oracle
-from rnncheck.verification.verify import VerifySettings
+from rnncheck.verification.settings import VerifySettings
 from rnncheck.words import Alphabet, Codes, WordBatch
 
 AB = Alphabet(["a", "b"])

@@ -14,7 +14,7 @@ from rnncheck.models.adapters import DFAModel
 from rnncheck.relations import Relation
 from rnncheck.verdict import FaultyFlow, Outcome, Round, TotalCost, Trace, Verdict
 from rnncheck.verification.labels import label_spec, verify_labels
-from rnncheck.verification.verify import VerifySettings
+from rnncheck.verification.settings import VerifySettings
 from rnncheck.words import Alphabet, Word
 
 QUICK = VerifySettings(search_steps=20_000)

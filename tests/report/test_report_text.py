@@ -25,7 +25,7 @@ from rnncheck.report.page import report_page
 from rnncheck.report.plots import gauge, pumping_plot, rounds_plot, ticks
 from rnncheck.report.repeat import python_call, replay_text
 from rnncheck.verdict import FaultyFlow, Guarantee, HealthNote, Outcome
-from rnncheck.verification.verify import VerifySettings
+from rnncheck.verification.settings import VerifySettings
 from rnncheck.words import Alphabet
 
 

@@ -26,7 +26,7 @@ from rnncheck.surrogates.agreement import AgreementCurve, Point, agreement_curve
 from rnncheck.surrogates.road import Subject
 from rnncheck.verification.compare import compare_surrogates
 from rnncheck.verification.extraction import ROADS
-from rnncheck.verification.verify import VerifySettings
+from rnncheck.verification.settings import VerifySettings
 from rnncheck.words import Alphabet
 
 LETTERS = Alphabet(["a", "b"])

@@ -31,7 +31,8 @@ from rnncheck.surrogates.quantisation import quantised
 from rnncheck.surrogates.road import Subject, Surrogate
 from rnncheck.surrogates.weiss import weiss
 from rnncheck.verification.extraction import ROADS, extraction_by
-from rnncheck.verification.verify import VerifySettings, verify
+from rnncheck.verification.settings import VerifySettings
+from rnncheck.verification.verify import verify
 from rnncheck.words import Alphabet
 
 LETTERS = Alphabet(["a", "b"])

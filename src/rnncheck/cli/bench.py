@@ -112,22 +112,22 @@ def random(ctx: click.Context, /, **choices: Any) -> None:
 def contacts(paths: tuple[str, ...], synthetic: bool, people: int, models: str | None, **choices: Any) -> None:
     """Networks that should recognise contact sequences, against the graph of all contacts (Table 2).
 
-    PATHS are files of contacts, or folders of such files.
+    PATHS are files of contacts, or folders of such files. With --models they only serve to say what a mistake means.
     """
     from rnncheck.experiments.contacts import ContactNetworks, ReleasedContactNetworks, contact_files
 
-    if sum([bool(paths), synthetic, models is not None]) != 1:
+    if (synthetic and (paths or models)) or not (synthetic or paths or models):
         raise click.UsageError("give files of contacts, or --synthetic, or --models FOLDER")
     shape = {
         name: choices.pop(name)
         for name in ("columns", "self_contacts", "words", "cell", "hidden", "layers", "target_accuracy")
     }
     shape["training_seconds"] = choices.pop("train_seconds")
+    files = tuple(file for path in paths for file in contact_files(path))
     source: Source
     if models is not None:
-        source = ReleasedContactNetworks(models)
+        source = ReleasedContactNetworks(models, files)
     else:
-        files = tuple(file for path in paths for file in contact_files(path))
         source = ContactNetworks(files=files, synthetic=synthetic, people=people, seed=choices["seed"], **shape)
     run_and_show("contacts", source, **choices)
 

@@ -23,7 +23,7 @@ from rnncheck.models.protocol import Model
 from rnncheck.surrogates.agreement import DEFAULT_WORDS
 from rnncheck.verification.compare import DEFAULT_ETA, DEFAULT_TIMEOUT
 from rnncheck.verification.extraction import ROADS
-from rnncheck.verification.verify import VerifySettings
+from rnncheck.verification.settings import VerifySettings
 
 # Options of extract that would be ignored with --moore.
 _NOT_FOR_MACHINES = {"by": "--by", "bound": "--bound", "known_words": "--known-words", "memory": "--memory"}

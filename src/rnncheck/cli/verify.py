@@ -37,7 +37,8 @@ from rnncheck.verdict import Verdict
 from rnncheck.verification.extract import extract_automaton
 from rnncheck.verification.extraction import DEFAULT_ROAD, ROADS
 from rnncheck.verification.labels import label_spec, label_trace, trace_model
-from rnncheck.verification.verify import DEFAULT_METHOD, METHODS, Progress, VerifySettings
+from rnncheck.verification.settings import Progress, VerifySettings
+from rnncheck.verification.verify import DEFAULT_METHOD, METHODS
 from rnncheck.verification.verify import verify as verify_model
 from rnncheck.wordfiles import read_words
 from rnncheck.words import Alphabet, format_word

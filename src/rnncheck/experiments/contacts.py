@@ -156,12 +156,25 @@ class ContactNetworks(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ReleasedContactNetworks(ReleasedNetworks, frozen=True, forbid_unknown_fields=True):
-    """Contact networks that exist already, named as in the paper where they are its own."""
+    """Contact networks that exist already, named as in the paper where they are its own.
+
+    ``files`` are contacts, to say what counterexamples mean; a network's is the one of its name, or the paper's for it.
+    """
+
+    files: tuple[str, ...] = ()
 
     def make(self, name: str, checkpoint: str | None) -> Subject:
         subject = super().make(name, checkpoint)
         facts = {**subject.facts, "case": case_of(self.folder_of(name).name), "people": len(subject.network.alphabet)}
         return Subject(subject.network, subject.specs, facts)
+
+    def contacts(self, name: str) -> TemporalNetwork:
+        """The temporal network behind a subject."""
+        case = case_of(self.folder_of(name).name)
+        for file in self.files:
+            if case_of(Path(file).stem) == case:
+                return read_contacts(file)
+        raise InputError(f"none of the files of contacts belongs to {case}")
 
 
 def case_of(name: str) -> str:
@@ -184,11 +197,13 @@ def contact_files(path: str | Path) -> tuple[str, ...]:
 def contacts_of(run_settings: Mapping[str, object], name: str) -> TemporalNetwork | None:
     """The contacts behind a subject of a run, where they are at hand."""
     source = run_settings.get("source")
-    if not isinstance(source, dict) or "folder" in source:
+    if not isinstance(source, dict):
         return None
     try:
+        if "folder" in source:
+            return msgspec.convert(source, ReleasedContactNetworks).contacts(name)
         return msgspec.convert(source, ContactNetworks).contacts(name)
-    except (RnncheckError, msgspec.ValidationError, ValueError):  # the file has gone or changed since
+    except (RnncheckError, ValueError):  # the file has gone or changed since, or there never was one
         return None
 
 

@@ -32,8 +32,8 @@ Piece = TypeVar("Piece", bound=msgspec.Struct)
 SCHEMA: Literal["rnncheck/run/1"] = "rnncheck/run/1"
 _MANIFEST = "run.json"
 _LOCK = "run.lock"
-_SAFE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,199}")
-_LONGEST_STEM = 60  # leaves room for specification, method and ending
+_SAFE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}")
+_LONGEST_NETWORK, LONGEST_SPEC = 60, 24  # of the name of a piece, which also has a method and an ending
 
 
 class _Version(msgspec.Struct):
@@ -188,11 +188,11 @@ def _read_manifest(file: Path) -> Manifest:
         raise FormatError(f"not a run's manifest: {error}", str(file)) from None
 
 
-def safe_name(text: str) -> str:
+def safe_name(text: str, longest: int = _LONGEST_NETWORK) -> str:
     """A name for a subject that is fit for file names: the text itself where it can be, else one that is like it."""
-    if _SAFE_NAME.fullmatch(text) and len(text) <= _LONGEST_STEM:
+    if _SAFE_NAME.fullmatch(text) and len(text) <= longest:
         return text
-    like = re.sub(r"[^A-Za-z0-9_]+", "_", text)[:_LONGEST_STEM] or "_"
+    like = re.sub(r"[^A-Za-z0-9_]+", "_", text)[: longest - 9] or "_"
     return f"{like}-{hashlib.sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from rnncheck.errors import InputError
-from rnncheck.experiments.folder import safe_name
+from rnncheck.experiments.folder import LONGEST_SPEC, safe_name
 from rnncheck.experiments.subjects import Subject
 from rnncheck.models.released import load_released
 from rnncheck.spec import Spec
@@ -58,7 +58,7 @@ def _specs(folder: Path) -> dict[str, Path]:
     files = _spec_files(folder)
     short = [file.stem.removeprefix("spec_").removeprefix("second_") for file in files]
     names = short if len(set(short)) == len(files) and all(short) else [file.stem for file in files]
-    plain = [safe_name(name).replace("-", "_") for name in names]
+    plain = [safe_name(name, LONGEST_SPEC - 3).replace("-", "_") for name in names]
     if len(set(plain)) < len(plain):
         plain = [f"{number}_{name}" for number, name in enumerate(plain, 1)]
     return dict(zip(plain, files, strict=True))

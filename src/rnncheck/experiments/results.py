@@ -64,6 +64,11 @@ class RunResults:
     def of(self, method: str) -> list[Result]:
         return [result for result in self.results if result.method == method]
 
+    def shortest_counterexample(self, subject: str) -> tuple[str, ...] | None:
+        """Of all methods and specifications, the first in the order of letters among equals."""
+        words = [result.counterexample for result in self.results if result.subject == subject]
+        return min((word for word in words if word is not None), key=lambda word: (len(word), word), default=None)
+
     @property
     def complete(self) -> bool:
         return len(self.results) == self.expected and not self.missing

@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 
 from rnncheck.automata.dfa import DFA
-from rnncheck.errors import InputError, RnncheckError, shown
+from rnncheck.errors import InputError, RnncheckError
 from rnncheck.executors import Executor
 from rnncheck.experiments.folder import RunFolder
 from rnncheck.experiments.subjects import Source, Subject, store_subject, stored_facts, stored_subject
@@ -130,8 +130,7 @@ class _Run:
         for spec in specs:
             for method in self.questions.methods:
                 piece = f"{name}-{spec}-{method}"
-                if self.folder.has(f"verdicts/{piece}.json"):
-                    self.folder.read_json(f"verdicts/{piece}.json", VerdictPiece)
+                if self._is_answered(piece, subject):
                     self.finished += 1
                 else:
                     open_questions.append((piece, spec, method))
@@ -140,6 +139,13 @@ class _Run:
         for piece, spec, method in open_questions:
             if subject is not None:
                 self._verify(piece, name, spec, method, subject)
+
+    def _is_answered(self, piece: str, made_now: Subject | None) -> bool:
+        """Whether the piece is there; one about an earlier network of the same name, since made anew, is not it."""
+        if not self.folder.has(f"verdicts/{piece}.json"):
+            return False
+        document = self.folder.read_json(f"verdicts/{piece}.json", VerdictPiece).verdict
+        return made_now is None or document.model.get("sha256") == made_now.network.sha256()
 
     def _verify(self, piece: str, name: str, spec: str, method: str, subject: Subject) -> None:
         def answered(document: VerdictDocument) -> None:
@@ -192,7 +198,8 @@ def run_experiment(
             progress(RunProgress(run.finished, known, running, time.monotonic() - began))
     if run.failures:
         name, error = run.failures[0]
-        what = str(error) if isinstance(error, RnncheckError) else f"{type(error).__name__}: {shown(str(error))}"
+        kind = "" if isinstance(error, RnncheckError) else f"{type(error).__name__} "
+        what = f"{kind}{error}".strip()
         more = "" if len(run.failures) == 1 else f" (and {len(run.failures) - 1} more)"
         raise RnncheckError(f"a piece failed, the others are kept: {name}: {what}{more}") from error
 

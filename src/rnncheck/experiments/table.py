@@ -125,9 +125,9 @@ def _meanings(run: RunResults) -> list[str]:
 
     lines = []
     for subject, facts in run.subjects.items():
-        words = [result.counterexample for result in run.results if result.subject == subject and result.counterexample]
-        if words:
-            meaning = explained(run.settings, subject, min(words, key=lambda word: (len(word), word)))
+        word = run.shortest_counterexample(subject)
+        if word is not None:
+            meaning = explained(run.settings, subject, word)
             lines += [] if meaning is None else [f"{facts.get('case', subject)}: {meaning}"]
     return lines
 

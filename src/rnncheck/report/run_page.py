@@ -9,6 +9,7 @@ from rnncheck.errors import MissingExtraError
 from rnncheck.experiments.plots import plots
 from rnncheck.experiments.results import Result, RunResults
 from rnncheck.experiments.table import remarks, table
+from rnncheck.report.contact_meanings import drawn_meanings
 from rnncheck.report.markup import Child, Markup, count, join, section, shortened, tag
 from rnncheck.report.shell import page
 from rnncheck.words import format_word
@@ -26,18 +27,16 @@ _LONGEST_WORD = 80
 def run_page(run: RunResults) -> str:
     """The page of a run, finished or not."""
     title = _TITLES.get(run.kind, run.kind)
-    return page(
-        f"{title} · rnncheck",
-        _top(run, title),
-        [
-            ("table", "Table", _table(run)),
-            ("plots", "Plots", _plots(run)),
-            ("instances", "Instances", _instances(run)),
-            ("networks", "Networks", _networks(run)),
-            ("settings", "Settings", _settings(run)),
-        ],
-        pictures=True,
-    )
+    sections = [
+        ("table", "Table", _table(run)),
+        ("plots", "Plots", _plots(run)),
+        ("instances", "Instances", _instances(run)),
+        ("networks", "Networks", _networks(run)),
+        ("settings", "Settings", _settings(run)),
+    ]
+    if run.kind == "contacts" and (figures := _meanings(run)):
+        sections.insert(1, ("meanings", "Mistakes", section("meanings", "What the mistakes mean", *figures)))
+    return page(f"{title} · rnncheck", _top(run, title), sections, pictures=True)
 
 
 def _top(run: RunResults, title: str) -> Markup:
@@ -62,6 +61,19 @@ def _top(run: RunResults, title: str) -> Markup:
 def _table(run: RunResults) -> Markup:
     header, rows = table(run)
     return section("table", "The table", _grid(header, rows), tag("ul", *(tag("li", line) for line in remarks(run))))
+
+
+def _meanings(run: RunResults) -> list[Markup]:
+    return [
+        tag(
+            "figure",
+            tag("figcaption", drawn.sentence),
+            _picture(drawn.graph.encode(), f"The graph of contacts. {drawn.sentence}"),
+            _picture(drawn.timeline.encode(), f"The contacts along time. {drawn.sentence}"),
+            class_="drawn",
+        )
+        for drawn in drawn_meanings(run)
+    ]
 
 
 def _plots(run: RunResults) -> Markup:

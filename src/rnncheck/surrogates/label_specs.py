@@ -202,5 +202,4 @@ class TraceModel(SteppingModel):
     def said_along(self, word: Iterable[str]) -> list[str]:
         """The label that the network gives to the word so far, after each of its letters."""
         codes = self.alphabet.encode(word)
-        said = self._network.prefix_label_definitions(codes) if codes else []
-        return [self._network.labels[label] for label in said]
+        return [self._network.labels[label] for label in self._network.prefix_label_definitions(codes)]

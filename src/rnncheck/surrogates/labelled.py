@@ -29,22 +29,51 @@ from rnncheck.words import Codes, IntArray, WordBatch
 _QUERIES_AT_ONCE = 1 << 16
 
 
+def network_of(model: Model) -> RecurrentNetwork:
+    """The network whose outputs a loaded model reads its answers off."""
+    if isinstance(model, LabelledNetwork | CompiledNetwork):
+        return model.network
+    kind = model.describe().get("kind", type(model).__name__)
+    raise ModelError(
+        f"labels are read off a recurrent network's outputs, and this model ({kind}) answers yes or no alone; "
+        "give a network file"
+    )
+
+
+def label_names(network: RecurrentNetwork) -> tuple[str, ...]:
+    """The network's names for its outputs, or their numbers where it has none; no and yes for a single output."""
+    if network.outputs <= 1:
+        return NO_YES
+    return network.labels or tuple(map(str, range(network.outputs)))
+
+
+def labels_along(network: RecurrentNetwork, codes: Codes) -> list[int]:
+    """The labels after each letter of one word, by the network's definition."""
+    if not codes:
+        return []
+    scores = np.array([reference_prefix_scores(each, codes) for each in _one_a_label(network)])
+    # In a tie the first of the largest outputs is the label; with one output, a tie with the threshold means no.
+    found = np.argmax(scores >= 0.0, axis=0) if len(scores) > 1 else (scores[0] > 0.0)
+    return [int(label) for label in found]
+
+
+def _one_a_label(network: RecurrentNetwork) -> list[RecurrentNetwork]:
+    chosen = range(network.outputs) if network.outputs > 1 else [None]
+    return [dataclasses.replace(network, label=label) for label in chosen]
+
+
 class LabelledNetwork(SteppingModel):
     """A compiled network that also says which label a state has.
 
-    ``labels`` are the network's names for its outputs, or their numbers where it has none; a network with one output
-    has the labels no and yes. A label is its position among them.
+    ``labels`` are those of ``label_names``. A label is its position among them.
     """
 
     def __init__(self, network: RecurrentNetwork, **options: Any) -> None:
         self.network = network
         self.alphabet = network.alphabet
-        several = network.outputs > 1
-        self.labels = network.labels or tuple(map(str, range(network.outputs))) if several else NO_YES
-        chosen = range(network.outputs) if several else [None]
-        self._networks = [dataclasses.replace(network, label=label) for label in chosen]
+        self.labels = label_names(network)
         # One model a label: they share the meaning of states, so that one of them steps for all.
-        self._models = [CompiledNetwork(each, **options) for each in self._networks]
+        self._models = [CompiledNetwork(each, **options) for each in _one_a_label(network)]
         self._yes = self._models[network.label or 0]
         self.margin = max(model.margin for model in self._models)
         self.accepts_empty = self._yes.accepts_empty
@@ -54,15 +83,7 @@ class LabelledNetwork(SteppingModel):
     @classmethod
     def of(cls, model: Model) -> LabelledNetwork:
         """The labels of a model that has been loaded as one that says yes or no."""
-        if isinstance(model, LabelledNetwork):
-            return model
-        if not isinstance(model, CompiledNetwork):
-            kind = model.describe().get("kind", type(model).__name__)
-            raise ModelError(
-                f"labels are read off a recurrent network's outputs, and this model ({kind}) answers yes or no alone; "
-                "give a network file"
-            )
-        return cls(model.network)
+        return model if isinstance(model, LabelledNetwork) else cls(network_of(model))
 
     def initial(self, rows: int) -> States:
         return self._yes.initial(rows)
@@ -90,10 +111,7 @@ class LabelledNetwork(SteppingModel):
 
     def prefix_label_definitions(self, codes: Codes) -> list[int]:
         """The labels after each letter of one word, by the network's definition."""
-        scores = np.array([reference_prefix_scores(network, codes) for network in self._networks])
-        # In a tie the first of the largest outputs is the label; with one output, a tie with the threshold means no.
-        found = np.argmax(scores >= 0.0, axis=0) if len(scores) > 1 else (scores[0] > 0.0)
-        return [int(label) for label in found]
+        return labels_along(self.network, codes)
 
     def _first_true(self, answers: list[bool]) -> int:
         return answers.index(True) if len(answers) > 1 else int(answers[0])

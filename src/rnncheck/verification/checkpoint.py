@@ -8,8 +8,9 @@ from typing import Any, Literal
 
 import msgspec
 
+from rnncheck.budget import Clock
 from rnncheck.errors import FormatError, InputError, shown
-from rnncheck.files import write_atomically
+from rnncheck.files import check_writable, write_atomically
 from rnncheck.oracle.journal import Journal
 
 _DIGEST_BYTES = 32
@@ -24,6 +25,7 @@ class Checkpoint:
     """A file that is written now and then, always as a whole, and from which the same question can be gone on with."""
 
     def __init__(self, path: str | Path, question: dict[str, Any], *, resume: bool) -> None:
+        check_writable(path)
         self._path = Path(path)
         self._header = msgspec.json.encode(_Header("rnncheck/checkpoint-of-verify/1", question))
         self.journal = Journal(self._earlier(question) if resume else b"", source=str(path))
@@ -59,3 +61,26 @@ class Checkpoint:
                     f"{shown(now.get(name))} was asked for; ask the same, or begin anew without --resume"
                 )
         return journal
+
+
+class Keeper:
+    """Writes a checkpoint now and then. Where that fails the work goes on: a full disk costs no verdict."""
+
+    def __init__(self, checkpoint: Checkpoint, seconds: float, clock: Clock) -> None:
+        self.checkpoint = checkpoint
+        self._seconds = seconds
+        self._clock = clock
+        self._saved = clock()
+
+    def save_now_and_then(self) -> None:
+        if self._clock() - self._saved >= self._seconds:
+            self.save()
+            self._saved = self._clock()
+
+    def save(self) -> str | None:
+        """Write it; what went wrong, if anything did."""
+        try:
+            self.checkpoint.save()
+        except InputError as error:
+            return f"{error}; the run went on, but could not have been resumed from there"
+        return None

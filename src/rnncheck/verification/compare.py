@@ -28,8 +28,8 @@ from rnncheck.surrogates.agreement import DEFAULT_WORDS, AgreementCurve, Point, 
 from rnncheck.surrogates.comparison import Comparison, PropertyCheck, RoadResult
 from rnncheck.surrogates.road import Subject
 from rnncheck.verification.extraction import ROADS, Extraction, extraction_by
+from rnncheck.verification.settings import VerifySettings
 from rnncheck.verification.task import Task
-from rnncheck.verification.verify import VerifySettings
 from rnncheck.words import WordBatch
 
 DEFAULT_TIMEOUT = 30.0

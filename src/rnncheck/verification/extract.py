@@ -11,7 +11,8 @@ from rnncheck.automata.minimise import minimise
 from rnncheck.distributions import WordDistribution
 from rnncheck.models.protocol import Model
 from rnncheck.verdict import TotalCost
-from rnncheck.verification.verify import Progress, VerifySettings, verify
+from rnncheck.verification.settings import Progress, VerifySettings
+from rnncheck.verification.verify import verify
 
 
 @dataclass(frozen=True)

@@ -28,12 +28,13 @@ from rnncheck.surrogates.label_specs import (
     compile_label_ltlf,
     compile_label_regex,
 )
-from rnncheck.surrogates.labelled import LabelledNetwork, LabelOracle
+from rnncheck.surrogates.labelled import LabelledNetwork, LabelOracle, label_names, labels_along, network_of
 from rnncheck.verdict import TotalCost, Verdict, automaton_in
 from rnncheck.verification.verify import verify
 from rnncheck.words import EPSILON, Codes, Word, WordBatch
 
-_WORDS_AT_ONCE = 1024
+_WORDS_AT_ONCE = 512
+_MOST_AT_ONCE = 8_192
 
 
 @dataclass(frozen=True)
@@ -94,7 +95,8 @@ def extract_machine(
             passed = 0
             word = None
             while passed < needed and word is None:
-                words = distribution.sample(rng, min(_WORDS_AT_ONCE, needed - passed))
+                # The longer nothing is found, the more words at once: steps of many rows cost little more.
+                words = distribution.sample(rng, min(max(_WORDS_AT_ONCE, passed), _MOST_AT_ONCE, needed - passed))
                 word = _difference(words, machine, oracle)
                 passed += len(words)
             if word is None:
@@ -164,18 +166,17 @@ def as_judged(model: Model, facts: Mapping[str, object]) -> Model:
 
 def label_spec(model: Model, *, ltlf: str | None = None, regex: str | None = None) -> Spec:
     """The specification over the network's letters and labels that a formula, or else an expression, describes."""
-    network = LabelledNetwork.of(model)
+    network = network_of(model)
+    labels = label_names(network)
     if ltlf is not None:
-        return Spec(compile_label_ltlf(ltlf, network.alphabet, network.labels), ltlf)
-    return Spec(compile_label_regex(regex or "", network.alphabet, network.labels), regex or "")
+        return Spec(compile_label_ltlf(ltlf, network.alphabet, labels), ltlf)
+    return Spec(compile_label_regex(regex or "", network.alphabet, labels), regex or "")
 
 
 def label_trace(model: Model, word: Word) -> str:
     """A word with the label that the network gives to it so far after each letter, for a person."""
-    network = LabelledNetwork.of(model)
-    pairs = PairAlphabet(network.alphabet, network.labels)
-    codes = network.alphabet.encode(word)
-    said = network.prefix_label_definitions(codes) if codes else []
-    return (
-        " ".join(pairs.name(letter, network.labels[label]) for letter, label in zip(word, said, strict=True)) or EPSILON
-    )
+    network = network_of(model)
+    labels = label_names(network)
+    pairs = PairAlphabet(network.alphabet, labels)
+    said = labels_along(network, network.alphabet.encode(word))
+    return " ".join(pairs.name(letter, labels[label]) for letter, label in zip(word, said, strict=True)) or EPSILON

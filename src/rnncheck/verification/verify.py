@@ -2,40 +2,36 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from collections.abc import Callable
+from dataclasses import replace
 
-import numpy as np
-
-from rnncheck.automata.dfa import DFA, Mask
-from rnncheck.budget import Budget, BudgetExceeded, Clock
+from rnncheck.automata.dfa import DFA
+from rnncheck.budget import Budget, BudgetExceeded
 from rnncheck.distributions import WordDistribution
-from rnncheck.errors import InconsistentAnswersError, InputError, LearningBoundReached, shown
-from rnncheck.files import check_writable
-from rnncheck.flows import Flow, FlowSettings, find_flows
-from rnncheck.learning import DEFAULT_LEARNER
-from rnncheck.models.protocol import Model, SteppingModel
-from rnncheck.oracle import DEFAULT_MEMORY, Oracle
+from rnncheck.errors import InconsistentAnswersError, InputError, shown
+from rnncheck.flows import Flow
+from rnncheck.models.protocol import Model
+from rnncheck.oracle import Oracle
 from rnncheck.patience import patience
 from rnncheck.relations import Relation
-from rnncheck.shrink import shrink
 from rnncheck.spec import Spec
-from rnncheck.statistics import Bound, check_probability, clopper_pearson, shown_epsilon
+from rnncheck.statistics import check_probability, shown_epsilon
 from rnncheck.verdict import FaultyFlow, Guarantee, HealthNote, Outcome, TotalCost, Verdict
 from rnncheck.verification.aamc import aamc
 from rnncheck.verification.auto import auto
-from rnncheck.verification.checkpoint import Checkpoint
+from rnncheck.verification.checkpoint import Checkpoint, Keeper
 from rnncheck.verification.errors_method import ErrorsFinding, errors
 from rnncheck.verification.evidence import History, gather
-from rnncheck.verification.extraction import DEFAULT_ROAD, ROADS
+from rnncheck.verification.extraction import ROADS
 from rnncheck.verification.health import health_notes
 from rnncheck.verification.pdv import pdv
-from rnncheck.verification.searches import exhaustive, shorter_violation
+from rnncheck.verification.polish import polished, violation_mass
+from rnncheck.verification.searches import exhaustive
+from rnncheck.verification.settings import Progress, VerifySettings
 from rnncheck.verification.smc import smc
 from rnncheck.verification.task import Algorithm, Finding, Task
 from rnncheck.version import __version__
-from rnncheck.words import Codes, Word, format_word
+from rnncheck.words import Codes, format_word
 
 METHODS: dict[str, Callable[[Task], Algorithm]] = {
     "auto": auto,
@@ -46,60 +42,8 @@ METHODS: dict[str, Callable[[Task], Algorithm]] = {
 }
 DEFAULT_METHOD = "auto"
 
-_FLOWS_REPORTED = 5
-# On a shorter counterexample at least so many steps are spent, and no more than finding the first one took.
-_POLISHING_STEPS = 100_000
 # After a violation is found, shrinking and flows may take this share of the time limit beyond what is left of it.
 _GRACE = 0.1
-
-
-@dataclass(frozen=True)
-class Progress:
-    """What is told while a verification runs."""
-
-    method: str
-    seconds: float
-    remaining: float
-    rounds: int
-    states: int | None
-    membership_queries: int
-    network_steps: int
-    words: int
-    words_needed: int
-    exact_length: int | None
-
-
-@dataclass(frozen=True)
-class VerifySettings:
-    """Everything about a verification that is not the model, the specification or the question."""
-
-    learner: str = DEFAULT_LEARNER
-    by: str = DEFAULT_ROAD  # the way in which AAMC comes to its automaton
-    bound: Bound = Bound.EXACT
-    max_states: int = 2_000
-    max_query_length: int | None = None
-    exhaustive: int | None = None  # first ask every word of at most so many letters
-    search_steps: int = 1_000_000  # network steps that ``auto`` spends on the guided search before "satisfied"
-    shrink: bool = True
-    flows: FlowSettings | None = FlowSettings()  # noqa: RUF009 - frozen
-    mass_words: int = 0  # words to estimate the mass of violations with, when there is one
-    memory_limit: int = DEFAULT_MEMORY
-    known_words: tuple[Word, ...] = ()
-    checkpoint: str | None = None  # a file to write now and then what the model has answered so far
-    checkpoint_seconds: float = 30.0
-    resume: bool = False  # go on from that file: the same verdict as without the interruption
-    clock: Clock = time.monotonic
-    cancelled: Callable[[], bool] = lambda: False
-
-    def describe(self) -> dict[str, object]:
-        """What is not left at its default, for whoever wants to ask the same again."""
-        told = {"known_words": len(self.known_words), "flows": None if self.flows is None else asdict(self.flows)}
-        # Told apart, or without a say in the result.
-        unheard = {"bound", "clock", "cancelled", "memory_limit", "checkpoint", "checkpoint_seconds", "resume"}
-        changed = [
-            part for part in fields(self) if part.name not in unheard and getattr(self, part.name) != part.default
-        ]
-        return {part.name: told.get(part.name, getattr(self, part.name)) for part in changed}
 
 
 def verify(
@@ -180,10 +124,8 @@ class _Run:
             "distribution": distribution.describe(),
             **settings.describe(),
         }
-        self._checkpoint = self._open_checkpoint(seed)
-        self._saved = self._began
-        self._unsaved: str | None = None
-        journal = None if self._checkpoint is None else self._checkpoint.journal
+        self._kept = self._keeper(seed)
+        journal = None if self._kept is None else self._kept.checkpoint.journal
         self._oracle = Oracle(self._model, memory_limit=settings.memory_limit, budget=budget, journal=journal)
         self._task = Task(
             oracle=self._oracle,
@@ -216,20 +158,19 @@ class _Run:
         if word is not None:
             grace = None if timeout is None else budget.remaining() + _GRACE * timeout
             self._oracle.budget = Budget.lasting(grace, clock=settings.clock, cancelled=settings.cancelled)
-            word, flows = self._polish(word)
+            word, flows = polished(self._task, word, settings, search=self._method == "auto")
         verdict = self._assemble(finding, word, flows)
-        self._save()
-        if self._unsaved is None:
+        trouble = None if self._kept is None else self._kept.save()
+        if trouble is None:
             return verdict
-        return replace(verdict, health=(*verdict.health, HealthNote("checkpoint", self._unsaved)))
+        return replace(verdict, health=(*verdict.health, HealthNote("checkpoint", trouble)))
 
-    def _open_checkpoint(self, seed: int) -> Checkpoint | None:
+    def _keeper(self, seed: int) -> Keeper | None:
         settings = self._settings
         if settings.checkpoint is None:
             if settings.resume:
                 raise InputError("there is nothing to resume from; name the checkpoint's file too (--checkpoint)")
             return None
-        check_writable(settings.checkpoint)
         model = self._model.describe()
         question = {
             **self._asked,
@@ -242,24 +183,8 @@ class _Run:
             "version": __version__,
             "known_words": [list(word) for word in settings.known_words],
         }
-        return Checkpoint(settings.checkpoint, question, resume=settings.resume)
-
-    def _save_now_and_then(self) -> None:
-        now = self._settings.clock()
-        if now - self._saved >= self._settings.checkpoint_seconds:
-            self._save()
-            self._saved = self._settings.clock()
-
-    def _save(self) -> None:
-        """Write the checkpoint. Where that fails the work goes on, and the verdict says so."""
-        if self._checkpoint is None:
-            return
-        try:
-            self._checkpoint.save()
-        except InputError as error:
-            self._unsaved = f"{error}; the run went on, but could not have been resumed from there"
-        else:
-            self._unsaved = None
+        checkpoint = Checkpoint(settings.checkpoint, question, resume=settings.resume)
+        return Keeper(checkpoint, settings.checkpoint_seconds, settings.clock)
 
     def _find(self, progress: Callable[[Progress], None] | None) -> Finding:
         """Run the algorithm to its end, or to the end of the budget."""
@@ -291,7 +216,8 @@ class _Run:
                 finding: Finding = stop.value
                 return finding
             self._history.look(self._task)
-            self._save_now_and_then()
+            if self._kept is not None:
+                self._kept.save_now_and_then()
             self._oracle.budget.check()
             if progress is not None:
                 progress(self._progress())
@@ -311,52 +237,11 @@ class _Run:
             exact_length=task.state.exact_length,
         )
 
-    def _violates(self, words: Sequence[Codes]) -> Mask:
-        spec = self._dfa.accepts_batch([self._dfa.alphabet.decode(word) for word in words])
-        broken = self._relation.can_break(spec)
-        rows = np.flatnonzero(broken)
-        answers = self._oracle.answers([words[int(row)] for row in rows])
-        broken[rows] = self._relation.broken(answers, spec[rows])
-        return broken
-
-    def _polish(self, word: Codes) -> tuple[Codes, tuple[Flow, ...]]:
-        """Shrink the counterexample and look for flows; what a budget cuts short is kept as far as it got."""
-        best = word
-        flows: list[Flow] = []
-
-        def confirmed(shorter: Codes) -> None:
-            nonlocal best
-            if self._task.violates(shorter):
-                best = shorter
-
-        try:
-            if self._settings.shrink:
-                shrink(word, len(self._dfa.alphabet), self._violates, found=confirmed)
-                if self._method == "auto" and isinstance(self._model, SteppingModel):
-                    steps = max(_POLISHING_STEPS, self._oracle.cost.work)
-                    confirmed(shorter_violation(self._task, best, steps))
-                    shrink(best, len(self._dfa.alphabet), self._violates, found=confirmed)
-            if self._settings.flows is not None:
-                for flow in self._flows(best, self._settings.flows):
-                    flows.append(flow)
-                    if len(flows) == _FLOWS_REPORTED:
-                        break
-        except (BudgetExceeded, KeyboardInterrupt, LearningBoundReached):
-            pass
-        return best, tuple(flows)
-
-    def _flows(self, word: Codes, settings: FlowSettings) -> Iterable[Flow]:
-        hypothesis = self._task.state.hypothesis
-        if hypothesis is None:  # methods without a learner look for loops of the specification alone
-            hypothesis = self._dfa
-        model = self._model if isinstance(self._model, SteppingModel) else None
-        return find_flows(word, self._dfa, hypothesis, self._violates, settings, model)
-
     def _assemble(self, finding: Finding, word: Codes | None, flows: tuple[Flow, ...]) -> Verdict:
         task, decode = self._task, self._model.alphabet.decode
         mass = None
         if word is not None and self._settings.mass_words:
-            mass = self._violation_mass(self._settings.mass_words)
+            mass = violation_mass(task, self._settings.mass_words)
         health = tuple(health_notes(task, violated=word is not None))
         evidence = gather(self._oracle, word, flows)
         cost = self._oracle.cost
@@ -419,15 +304,6 @@ class _Run:
             exact_length=task.state.exact_length,
             distribution=task.distribution.describe(),
         )
-
-    def _violation_mass(self, words: int) -> tuple[float, float] | None:
-        """A 95 % interval for the probability of a violation, from fresh words."""
-        batch = self._task.distribution.sample(self._task.rng("mass"), words)
-        try:
-            failures = int(self._violates(list(batch)).sum())
-        except (BudgetExceeded, KeyboardInterrupt):
-            return None
-        return clopper_pearson(failures, words, 0.95)
 
 
 def _over_the_models_letters(spec: Spec, model: Model) -> Spec:
