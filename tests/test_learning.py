@@ -19,7 +19,7 @@ from rnncheck.automata.product import difference_witness
 from rnncheck.errors import InconsistentAnswersError, InputError, LearningBoundReached
 from rnncheck.learning import DEFAULT_LEARNER, LEARNERS, Learner, Query, Search, make_learner
 from rnncheck.learning.answers import Answers
-from rnncheck.learning.counterexamples import states_on, wrong_transitions
+from rnncheck.learning.counterexamples import _evenly_between, states_on, wrong_transitions
 from rnncheck.learning.discrimination_tree import ROOT, DiscriminationTree
 from rnncheck.words import Alphabet, Codes, WordBatch, shortlex_key
 
@@ -205,8 +205,41 @@ def test_exponential_search_asks_short_suffixes_and_finds_a_short_one() -> None:
         log.batches.clear()
         (wrong,) = wrong_transitions([word], hypothesis, access, answers, Search(strategy))
         costs[strategy] = sum(len(suffix) for batch in log.batches for _, suffix in batch)
+        assert {len(batch) for batch in log.batches} == {1}
         assert len(wrong.suffix) <= 2
     assert costs["exponential"] * 5 < costs["binary"]
+
+
+@pytest.mark.parametrize(
+    ("search", "lengths"),
+    [
+        (Search("exponential"), [[2], [3], [5], [9], [17], [33], [25], [21], [19], [20]]),
+        (Search("exponential", probes=2), [[2, 3], [5, 9], [17, 33], [23, 28], [19, 21], [20]]),
+        (Search("binary"), [[61], [31], [16], [24], [20], [18], [19]]),
+        (Search("binary", probes=3), [[31, 61, 91], [9, 16, 24], [18, 20, 22], [19]]),
+    ],
+    ids=str,
+)
+def test_how_a_search_goes_on(search: Search, lengths: list[list[int]]) -> None:
+    """The suffixes asked for where those of 20 letters and more are accepted: in doubling steps, then by halves."""
+    log = Log(lock(20))
+    learner = make_learner("kv", BITS, log.ask)
+    hypothesis, access = learner.hypothesis, learner.access_words
+    word = (0,) * 100 + (1,) * 20
+    learner._answers.of([((), word)])
+    log.batches.clear()
+    (wrong,) = wrong_transitions([word], hypothesis, access, learner._answers, search)
+    assert [[len(suffix) for _, suffix in batch] for batch in log.batches] == lengths
+    assert wrong.suffix == (1,) * 19
+
+
+@given(low=st.integers(0, 50), gap=st.integers(2, 50), count=st.integers(1, 12))
+def test_positions_are_spread_evenly(low: int, gap: int, count: int) -> None:
+    places = _evenly_between(low, low + gap, count)
+    assert len(places) == min(count, gap - 1)
+    steps = [right - left for right, left in itertools.pairwise([low + gap, *places, low])]
+    assert min(steps) >= 1
+    assert max(steps) - min(steps) <= 1
 
 
 def test_what_is_known_of_a_word_is_not_asked_again() -> None:
@@ -219,6 +252,21 @@ def test_what_is_known_of_a_word_is_not_asked_again() -> None:
     log.batches.clear()
     for search in SEARCHES:
         wrong_transitions([word], hypothesis, access, answers, search)
+    assert log.batches == []
+
+
+@pytest.mark.parametrize("search", SEARCHES, ids=str)
+@pytest.mark.parametrize("zeros", range(8))
+def test_a_gap_that_is_known_needs_no_question(search: Search, zeros: int) -> None:
+    """Where the answers before and after one letter of the word are remembered, the wrong transition is found."""
+    log = Log(lock(4))
+    learner = make_learner("kv", BITS, log.ask)
+    hypothesis, access = learner.hypothesis, learner.access_words
+    word = (0,) * zeros + (1,) * 4 + (0,) * 9
+    learner._answers.of([((), word), ((), word[zeros:]), ((), word[zeros + 1 :])])
+    log.batches.clear()
+    (wrong,) = wrong_transitions([word], hypothesis, access, learner._answers, search)
+    assert wrong.suffix == word[zeros + 1 :]
     assert log.batches == []
 
 

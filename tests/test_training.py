@@ -38,9 +38,9 @@ from rnncheck.training import (
     train_on_automaton,
     train_on_words,
 )
-from rnncheck.training.batches import UNKNOWN, Lesson, prefix_answers, training_lesson, whole_word_lesson
+from rnncheck.training.batches import UNKNOWN, Batch, Lesson, prefix_answers, training_lesson, whole_word_lesson
 from rnncheck.training.course import Course, EpochResult
-from rnncheck.training.torch_network import TorchNetwork
+from rnncheck.training.torch_network import AdamOptimizer, TorchNetwork
 from rnncheck.words import Alphabet, WordBatch
 from strategies import dfas
 
@@ -561,13 +561,14 @@ def test_training_killed_fifty_times_gives_the_same_network(tmp_path: Path) -> N
     """SIGKILL at random moments, whatever is being written; then to the end, with the network of a calm run."""
     script = (
         "import os, sys\n"
-        "from rnncheck import Spec\n"
+        "from rnncheck import Spec, WordDistribution\n"
         "from rnncheck.training import TrainingSettings, train_on_automaton\n"
         "file = sys.argv[1]\n"
         "spec = Spec.from_regex('(b* a b* a)* b*', ['a', 'b'])\n"
-        "settings = TrainingSettings(hidden=4, epochs=400, hold=1000, max_length=12)\n"
+        "settings = TrainingSettings(hidden=4, epochs=150, hold=1000)\n"
         "trained = train_on_automaton(\n"
-        "    spec.dfa, settings=settings, words=40, checkpoint=file, resume=os.path.exists(file)\n"
+        "    spec.dfa, settings=settings, distribution=WordDistribution(spec.alphabet, stop=0.3), words=60,\n"
+        "    checkpoint=file, resume=os.path.exists(file)\n"
         ")\n"
         "print(trained.network.sha256())\n"
     )
@@ -589,3 +590,34 @@ def test_training_killed_fifty_times_gives_the_same_network(tmp_path: Path) -> N
     final = subprocess.run([*command, file], capture_output=True, text=True, check=True, timeout=300).stdout
     assert final == calm
     assert sorted(path.name for path in tmp_path.iterdir()) == ["calm", "run.checkpoint"]
+
+
+@pytest.mark.parametrize("cell", Cell)
+def test_the_optimizer_is_pytorchs_bit_by_bit(cell: Cell) -> None:
+    """Should take the very steps of torch.optim.Adam after clip_grad_norm_."""
+    chosen = replace(SMALL, cell=cell, layers=2, embedding=3)
+    ours, theirs = (TorchNetwork(2, 1, chosen, np.random.default_rng(4)) for _ in range(2))
+    optimizer, adam = AdamOptimizer(ours, 0.05), torch.optim.Adam(theirs.parameters())
+    rng, weights = np.random.default_rng(5), np.ones(2, dtype=np.float32)
+    for number in range(30):
+        length, rate = int(rng.integers(1, 9)), float(rng.uniform(1e-4, 0.1))
+        batch = Batch(rng.integers(2, size=(length, 5)), rng.integers(2, size=(length + 1, 5)))
+        optimizer.step(ours.loss(batch, weights)[0], rate)
+        adam.param_groups[0]["lr"] = rate
+        adam.zero_grad()
+        theirs.loss(batch, weights)[0].backward()
+        torch.nn.utils.clip_grad_norm_(theirs.parameters(), 0.05)
+        adam.step()
+        for name, value in theirs.arrays().items():
+            np.testing.assert_array_equal(ours.arrays()[name], value, err_msg=f"{name} after step {number}")
+
+
+def test_training_does_not_import_the_compiler_of_pytorch() -> None:
+    """Should begin at once: that import alone takes seconds."""
+    program = (
+        "import sys; from rnncheck import Spec; from rnncheck.training import TrainingSettings, train_on_automaton\n"
+        "train_on_automaton(Spec.from_regex('a*', ['a', 'b']).dfa, settings=TrainingSettings(epochs=1), words=50)\n"
+        "print([name for name in ('torch._dynamo', 'torch._inductor') if name in sys.modules])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=120)
+    assert done.stdout == "[]\n"

@@ -55,6 +55,15 @@ def test_info_tells_groups_and_notes(run, tmp_path) -> None:
     assert "note            1 contact of a person with itself was left out (line 3)" in result.out
 
 
+def test_info_shows_names_that_would_disturb_a_terminal(run, tmp_path) -> None:
+    """Should write what does not print as escapes, and count pairs of two people only."""
+    path = tmp_path / "contacts.csv"
+    path.write_text("1,a\x1b[31m,b\n2,b,b\n")
+    result = run("contacts", "info", path, "--self-contacts", "keep")
+    assert "\x1b" not in result.out
+    assert "1 that met, 100.0% of all" in result.out
+
+
 def test_check_proves_a_path_by_its_times(run, file) -> None:
     """Should exit with 0 and the times."""
     result = run("contacts", "check", file, "--path", "C D A B")
@@ -160,7 +169,7 @@ BAD = [
     (["info", "absent.csv"], "absent.csv: cannot be read"),
     (["info", "FILE", "--columns", "time,person1"], "both person1 and person2"),
     (["info", "FILE", "--columns", "person1,person2,time"], "figure5.csv:1: time 'D' is not a whole number"),
-    (["info", "FILE", "--from", "99"], "no contact lies between 99 and 4; the times go from 1 to 4"),
+    (["info", "FILE", "--from", "99"], "there is no contact from 99; the times go from 1 to 4"),
     (["check", "FILE", "--path", "A E"], "unknown letter 'E' (letter 2 of the word)"),
     (["check", "FILE", "--path", "'A"], "quote ' is not closed"),
     (["check", "FILE"], "Missing option '--path'"),

@@ -43,7 +43,9 @@ def test_equal_times_are_allowed_unless_strict() -> None:
     """Should tell the two meanings of «increasing» apart."""
     network = TemporalNetwork.from_contacts([(5, "a", "b"), (5, "b", "c")])
     assert check_path(network, ("a", "b", "c")).times == (5, 5)
-    assert check_path(network, ("a", "b", "c"), strict=True).broken.reason is Reason.ONLY_BEFORE
+    strict = check_path(network, ("a", "b", "c"), strict=True).broken
+    assert strict.reason is Reason.ONLY_BEFORE
+    assert str(strict) == f"b → c, who met at {strict.last_met} and not later"
 
 
 @settings(max_examples=25)
@@ -142,9 +144,9 @@ class TestNetwork:
         assert network.times_of("a", "c").tolist() == []
 
     def test_a_person_that_meets_itself_counts_once(self) -> None:
-        """Should count a loop as one pair and one labelled edge."""
+        """Should count a loop as one labelled edge, and as no pair: a pair is two people."""
         network = TemporalNetwork.from_contacts([(1, "a", "a"), (2, "a", "b")])
-        assert (network.distinct_contacts, network.pairs) == (2, 2)
+        assert (network.distinct_contacts, network.pairs) == (2, 1)
         assert check_path(network, ("a", "a", "b")).times == (1, 2)
 
     @given(networks(), st.integers(0, 5), st.integers(0, 5))
@@ -152,7 +154,7 @@ class TestNetwork:
         """Should keep exactly the contacts from start to end, or refuse when there are none."""
         inside = [time for time in network.times.tolist() if start <= time <= end]
         if not inside:
-            with pytest.raises(InputError, match="no contact lies between"):
+            with pytest.raises(InputError, match="there is no contact"):
                 network.between(start, end)
             return
         window = network.between(start, end)

@@ -120,6 +120,8 @@ def test_shards_put_together_are_the_whole_run(tmp_path) -> None:
     assert 0 < len(contents(shards[0])) < len(contents(whole))
     assert [read_results(shard).complete for shard in shards] == [True, True]
     paths = [shard.path for shard in shards]
+    with pytest.raises(InputError, match="is one of the shards"):
+        merge(paths, paths[0])
     half = merge(paths[:1], tmp_path / "merged")
     assert read_results(half).missing == ("net-1",)
     for _ in range(2):
@@ -133,11 +135,18 @@ def test_shards_of_different_runs_are_not_merged(tmp_path) -> None:
     other = begun(tmp_path / "other", DrawnSubjects(count=2, specs=1), shard="2/3")
     with pytest.raises(InputError, match="different things, specs = 2 and 1"):
         merge([one.path, other.path], tmp_path / "merged")
+    assert not (tmp_path / "merged").exists()
+
+
+def test_shards_of_different_versions_are_not_merged(tmp_path) -> None:
+    """Should keep the version of the shards, which is not always the one that merges."""
+    one, other = (begun(tmp_path / f"{n}", shard=f"{n}/2") for n in (1, 2))
     manifest = one.path / "run.json"
     manifest.write_text(manifest.read_text().replace(f'"{__version__}"', '"0.0.0"'))
-    with pytest.raises(InputError, match=r"made by rnncheck 0\.0\.0"):
-        merge([one.path], tmp_path / "merged")
+    with pytest.raises(InputError, match=r"made by rnncheck '0\.0\.0' and"):
+        merge([one.path, other.path], tmp_path / "merged")
     assert not (tmp_path / "merged").exists()
+    assert merge([one.path], tmp_path / "merged").manifest.version == "0.0.0"
 
 
 def test_a_piece_that_fails_is_named_and_the_others_are_kept(tmp_path, executor) -> None:

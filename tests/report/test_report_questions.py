@@ -15,11 +15,14 @@ from rnncheck.cli.draw import draw_command
 from rnncheck.cli.surrogates import write_machine
 from rnncheck.errors import FormatError, InputError
 from rnncheck.learning.moore import MooreMachine
+from rnncheck.models.adapters import DFAModel
 from rnncheck.report import graphviz
 from rnncheck.report.documents import verdict_of, with_scores
+from rnncheck.report.notebook import rich_forms
 from rnncheck.report.page import report_page
 from rnncheck.surrogates.moore_files import machine_text, read_moore_json
 from rnncheck.verdict import Verdict, read_document
+from rnncheck.verification.compare import compare_surrogates
 from rnncheck.verification.labels import as_judged
 
 needs_graphviz = pytest.mark.skipif(not graphviz.available(), reason="the extra `draw` is not installed")
@@ -97,6 +100,17 @@ def test_a_mistake_that_the_language_lacks_is_told() -> None:
     assert "not in E" in part(report_page(dataclasses.replace(verdict, counterexample=other, trace=None)), "mistakes")
 
 
+@needs_graphviz
+def test_notebooks_show_what_was_asked_and_learned() -> None:
+    """Should draw the specification over pairs, and the mistakes, and no scores where there are none."""
+    about = rich_forms(samples.labels())["text/html"]
+    assert "What the network says along this word" in about
+    assert "point/malformed" in about
+    assert "network’s score" not in about
+    assert "Mistakes E" in rich_forms(samples.mistakes())["text/html"]
+    assert "Mistakes E" not in rich_forms(samples.faulty())["text/html"]
+
+
 def test_a_verdict_too_large_to_try_says_so() -> None:
     """Should not leave a reader looking for the field that other reports have."""
     assert "too large to be in this page" in part(report_page(samples.huge()), "try")
@@ -155,3 +169,19 @@ def test_options_that_machines_do_not_know_are_refused() -> None:
 
     with pytest.raises(click.UsageError, match="--by has no say in a Moore machine"):
         command.main(["--by", "weiss"], standalone_mode=False)
+
+
+def test_a_comparison_of_surrogates_fits_a_telephone(browser, tmp_path) -> None:
+    """Should scroll its table sideways inside itself, with words that stay in one piece, and follow a dark system."""
+    comparison = compare_surrogates(
+        DFAModel(samples.mistakes().specification), roads=["pac-lstar"], epsilon=0.05, gamma=0.05, words=100, timeout=20
+    )
+    path = tmp_path / "table.html"
+    path.write_text(comparison.to_html())
+    page = browser.open(path, width=400, height=800, dark=True)
+    assert page.run("document.documentElement.scrollWidth") <= 400
+    assert page.run("document.querySelector('td').getBoundingClientRect().height") < 80
+    assert page.run("getComputedStyle(document.body).color") == "rgb(255, 255, 255)"
+    assert page.run("document.querySelector('img').naturalWidth") > 100
+    assert page.complaints == []
+    page.close()

@@ -23,7 +23,8 @@ from rnncheck.models.recurrent import CompiledNetwork
 from rnncheck.surrogates.label_specs import PairAlphabet, TraceModel, compile_label_ltlf, compile_label_regex
 from rnncheck.surrogates.labelled import LabelledNetwork, LabelOracle
 from rnncheck.surrogates.moore_files import machine_text, write_moore_dot
-from rnncheck.verification.labels import extract_machine, label_spec, verify_labels
+from rnncheck.verification.labels import extract_machine, label_spec, label_trace, verify_labels
+from rnncheck.verification.settings import VerifySettings
 from rnncheck.words import Alphabet, WordBatch
 
 QUICK = {"epsilon": 0.02, "gamma": 0.02}
@@ -321,11 +322,15 @@ def test_a_trace_model_judges_the_trace(seed: int) -> None:
 
 def test_verdicts_about_labels() -> None:
     """Should find the shortest trace that breaks a formula, and none where there is none."""
-    model = CompiledNetwork(zoo.entry("tokens-gru").network())
-    broken = verify_labels(model, label_spec(model, ltlf="G(label=malformed -> G label=malformed)"), **QUICK)
+    model = LabelledNetwork(zoo.entry("tokens-gru").network())
+    options = {**QUICK, "settings": VerifySettings(search_steps=10_000, flows=None)}
+    broken = verify_labels(model, label_spec(model, ltlf="G(label=malformed -> G label=malformed)"), **options)
     assert broken.violated
     assert broken.counterexample == ("point", "digit")
-    holds = verify_labels(model, label_spec(model, ltlf="G(point -> !label=integer)"), method="pdv", **QUICK)
+    assert broken.model_facts["label_specification"]["said"] == ["malformed", "decimal"]
+    assert label_trace(model, broken.counterexample) == "point/malformed digit/decimal"
+    holds = verify_labels(model, label_spec(model, ltlf="G(point -> !label=integer)"), method="pdv", **options)
     assert holds.satisfied
-    never = verify_labels(model, label_spec(model, regex="!(.* 'sign/integer' .*)"), method="smc", **QUICK)
+    assert "said" not in holds.model_facts["label_specification"]
+    never = verify_labels(model, label_spec(model, regex="!(.* 'sign/integer' .*)"), method="smc", **options)
     assert never.satisfied

@@ -28,6 +28,7 @@ from rnncheck.contacts import (
     time_automaton,
     write_contacts,
 )
+from rnncheck.errors import visible
 from rnncheck.files import write_atomically
 from rnncheck.words import letter_text, parse_word
 
@@ -90,13 +91,13 @@ def info(network: TemporalNetwork) -> None:
         if person in network.groups:
             groups[network.groups[person]] = groups.get(network.groups[person], 0) + 1
     facts = {
-        "people": f"{people}: {_some(list(network.people))}",
+        "people": f"{people}: {_some([visible(letter_text(person)) for person in network.people])}",
         "contacts": f"{len(network)}, {network.distinct_contacts} different",
         "pairs": f"{network.pairs} that met, {network.pairs / (people * (people - 1) / 2):.1%} of all",
         "times": f"{first} to {last}, {len(network.moments)} different",
     }
     if groups:
-        facts["groups"] = _some([f"{letter_text(group)} ({count})" for group, count in sorted(groups.items())])
+        facts["groups"] = _some([f"{visible(letter_text(group))} ({count})" for group, count in sorted(groups.items())])
     for name, value in facts.items():
         click.echo(f"{name:<16}{value}")
     for note in network.notes:

@@ -98,8 +98,8 @@ class TemporalNetwork:
 
     @property
     def pairs(self) -> int:
-        """The number of pairs that ever met."""
-        return int(np.count_nonzero(np.triu(self.met)))
+        """The number of pairs of two people that ever met."""
+        return int(np.count_nonzero(np.triu(self.met, k=1)))
 
     def times_of(self, person: str, other: str) -> IntArray:
         """The different times at which two people met, rising."""
@@ -110,10 +110,11 @@ class TemporalNetwork:
     def between(self, start: int | None = None, end: int | None = None) -> TemporalNetwork:
         """The same people, with the contacts from ``start`` to ``end`` alone (both included)."""
         least, most = int(self.times[0]), int(self.times[-1])
+        window = " ".join(f"{word} {bound}" for word, bound in (("from", start), ("until", end)) if bound is not None)
         start, end = least if start is None else start, most if end is None else end
         kept = (self.times >= start) & (self.times <= end)
         if not kept.any():
-            raise InputError(f"no contact lies between {start} and {end}; the times go from {least} to {most}")
+            raise InputError(f"there is no contact {window}; the times go from {least} to {most}")
         return TemporalNetwork(
             self.people, self.times[kept], self.first[kept], self.second[kept], self.groups, self.notes
         )

@@ -54,6 +54,8 @@ class BrokenStep:
         if self.first == self.second and self.reason is Reason.NEVER_MET:
             return f"{_person(self.first)}{ARROW}{_person(self.second)}, the same person twice"
         text = f"{_person(self.first)}{ARROW}{_person(self.second)}, {self.reason.value}"
+        if self.reason is Reason.ONLY_BEFORE and self.last_met == self.arrival:  # too late for strict paths only
+            return f"{_person(self.first)}{ARROW}{_person(self.second)}, who met at {self.last_met} and not later"
         if self.reason is Reason.ONLY_BEFORE:
             text += f": last at {self.last_met}, and the path reaches {_person(self.first)} at {self.arrival}"
         return text

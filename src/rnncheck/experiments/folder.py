@@ -78,6 +78,7 @@ class RunFolder:
         settings: dict[str, Any],
         shard: str | None,
         networks: Sequence[str] = (),
+        version: str = __version__,
     ) -> RunFolder:
         """A new folder, or the folder of an earlier run that was asked for the same."""
         folder = Path(path)
@@ -85,7 +86,7 @@ class RunFolder:
             as_written = msgspec.json.decode(msgspec.json.encode(settings))
         except UnicodeEncodeError as error:
             raise InputError(f"{shown(error.object)} is not UTF-8 text; rename the file or folder") from None
-        manifest = Manifest(SCHEMA, kind, as_written, __version__, shard, tuple(networks))
+        manifest = Manifest(SCHEMA, kind, as_written, version, shard, tuple(networks))
         file = folder / _MANIFEST
         if _is_there(file):
             earlier = _read_manifest(file)

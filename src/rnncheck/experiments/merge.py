@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from pathlib import Path
 
 from rnncheck.errors import InputError, shown
 from rnncheck.experiments.folder import RunFolder, difference
 from rnncheck.experiments.runner import VerdictPiece
 from rnncheck.experiments.subjects import store_subject, stored_subject
-from rnncheck.version import __version__
 
 
 def merge(shards: Sequence[str | os.PathLike[str]], out: str | os.PathLike[str]) -> RunFolder:
     """A folder with the pieces of all shards, which must have been asked for the same; unfinished ones are welcome."""
     folders = [RunFolder.existing(shard) for shard in shards]
+    if any(folder.path.resolve() == Path(out).resolve() for folder in folders):
+        raise InputError(f"{out} is one of the shards; give --out a folder of its own")
     first = folders[0].manifest
     for folder in folders:
         differs = difference(first, folder.manifest)
@@ -24,12 +26,12 @@ def merge(shards: Sequence[str | os.PathLike[str]], out: str | os.PathLike[str])
                 f"{folders[0].path} and {folder.path} were asked for different things, {name} = {shown(ours)} and "
                 f"{shown(theirs)}; merge the shards of one run"
             )
-        if folder.manifest.version != __version__:
+        if folder.manifest.version != first.version:
             raise InputError(
-                f"{folder.path} was made by rnncheck {folder.manifest.version} and this is {__version__}, whose "
-                "results may differ; merge with that version"
+                f"{folders[0].path} was made by rnncheck {shown(first.version)} and {folder.path} by "
+                f"{shown(folder.manifest.version)}, whose results may differ; make all shards with one version"
             )
-    merged = RunFolder.begun(out, first.kind, first.settings, None, first.networks)
+    merged = RunFolder.begun(out, first.kind, first.settings, None, first.networks, first.version)
     with merged.locked():
         for folder in folders:
             for name in folder.names("subjects"):

@@ -6,7 +6,9 @@ from rnncheck.automata.dfa import DFA
 from rnncheck.errors import InputError, RnncheckError, shown
 from rnncheck.report import palette, sentences
 from rnncheck.report.drawing import Marks, marks_of
+from rnncheck.report.label_question import as_shown, label_question
 from rnncheck.report.markup import Markup, count, join, letter, tag
+from rnncheck.report.mistakes_section import mistakes_of
 from rnncheck.report.page import report_page
 from rnncheck.report.pictures import draw
 from rnncheck.report.plots import pumping_plot
@@ -55,6 +57,7 @@ def _picture(dfa: DFA, marks: Marks | None = None, title: str = "") -> dict[str,
 
 
 def _verdict(verdict: Verdict) -> Markup:
+    verdict, question, learned = as_shown(verdict), label_question(verdict), mistakes_of(verdict)
     colour = _COLOURS[verdict.outcome]
     outcome = tag("strong", verdict.outcome.value.upper(), style=f"color:{colour}")
     parts = [
@@ -68,9 +71,15 @@ def _verdict(verdict: Verdict) -> Markup:
             f"{verdict.cost.network_steps:,} network steps. verdict.save_report('report.html') tells all."),
     ]  # fmt: skip
     loops = [(flow.prefix, flow.loop) for flow in verdict.faulty_flows[:1]]
-    for name, dfa in (("Specification A", verdict.specification), ("Hypothesis H", verdict.hypothesis)):
+    word = verdict.counterexample
+    drawn = [("Specification A", verdict.specification, word, loops), ("Hypothesis H", verdict.hypothesis, word, loops)]
+    if question is not None:
+        drawn[0] = ("Specification A", question.automaton, question.trace, [])
+    if learned is not None:
+        drawn.append(("Mistakes E", learned.automaton, word, []))
+    for name, dfa, path, around in drawn:
         if dfa is not None:
-            picture = _picture(dfa, marks_of(dfa, verdict.counterexample, loops), name).get("image/svg+xml")
+            picture = _picture(dfa, marks_of(dfa, path, around), name).get("image/svg+xml")
             parts.append(None if picture is None else tag("p", tag("strong", name)))
             parts.append(None if picture is None else Markup(picture))
     return join(parts)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 import numpy as np
@@ -119,36 +119,62 @@ class TorchNetwork:
 
 
 class AdamOptimizer:
-    """Adam with gradient clipping, whose memory can be taken out and put back as plain arrays."""
+    """Adam (Kingma and Ba, 2015) with gradient clipping; its memory can be taken out and put back as plain arrays.
+
+    PyTorch's own gives the same numbers bit by bit, but brings PyTorch's compiler along, whose import takes longer than
+    many a training.
+    """
+
+    _MOMENTA = (0.9, 0.999)
+    _LEAST_DENOMINATOR = 1e-8
 
     def __init__(self, network: TorchNetwork, clip: float) -> None:
-        self._network = network
+        self._parameters = network.parameters()
         self._clip = clip
-        self._adam = torch.optim.Adam(network.parameters())
+        self._steps = 0
+        self._means = [torch.zeros_like(parameter) for parameter in self._parameters]
+        self._squares = [torch.zeros_like(parameter) for parameter in self._parameters]
 
     def step(self, loss: torch.Tensor, learning_rate: float) -> None:
         """Change the weights a little, against the gradient."""
-        for group in self._adam.param_groups:
-            group["lr"] = learning_rate
-        self._adam.zero_grad()
-        loss.backward()
-        nn.utils.clip_grad_norm_(self._network.parameters(), self._clip)
-        self._adam.step()
+        # A batch of empty words has no gradient for the recurrent weights.
+        gradients = torch.autograd.grad(loss, self._parameters, allow_unused=True, materialize_grads=True)
+        with torch.no_grad():
+            self._follow(self._clipped(gradients), learning_rate)
 
     def arrays(self) -> dict[str, Floats]:
         """What Adam remembers, by position of the parameter and name; empty before the first step."""
-        return {
-            f"{number}.{name}": value.numpy().copy()
-            for number, memory in self._adam.state_dict()["state"].items()
-            for name, value in memory.items()
-        }
+        if not self._steps:
+            return {}
+        found = {}
+        for number, (mean, square) in enumerate(zip(self._means, self._squares, strict=True)):
+            found[f"{number}.step"] = np.array(self._steps, dtype=np.float32)
+            found[f"{number}.exp_avg"], found[f"{number}.exp_avg_sq"] = mean.numpy().copy(), square.numpy().copy()
+        return found
 
     def load(self, arrays: Mapping[str, Floats]) -> None:
-        state: dict[int, dict[str, torch.Tensor]] = {}
-        for key, value in arrays.items():
-            number, _, name = key.partition(".")
-            state.setdefault(int(number), {})[name] = torch.from_numpy(value.copy())
-        self._adam.load_state_dict({"state": state, "param_groups": self._adam.state_dict()["param_groups"]})
+        self._steps = int(arrays["0.step"]) if arrays else 0
+        for number, (mean, square) in enumerate(zip(self._means, self._squares, strict=True)):
+            for memory, name in ((mean, "exp_avg"), (square, "exp_avg_sq")):
+                memory.copy_(torch.from_numpy(arrays[f"{number}.{name}"]) if arrays else torch.zeros(()))
+
+    def _clipped(self, gradients: Sequence[torch.Tensor]) -> list[torch.Tensor]:
+        """The gradients, together no longer than ``clip``."""
+        length = torch.linalg.vector_norm(torch.stack([torch.linalg.vector_norm(each) for each in gradients]))
+        share = torch.clamp(self._clip / (length + 1e-6), max=1.0)
+        return [each * share for each in gradients]
+
+    def _follow(self, gradients: Sequence[torch.Tensor], learning_rate: float) -> None:
+        self._steps += 1
+        keep_mean, keep_square = self._MOMENTA
+        rate = learning_rate / (1 - keep_mean**self._steps)
+        root = (1 - keep_square**self._steps) ** 0.5
+        for parameter, gradient, mean, square in zip(
+            self._parameters, gradients, self._means, self._squares, strict=True
+        ):
+            mean.lerp_(gradient, 1 - keep_mean)
+            square.mul_(keep_square).addcmul_(gradient, gradient, value=1 - keep_square)
+            parameter.addcdiv_(mean, (square.sqrt() / root).add_(self._LEAST_DENOMINATOR), value=-rate)
 
 
 @contextmanager
