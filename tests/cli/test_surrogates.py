@@ -60,6 +60,35 @@ def test_labels_are_verified(run) -> None:
     assert json.loads(holds.out)["verdict"] == "satisfied"
 
 
+@pytest.mark.parametrize(
+    ("question", "code"),
+    [
+        (["--moore-ltlf", "G(label=malformed -> G label=malformed)"], 1),
+        (["--moore-regex", "!(.* 'point/integer' .*)", "--method", "smc"], 0),
+    ],
+    ids=["violated", "satisfied"],
+)
+def test_verdicts_about_labels_are_replayed_and_carry_the_labels(run, tmp_path, question, code) -> None:
+    """Should be confirmed by the network with nothing but the document, and no good answer be called one-sided."""
+    file = tmp_path / "v.json"
+    assert run("verify", zoo.path("tokens-gru"), *question, *QUICK, "--json", file).code == code
+    document = json.loads(file.read_text())
+    assert ("said" in document["model"]["label_specification"]) == bool(code)
+    assert [note for note in document["health"] if note["name"] == "one-sided model"] == []
+    replayed = run("replay", file, "--model", zoo.path("tokens-gru"))
+    assert replayed.code == 0, replayed
+    assert "CONFIRMED" in replayed.out
+
+
+def test_a_moore_machine_is_no_specification(run, tmp_path) -> None:
+    """Should say so, instead of reading an automaton that accepts nothing."""
+    machine = tmp_path / "m.dot"
+    assert run("extract", "--moore", zoo.path("tokens-gru"), *QUICK, "-o", machine).code == 0
+    refused = run("spec", "show", "--dfa", machine)
+    assert refused.code == 2
+    assert "m.dot: a Moore machine, which says labels" in refused.err
+
+
 def test_a_formula_over_labels_is_needed_and_checked(run) -> None:
     assert "exactly one" in run("verify", zoo.path("tokens-gru")).err
     wrong = run("verify", zoo.path("tokens-gru"), "--moore-ltlf", "F label=colour")

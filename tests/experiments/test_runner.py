@@ -306,7 +306,7 @@ LARGE = [
     [
         pytest.param(SMALL, ["part", "verdicts/*.json"], id="small"),
         pytest.param(
-            LARGE, ["part", *["subjects/*.json", *["verdicts/*.json"] * 4] * 4], id="large", marks=pytest.mark.slow
+            LARGE, ["part"] * 2 + ["subjects/*.json", *["verdicts/*.json"] * 11] * 4, id="large", marks=pytest.mark.slow
         ),
     ],
 )
@@ -327,8 +327,8 @@ def test_a_run_killed_again_and_again_gives_the_same_table(tmp_path, monkeypatch
         while process.poll() is None and (stamps(out, sign) == before or not stamps(out, sign)):
             time.sleep(0.005)
         time.sleep(rng.exponential(0.2))
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
+        assert process.poll() is None, f"the run was over before {sign} was new; make it longer"
+        os.killpg(process.pid, signal.SIGKILL)
         process.wait()
         for file in out.rglob("*.json"):
             stamp = file.stat().st_mtime_ns

@@ -67,6 +67,8 @@ def read_dot(text: str, *, source: str = "dot", alphabet: Alphabet | None = None
     if _is_released_dialect(text):
         return _read_released(text, source).build(alphabet, complete=complete)
     graph = _Parser(text, source).parse()
+    if graph.attributes.get("moore") == "1":
+        raise FormatError("a Moore machine, which says labels and accepts nothing; give an automaton", source)
     parts = _interpret(graph, alphabet, source)
     if alphabet is None and "alphabet" in graph.attributes:
         alphabet = _parse_letters(graph.attributes["alphabet"], "alphabet attribute", source, 0)

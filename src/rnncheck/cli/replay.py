@@ -10,6 +10,7 @@ from rnncheck.cli.options import AlphabetType, ModelRequest
 from rnncheck.errors import FormatError, InputError
 from rnncheck.models.protocol import Model
 from rnncheck.verdict import VerdictDocument, read_document
+from rnncheck.verification.labels import as_judged
 from rnncheck.verification.replay import ReplaySettings, Status
 from rnncheck.verification.replay import replay as replay_document
 from rnncheck.wordfiles import read_words
@@ -88,10 +89,11 @@ def _read(verdict: Path) -> VerdictDocument:
 
 
 def _load(request: ModelRequest, alphabet: Alphabet | None, document: VerdictDocument) -> Model:
-    """The model by its own alphabet or the one given; by the verdict's where it has none."""
+    """The model by its own alphabet or the one given; by the verdict's where it has none. Judged as it was then."""
     try:
-        return request.load(alphabet)
+        loaded = request.load(alphabet)
     except InputError:
         if alphabet is not None:
             raise
-        return request.load(Alphabet(document.alphabet))
+        loaded = request.load(Alphabet(document.alphabet))
+    return as_judged(loaded, document.model)

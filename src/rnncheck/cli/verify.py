@@ -33,10 +33,11 @@ from rnncheck.models.protocol import Model
 from rnncheck.patience import patience
 from rnncheck.spec import Spec
 from rnncheck.statistics import Bound
+from rnncheck.surrogates.label_specs import TraceModel
 from rnncheck.verdict import Verdict
 from rnncheck.verification.extract import extract_automaton
 from rnncheck.verification.extraction import DEFAULT_ROAD, ROADS
-from rnncheck.verification.labels import label_spec, label_trace, trace_model
+from rnncheck.verification.labels import label_spec, label_trace, trace_model, with_labels
 from rnncheck.verification.settings import Progress, VerifySettings
 from rnncheck.verification.verify import DEFAULT_METHOD, METHODS
 from rnncheck.verification.verify import verify as verify_model
@@ -144,6 +145,8 @@ def verify(ctx: click.Context, /, model: ModelRequest, request: SpecRequest, **c
             progress=lambda progress: tell(_progress_text(progress)),
             settings=settings,
         )
+    if labelled:
+        verdict = with_labels(verdict, labelled[0])
     verdict = dataclasses.replace(verdict, command=_command_line(ctx))
     trace = label_trace(loaded, verdict.counterexample) if labelled and verdict.counterexample is not None else None
     lines = _of_labels(verdict, trace) if labelled else describe(verdict)
@@ -158,7 +161,7 @@ def _loaded_in_time(model: ModelRequest, alphabet: Alphabet | None, timeout: flo
         return model.load(alphabet)
 
 
-def _label_question(request: SpecRequest, model: Model, choices: dict[str, Any]) -> tuple[Model, Spec] | None:
+def _label_question(request: SpecRequest, model: Model, choices: dict[str, Any]) -> tuple[TraceModel, Spec] | None:
     """The model of right traces and the property of all words, where the specification speaks of labels."""
     ltlf, regex = choices.pop("moore_ltlf"), choices.pop("moore_regex")
     given = [request.given, ltlf is not None, regex is not None]
@@ -168,7 +171,8 @@ def _label_question(request: SpecRequest, model: Model, choices: dict[str, Any])
         return None
     if choices["relation"] != "subset":
         raise click.UsageError("--relation is about a language; a specification of labels holds of all words or not")
-    return trace_model(model, label_spec(model, ltlf=ltlf, regex=regex)), Spec.from_dfa(all_words(model.alphabet))
+    every_word = Spec.from_dfa(all_words(model.alphabet), origin="every word")
+    return trace_model(model, label_spec(model, ltlf=ltlf, regex=regex)), every_word
 
 
 def _command_line(ctx: click.Context) -> str:

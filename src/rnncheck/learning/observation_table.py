@@ -123,7 +123,7 @@ class LStar(Learner[ObservationTable]):
     def _refined(self, structure: ObservationTable, hypothesis: DFA, words: Sequence[Codes]) -> ObservationTable:
         (wrong,) = wrong_transitions(words, hypothesis, structure.access_words, self._answers, self.search)
         refined = structure.copy()
-        refined.add_suffixes(_prefixes(wrong.suffix)[1:] if self._answers.prefixes else [wrong.suffix], self._answers)
+        refined.add_suffixes(_prefixes(wrong.suffix) if self._answers.prefixes else [wrong.suffix], self._answers)
         refined.close(self._answers)
         return refined
 
