@@ -172,3 +172,26 @@ def test_extreme_numbers_are_refused(run, option) -> None:
     result = run("verify", zoo.path("response-lstm"), "--regex", "a*", *option)
     assert result.code == 2
     assert "unexpected" not in result.err
+
+
+def test_a_very_long_word_does_not_fill_the_screen(run, tmp_path, monkeypatch) -> None:
+    """Should show its beginning and its end; the JSON document has all of it."""
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "only_long_words.py").write_text("def judge(words):\n    return [len(word) >= 900 for word in words]\n")
+    command = [
+        "verify",
+        "--module",
+        "only_long_words:judge",
+        "--alphabet",
+        "a",
+        "--regex",
+        "a{0,899}",
+        "--method",
+        "smc",
+    ]
+    result = run(*command, "--stop", "0.001", "--pumps", "0", "--json", tmp_path / "v.json")
+    assert result.code == 1
+    assert "900 letters" in result.out
+    assert " […] " in result.out
+    assert max(map(len, result.out.splitlines())) < 600
+    assert json.loads((tmp_path / "v.json").read_text())["counterexample"] == ["a"] * 900

@@ -334,3 +334,11 @@ def test_verdicts_about_labels() -> None:
     assert "said" not in holds.model_facts["label_specification"]
     never = verify_labels(model, label_spec(model, regex="!(.* 'sign/integer' .*)"), method="smc", **options)
     assert never.satisfied
+
+
+def test_labels_are_computed_as_the_model_was_asked_to() -> None:
+    """Should keep the precision that the model was loaded with."""
+    model = CompiledNetwork(zoo.entry("tokens-gru").network(), dtype=np.float64, threads=1)
+    labelled = LabelledNetwork.of(model)
+    assert labelled.initial(1).dtype == np.float64
+    assert LabelledNetwork.of(labelled) is labelled

@@ -25,6 +25,7 @@ from rnncheck.cli.options import (
     optional_spec_options,
 )
 from rnncheck.cli.progress import progress_line
+from rnncheck.cli.verdict_text import described, described_by_labels
 from rnncheck.errors import InputError, RnncheckError
 from rnncheck.files import write_atomically
 from rnncheck.flows import FlowSettings
@@ -42,10 +43,9 @@ from rnncheck.verification.settings import Progress, VerifySettings
 from rnncheck.verification.verify import DEFAULT_METHOD, METHODS
 from rnncheck.verification.verify import verify as verify_model
 from rnncheck.wordfiles import read_words
-from rnncheck.words import Alphabet, format_word
+from rnncheck.words import Alphabet
 
 _NOT_REPEATED = {"json_file", "report", "quiet", "threads", "workers", "cluster", "checkpoint", "resume"}
-_COLOURS = {"violated": "red", "satisfied": "green", "undecided": "yellow"}
 
 
 def _probability(name: str, default: float, text: str) -> Any:
@@ -149,7 +149,7 @@ def verify(ctx: click.Context, /, model: ModelRequest, request: SpecRequest, **c
         verdict = with_labels(verdict, labelled[0])
     verdict = dataclasses.replace(verdict, command=_command_line(ctx))
     trace = label_trace(loaded, verdict.counterexample) if labelled and verdict.counterexample is not None else None
-    lines = _of_labels(verdict, trace) if labelled else describe(verdict)
+    lines = described_by_labels(verdict, trace) if labelled else described(verdict)
     _tell(verdict, choices["json_file"], choices["report"], lines)
     ctx.exit(verdict.exit_code)
 
@@ -248,17 +248,6 @@ def _collected(troubles: list[str]) -> Iterator[None]:
         troubles.append(str(error))
 
 
-def _of_labels(verdict: Verdict, trace: str | None) -> list[str]:
-    """The verdict on a specification of labels: what the network says after each letter is what was judged."""
-    lines = describe(verdict)
-    lines[0] = lines[0].replace(verdict.relation.formula, "every trace of letters and labels as specified")
-    if trace is not None:
-        length = len(verdict.counterexample or ())
-        lines[2] = f"                  {length} letters, and what the network says after each breaks the specification:"
-        lines.insert(3, f"                  {trace}")
-    return lines
-
-
 @contextlib.contextmanager
 def _shared(model: Model, workers: int | None, cluster: str | None) -> Iterator[Model]:
     """The model, its sampled words read by other processes or a cluster where that was asked for."""
@@ -270,39 +259,6 @@ def _shared(model: Model, workers: int | None, cluster: str | None) -> Iterator[
 
     with open_executor(workers or 1, cluster) as executor:
         yield distributed(model, executor)
-
-
-def describe(verdict: Verdict) -> list[str]:
-    """The verdict for a person, without the paper at hand."""
-    outcome = verdict.outcome.value
-    sign = {"violated": "does not hold", "satisfied": "holds", "undecided": "is open"}[outcome]
-    lines = [f"{click.style(outcome.upper(), fg=_COLOURS[outcome], bold=True)}: {verdict.relation.formula} {sign}"]
-    if verdict.counterexample is not None:
-        word = verdict.counterexample
-        accepts = verdict.specification is not None and verdict.specification.accepts(word)
-        who = "the network refuses it, the specification accepts it" if accepts else (
-            "the network accepts it, the specification refuses it")  # fmt: skip
-        lines += [f"  counterexample  {format_word(word)}", f"                  {len(word)} letters; {who}"]
-    lines.append(f"  reason          {verdict.reason}")
-    if verdict.guarantee is not None:
-        lines.append(f"  known           {verdict.guarantee.sentence()}")
-    if verdict.violation_mass is not None:
-        low, high = verdict.violation_mass
-        lines.append(f"  how bad         a random word is a violation with probability {low:.3g} to {high:.3g} (95 %)")
-    for flow in verdict.faulty_flows:
-        ever = f", for ever from n = {flow.settles_at} on" if flow.forever else ""
-        lines.append(f"  faulty flow     {flow}: {flow.hits} of n = 1 … {flow.pumps}{ever}")
-    for note in verdict.health:
-        lines.append(f"  {click.style('note', fg='yellow')}            {note.message}")
-    cost = verdict.cost
-    learned = "" if verdict.hypothesis is None else f", {cost.rounds} rounds, {len(verdict.hypothesis)} states learned"
-    if verdict.satisfied and learned and (verdict.guarantee is None or verdict.guarantee.hypothesis_epsilon is None):
-        learned += " and not tested to the end"
-    lines.append(
-        f"  cost            {cost.seconds:.2f} s, {cost.membership_queries} queries, {cost.network_steps} network steps"
-        f"{learned}"
-    )
-    return lines
 
 
 @click.command()

@@ -137,7 +137,7 @@ class AngluinLStar(Learner[ObservationTable]):
     def _refined(self, structure: ObservationTable, hypothesis: DFA, words: Sequence[Codes]) -> ObservationTable:
         refined = structure.copy()
         refined.add_short(_prefixes(words[0]), self._answers)
-        refined.close(self._answers)
+        # Never consistent at first: else the rows of the prefixes were the states on the way, and the hypothesis right.
         while (suffix := refined.inconsistency()) is not None:
             refined.add_suffixes([suffix], self._answers)
             refined.close(self._answers)

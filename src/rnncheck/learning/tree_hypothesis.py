@@ -25,7 +25,7 @@ class TreeHypothesis:
     Access words are closed under prefixes, so every state is reached by its own.
     """
 
-    def __init__(self, letters: int, max_states: int, outputs: int = 2) -> None:
+    def __init__(self, letters: int, max_states: int, outputs: int) -> None:
         self.max_states = max_states
         self.tree = DiscriminationTree(outputs)
         self.access_words: list[Codes] = []

@@ -104,6 +104,11 @@ class CompiledNetwork(SteppingModel):
     def __reduce__(self) -> tuple[object, ...]:
         return (_compiled, (self.network, self._options))
 
+    @property
+    def computing(self) -> dict[str, Any]:
+        """How it computes, for another network that is to compute in the same way."""
+        return {name: self._options[name] for name in ("dtype", "threads")}
+
     def with_threads(self, threads: int) -> CompiledNetwork:
         """The same network with another number of threads."""
         return CompiledNetwork(self.network, **{**self._options, "threads": threads})

@@ -82,8 +82,10 @@ class LabelledNetwork(SteppingModel):
 
     @classmethod
     def of(cls, model: Model) -> LabelledNetwork:
-        """The labels of a model that has been loaded as one that says yes or no."""
-        return model if isinstance(model, LabelledNetwork) else cls(network_of(model))
+        """The labels of a model that has been loaded as one that says yes or no; they are those of its weights."""
+        if isinstance(model, LabelledNetwork):
+            return model
+        return cls(network_of(model), **(model.computing if isinstance(model, CompiledNetwork) else {}))
 
     def initial(self, rows: int) -> States:
         return self._yes.initial(rows)

@@ -1,0 +1,72 @@
+"""A verdict on the terminal, for a person without the paper at hand."""
+
+from __future__ import annotations
+
+import click
+
+from rnncheck.verdict import Verdict
+from rnncheck.words import format_word
+
+_COLOURS = {"violated": "red", "satisfied": "green", "undecided": "yellow"}
+_MOST_SHOWN, _END_SHOWN = 500, 100  # characters of a word
+
+
+def described(verdict: Verdict) -> list[str]:
+    """The verdict, a line a fact."""
+    outcome = verdict.outcome.value
+    sign = {"violated": "does not hold", "satisfied": "holds", "undecided": "is open"}[outcome]
+    lines = [f"{click.style(outcome.upper(), fg=_COLOURS[outcome], bold=True)}: {verdict.relation.formula} {sign}"]
+    if verdict.counterexample is not None:
+        word = verdict.counterexample
+        accepts = verdict.specification is not None and verdict.specification.accepts(word)
+        who = "the network refuses it, the specification accepts it" if accepts else (
+            "the network accepts it, the specification refuses it")  # fmt: skip
+        lines += [
+            f"  counterexample  {_glimpse(format_word(word))}",
+            f"                  {_counted(len(word), 'letter')}; {who}",
+        ]
+    lines.append(f"  reason          {verdict.reason}")
+    if verdict.guarantee is not None:
+        lines.append(f"  known           {verdict.guarantee.sentence()}")
+    if verdict.violation_mass is not None:
+        low, high = verdict.violation_mass
+        lines.append(f"  how bad         a random word is a violation with probability {low:.3g} to {high:.3g} (95 %)")
+    for flow in verdict.faulty_flows:
+        ever = f", for ever from n = {flow.settles_at} on" if flow.forever else ""
+        lines.append(f"  faulty flow     {_glimpse(str(flow))}: {flow.hits} of n = 1 … {flow.pumps}{ever}")
+    for note in verdict.health:
+        lines.append(f"  {click.style('note', fg='yellow')}            {note.message}")
+    return [*lines, f"  cost            {_cost(verdict)}"]
+
+
+def described_by_labels(verdict: Verdict, trace: str | None) -> list[str]:
+    """The verdict on a specification of labels: what the network says after each letter is what was judged."""
+    lines = described(verdict)
+    lines[0] = lines[0].replace(verdict.relation.formula, "every trace of letters and labels as specified")
+    if trace is not None:
+        length = _counted(len(verdict.counterexample or ()), "letter")
+        lines[2] = f"                  {length}, and what the network says after each breaks the specification:"
+        lines.insert(3, f"                  {_glimpse(trace)}")
+    return lines
+
+
+def _cost(verdict: Verdict) -> str:
+    cost = verdict.cost
+    told = f"{cost.seconds:.2f} s, {cost.membership_queries} queries, {cost.network_steps} network steps"
+    if verdict.hypothesis is None:
+        return told
+    told += f", {_counted(cost.rounds, 'round')}, {_counted(len(verdict.hypothesis), 'state')} learned"
+    if verdict.satisfied and (verdict.guarantee is None or verdict.guarantee.hypothesis_epsilon is None):
+        told += " and not tested to the end"
+    return told
+
+
+def _counted(number: int, thing: str) -> str:
+    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
+
+
+def _glimpse(text: str) -> str:
+    """The beginning and the end of a text that would fill the screen; --json and --report have all of it."""
+    if len(text) <= _MOST_SHOWN:
+        return text
+    return f"{text[: _MOST_SHOWN - _END_SHOWN]} […] {text[-_END_SHOWN:]}"
