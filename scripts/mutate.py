@@ -34,7 +34,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import CodeType, ModuleType
-from typing import Any
+from typing import Any, NoReturn
 
 PROJECT = Path(__file__).resolve().parents[1]
 EQUIVALENT = PROJECT / "scripts" / "equivalent_mutants.txt"
@@ -358,8 +358,8 @@ class Runner:
             return Run("passed", "", seconds)
         return Run("killed", failed[0] if failed else "import", seconds)
 
-    def _inside(self, tests: tuple[str, ...], finder: _Finder | None, watch: _Watch) -> None:
-        """Never returns."""
+    def _inside(self, tests: tuple[str, ...], finder: _Finder | None, watch: _Watch) -> NoReturn:
+        """The child: never returns."""
         code = 3
         try:
             resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
@@ -382,20 +382,8 @@ class Runner:
     def _pytest(self, tests: tuple[str, ...], watch: _Watch) -> int:
         import pytest
 
-        options = [
-            "-x",
-            "-q",
-            "--tb=short",
-            "--assert=plain",
-            "-o",
-            "addopts=",
-            "-p",
-            "no:cacheprovider",
-            "-p",
-            "no:xdist",
-            "-p",
-            "no:cov",
-        ]
+        plain = ["-o", "addopts=", "--assert=plain", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:cov"]
+        options = ["-x", "-q", "--tb=short", *plain]
         chosen = ["-m", "not slow", "-k", " and ".join(f"not {name}" for name in LEFT_OUT)]
         for test in tests:  # one after the other, because most mutants do not get past the first
             if code := int(pytest.main([*options, *chosen, f"tests/{test}"], plugins=[watch])):

@@ -33,6 +33,7 @@ class FlowSettings:
 # is then asked for in full.
 _SETTLING_LOOPS = 1000
 _LONGEST_PERIOD = 60
+_LOOPS_AT_ONCE = 8  # few, since whoever asks may have enough flows soon
 
 
 @dataclass(frozen=True)
@@ -61,29 +62,35 @@ def find_flows(
     settings: FlowSettings,
     model: SteppingModel | None = None,
 ) -> Iterator[Flow]:
-    """Every flow that the settings find, in order of the place in the counterexample and of the loop's length.
+    """Every flow that the settings find: the shortest loop at each place first, then the second, and so on.
 
-    ``violates`` answers a batch of words; all loops at one place are asked for at once, with every n.
+    ``violates`` answers a batch of words; a few loops of one rank are asked for at once, with every n.
     """
     both = product(spec, hypothesis.over(spec.alphabet), np.logical_and).dfa
-    state = both.initial
-    loops_at: dict[int, list[Codes]] = {}
+    path = [both.initial]
+    for letter in counterexample:
+        path.append(int(both.transitions[path[-1], letter]))
+    loops_at = {state: shortest_loops(both, state, settings.loops, settings.longest_loop) for state in set(path)}
     pumped: set[Codes] = set()  # a loop shifted by a letter gives the same words again
-    for cut in range(len(counterexample) + 1):
-        if cut:
-            state = int(both.transitions[state, counterexample[cut - 1]])
-        if state not in loops_at:
-            loops_at[state] = shortest_loops(both, state, settings.loops, settings.longest_loop)
-        prefix, suffix = counterexample[:cut], counterexample[cut:]
-        loops = [loop for loop in loops_at[state] if prefix + loop + loop + suffix not in pumped]
-        pumped.update(prefix + loop + loop + suffix for loop in loops)
-        words = [prefix + loop * n + suffix for loop in loops for n in range(1, settings.pumps + 1)]
-        answers = violates(words).reshape(len(loops), settings.pumps)
-        for loop, row in zip(loops, answers, strict=True):
-            hits = tuple((np.flatnonzero(row) + 1).tolist())
-            if len(hits) > settings.more_than:
-                flow = Flow(prefix, loop, suffix, hits, settings.pumps)
-                yield flow if model is None else _with_settling(flow, model, violates)
+    for rank in range(settings.loops):
+        candidates: list[Flow] = []
+        for cut, state in enumerate(path):
+            prefix, suffix = counterexample[:cut], counterexample[cut:]
+            for loop in loops_at[state][rank : rank + 1]:
+                if prefix + loop + loop + suffix not in pumped:
+                    pumped.add(prefix + loop + loop + suffix)
+                    candidates.append(Flow(prefix, loop, suffix, (), settings.pumps))
+        for start in range(0, len(candidates), _LOOPS_AT_ONCE):
+            for flow in _pumped(candidates[start : start + _LOOPS_AT_ONCE], violates):
+                if len(flow.hits) > settings.more_than:
+                    yield flow if model is None else _with_settling(flow, model, violates)
+
+
+def _pumped(flows: Sequence[Flow], violates: Callable[[Sequence[Codes]], Mask]) -> Iterator[Flow]:
+    """The flows with their hits; all have the same number of pumps."""
+    words = [flow.prefix + flow.loop * n + flow.suffix for flow in flows for n in range(1, flow.pumps + 1)]
+    for flow, row in zip(flows, violates(words).reshape(len(flows), -1), strict=True):
+        yield dataclasses.replace(flow, hits=tuple((np.flatnonzero(row) + 1).tolist()))
 
 
 def _with_settling(flow: Flow, model: SteppingModel, violates: Callable[[Sequence[Codes]], Mask]) -> Flow:

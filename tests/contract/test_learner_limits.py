@@ -23,6 +23,7 @@ from teachers import (
     random_dfa,
 )
 
+from rnncheck.automata.dfa import DFA
 from rnncheck.automata.language import least_word
 from rnncheck.automata.minimise import canonical, minimise
 from rnncheck.errors import InconsistentAnswersError, InputError, LearningBoundReached
@@ -73,7 +74,15 @@ def test_bounds_that_are_just_enough_are_not_reached(name: str) -> None:
 
 
 @each_learner
-@pytest.mark.parametrize("bound", [{"max_states": 1}, {"max_query_length": 0}, {"max_states": 2.5}])
+def test_the_least_bounds_suffice_for_two_states(name: str) -> None:
+    """Should learn "at least one 1" with two states and words of two letters."""
+    dfa = DFA(BITS, [[0, 1], [1, 1]], [False, True])
+    learner = make_learner(name, BITS, Target(dfa).ask, max_states=2, max_query_length=2)
+    assert learner.hypothesis == dfa
+
+
+@each_learner
+@pytest.mark.parametrize("bound", [{"max_states": 1}, {"max_query_length": 1}, {"max_states": 2.5}])
 def test_bounds_too_small_for_a_first_hypothesis_are_refused(name: str, bound: dict[str, object]) -> None:
     with pytest.raises(InputError, match=next(iter(bound))):
         make_learner(name, BITS, Target(ZOO["Tomita 1"]).ask, **bound)

@@ -58,16 +58,24 @@ def write_dot(dfa: DFA) -> str:
     return "\n".join([*lines, "}", ""])
 
 
-def read_dot(text: str, *, source: str = "dot", alphabet: Alphabet | None = None, complete: bool = False) -> DFA:
+def read_dot(
+    text: str,
+    *,
+    source: str = "dot",
+    alphabet: Alphabet | None = None,
+    complete: bool = False,
+    shape_alone: bool = False,
+) -> DFA:
     """Read an automaton from dot text; ``source`` names it in errors.
 
     Letters come from ``alphabet`` where given, else from the file's own ``alphabet`` attribute, else from its edges,
-    sorted. A missing transition is an error unless ``complete``, which sends it to a rejecting sink.
+    sorted. A missing transition is an error unless ``complete``, which sends it to a rejecting sink. A Moore machine,
+    which accepts nothing, is refused unless its ``shape_alone`` is wanted, for a picture.
     """
     if _is_released_dialect(text):
         return _read_released(text, source).build(alphabet, complete=complete)
     graph = _Parser(text, source).parse()
-    if graph.attributes.get("moore") == "1":
+    if graph.attributes.get("moore") == "1" and not shape_alone:
         raise FormatError("a Moore machine, which says labels and accepts nothing; give an automaton", source)
     parts = _interpret(graph, alphabet, source)
     if alphabet is None and "alphabet" in graph.attributes:

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from rnncheck.automata.dfa import DFA
+from rnncheck.automata.dot import read_dot
 from rnncheck.cli.options import AlphabetType, ModelRequest
 from rnncheck.errors import FormatError, InputError
 from rnncheck.files import write_atomically
@@ -84,7 +85,10 @@ def _to_draw(
         machine = read_moore_json(data, source)
         dfa = DFA(machine.alphabet, machine.transitions, [False] * len(machine), machine.initial, state_names(machine))
         return dfa, None, True
-    return read_automaton(source, alphabet, complete=complete), None, data.startswith(b"digraph moore {")
+    if data.startswith(b"digraph moore {"):
+        text = data.decode("utf-8", errors="replace")
+        return read_dot(text, source=source, alphabet=alphabet, shape_alone=True), None, True
+    return read_automaton(source, alphabet, complete=complete), None, False
 
 
 def _schema(data: bytes) -> str:
