@@ -7,7 +7,7 @@ import click
 
 import rnncheck
 from rnncheck import zoo
-from rnncheck.cli.verify import describe
+from rnncheck.cli.verdict_text import described
 from rnncheck.verdict import read_document
 from rnncheck.verification.replay import replay
 
@@ -19,7 +19,7 @@ def main() -> None:
         print(f"\n{name}: {entry.description}")
         print(f"specification: {entry.property_text}\n")
         verdict = rnncheck.verify(model, entry.spec(), timeout=60)
-        click.echo("\n".join(describe(verdict)))
+        click.echo("\n".join(described(verdict)))
         print(f"  replayed        {replay(read_document(verdict.to_json()), model).sentence()}")
     print(
         "\nThe same from the command line:\n"

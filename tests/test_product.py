@@ -208,6 +208,16 @@ class TestLarge:
             assert sum(lengths) == len(seen)
             assert all(2 * later <= earlier for earlier, later in itertools.pairwise(lengths))
 
+    def test_runs_are_merged_only_where_they_are_of_similar_length(self):
+        """Should not sort what is long again for every few numbers that come."""
+        memory = code._SortedSeen()
+        ends = [0, 8, 12, 14, 15, 16]
+        lengths = []
+        for start, end in itertools.pairwise(ends):
+            memory.new(np.arange(start, end))
+            lengths.append([len(run) for run in memory._runs])
+        assert lengths == [[8], [8, 4], [8, 4, 2], [8, 4, 2, 1], [16]]
+
     @pytest.mark.parametrize(("flat", "memory"), [(64, "_FlatSeen"), (63, "_SortedSeen")])
     def test_the_table_of_pairs_is_flat_while_it_has_few_cells(self, flat, memory):
         """Should need a cell for each of 8 · 8 pairs and not one more."""
