@@ -214,6 +214,16 @@ class TestHashes:
         assert small == minimise(dfa)
         assert seeds <= {0, 1, 2, 3, ~0, ~1, ~2, ~3}
 
+    @PATHS
+    def test_one_draw_of_hashes_is_enough(self, rounds):
+        """Should never need a second one; 64 bits of which most were lost would still give the right answer, late."""
+        rng = np.random.default_rng(1)
+        many = [swollen(rng, random_dfa(rng, 60, letters), 5) for letters in (1, 2, 7)]
+        with patch.object(code, "_scrambled", wraps=code._scrambled) as drawn:
+            for dfa in (*many, swollen(rng, counter(6), 3), chain(200), chain(200, closed=True)):
+                minimised(dfa, rounds)
+        assert {call.args[1] for call in drawn.call_args_list} == {0, ~0}
+
     def test_the_numbers_are_those_of_splitmix64(self):
         """Should be the generator's published first outputs, and those from 2^40 places further on for each seed."""
         first = [0xE220A8397B1DCDAF, 0x6E789E6AA1B965F4, 0x06C45D188009454F, 0xF88BB8A8724C81EC]
