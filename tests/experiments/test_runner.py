@@ -296,7 +296,7 @@ SMALL = [
     "--target-accuracy", "0.6",
 ]  # fmt: skip
 LARGE = [
-    "--count", "4", "--hidden", "12", "--words", "600", "--accuracy", "0.5", "--target-accuracy", "0.9",
+    "--count", "16", "--hidden", "12", "--words", "600", "--accuracy", "0.5", "--target-accuracy", "0.9",
     "--workers", "2",
 ]  # fmt: skip
 
@@ -306,7 +306,10 @@ LARGE = [
     [
         pytest.param(SMALL, ["part", "verdicts/*.json"], id="small"),
         pytest.param(
-            LARGE, ["part"] * 2 + ["subjects/*.json", *["verdicts/*.json"] * 11] * 4, id="large", marks=pytest.mark.slow
+            LARGE,
+            [*[*["part/*"] * 5, "subjects/*.json", "verdicts/*.json"] * 7, "part/*"],
+            id="large",
+            marks=pytest.mark.slow,
         ),
     ],
 )
