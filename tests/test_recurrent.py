@@ -59,7 +59,7 @@ SHAPES = [
 ]
 
 
-@pytest.mark.parametrize("count", [500, pytest.param(WORDS, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [250, pytest.param(WORDS, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(("cell", "layers", "bias", "outputs"), SHAPES)
 def test_answers_are_pytorchs(cell: Cell, layers: int, bias: bool, outputs: int, count: int) -> None:
     """No difference on so many words of 0 to 300 letters, in shuffled batches, in both precisions."""

@@ -202,12 +202,12 @@ class TestLimits:
         assert outcome(text, max_states=1000) == expected
         assert time.process_time() - started < 20
 
-    def test_hundred_thousand_letters(self):
-        word = ["ab"[n * n % 7 % 2] for n in range(100_000)]
+    def test_fifty_thousand_letters(self):
+        word = ["ab"[n * n % 7 % 2] for n in range(50_000)]
 
         automaton = compile_regex(" ".join(word), AB, max_states=200_000)
 
-        assert len(automaton) == 100_002
+        assert len(automaton) == 50_002
         assert [automaton.accepts(each) for each in (word, word[1:], [*word, "a"])] == [True, False, False]
 
     @pytest.mark.parametrize(

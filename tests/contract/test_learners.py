@@ -98,7 +98,7 @@ def sizes(count: int) -> Iterator[tuple[int, int, int]]:
 
 
 @each_learner
-@pytest.mark.parametrize("part", [*range(3), *(pytest.param(part, marks=pytest.mark.slow) for part in range(3, 10))])
+@pytest.mark.parametrize("part", [*range(2), *(pytest.param(part, marks=pytest.mark.slow) for part in range(2, 10))])
 def test_learns_200_random_automata(name: str, part: int) -> None:
     for states, letters, seed in itertools.islice(sizes(200), part, None, 10):
         dfa = random_dfa(states, letters, seed)

@@ -29,7 +29,7 @@ def differential() -> ModuleType:
     return module
 
 
-@pytest.mark.parametrize("part", range(2))
+@pytest.mark.parametrize("part", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_verdicts_do_not_contradict_one_another(differential: ModuleType, part: int) -> None:
     """Should find nothing wrong in any method, model, relation or learner."""
     for seed in range(5 * part, 5 * part + 5):
