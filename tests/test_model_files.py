@@ -620,7 +620,29 @@ def test_a_tensor_that_claims_more_than_it_has_is_refused(torch, tmp_path):
     refused(tmp_path / "m.pt", "fewer numbers", alphabet=ABC)
 
 
-@pytest.mark.parametrize("content", [b"", b"garbage" * 100, b"PK\x03\x04broken", b"\x80\x02.", pickle.dumps({"a": 1})])
+def archive_that_claims_more_than_it_has() -> bytes:
+    """Its pickle has three bytes, and its directory says 4000."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as packed:
+        packed.writestr("m/data.pkl", b"\x80\x02.")
+    content = bytearray(file.getvalue())
+    sizes = content.index(b"PK\x01\x02") + 20
+    content[sizes : sizes + 8] = (4000).to_bytes(4, "little") * 2
+    return bytes(content)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"garbage" * 100,
+        b"PK\x03\x04broken",
+        b"\x80\x02.",
+        pickle.dumps({"a": 1}),
+        b"\x8e\x94\xa8\x0b\xf1\xce\x94#\x08\x10",  # bytes, as many as no memory holds
+        archive_that_claims_more_than_it_has(),
+    ],
+)
 def test_garbage_is_refused(torch, tmp_path, content):
     (tmp_path / "m.pt").write_bytes(content)
     refused(tmp_path / "m.pt", alphabet=ABC)

@@ -39,7 +39,10 @@ class Program:
         options.inter_op_num_threads = 1
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # other work needs the cores too
         try:
-            self._session = onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
+            # Its fallback would try the same again and print about it, into whatever our output is.
+            self._session = onnxruntime.InferenceSession(
+                content, options, providers=["CPUExecutionProvider"], enable_fallback=0
+            )
         except Exception as error:  # onnxruntime's exceptions have no common class of their own
             raise ModelError(f"onnxruntime does not take the graph ({shown(str(error), 200)})") from None
         self.types = {value.name: _TYPES.get(value.type) for value in self._session.get_inputs()}

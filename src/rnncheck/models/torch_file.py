@@ -14,7 +14,6 @@ import pickletools
 import re
 import warnings
 import zipfile
-import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import ModuleType
@@ -91,9 +90,12 @@ def _check_names(path: Path) -> None:
             for _, argument, _ in pickletools.genops(stream):
                 if isinstance(argument, str | bytes) and len(argument) > _LONGEST_NAME:
                     _check_name(argument if isinstance(argument, str) else argument.decode("latin-1"))
-    except (zipfile.BadZipFile, zlib.error, OSError, ValueError, NotImplementedError, RuntimeError) as error:
+    except ModelError:
+        raise
+    except Exception as error:  # zipfile and pickletools raise nearly anything on a damaged file
         raise ModelError(
-            f"is not a PyTorch file of plain arrays ({shown(str(error), 120)}); save model.state_dict() again"
+            f"is not a PyTorch file of plain arrays ({shown(str(error) or type(error).__name__, 120)}); "
+            "save model.state_dict() again"
         ) from None
 
 
