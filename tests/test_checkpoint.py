@@ -3,12 +3,12 @@
 import itertools
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from killing import kill_at_random_moments
 from networks import random_network
 from rnncheck import Spec, VerifySettings, verify, zoo
 from rnncheck.errors import FormatError, InputError
@@ -177,15 +177,7 @@ def test_a_killed_run_goes_on(tmp_path, kills) -> None:
     )
     command = [sys.executable, "-c", script]
     calm = subprocess.run([*command, tmp_path / "calm"], capture_output=True, text=True, check=True, timeout=300).stdout
-    rng = np.random.default_rng(0)
-    for _ in range(kills):
-        process = subprocess.Popen([*command, file], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        before = file.stat().st_mtime_ns if file.exists() else 0
-        while process.poll() is None and (file.stat().st_mtime_ns if file.exists() else 0) == before:
-            time.sleep(0.002)
-        time.sleep(rng.exponential(0.02))
-        process.kill()
-        process.wait()
+    kill_at_random_moments([*command, file], file, kills)
     assert file.exists()
     final = subprocess.run([*command, file], capture_output=True, text=True, check=True, timeout=300).stdout
     assert final == calm

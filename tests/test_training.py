@@ -7,7 +7,6 @@ import math
 import random
 import subprocess
 import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,6 +16,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from killing import kill_at_random_moments
 from rnncheck.automata.dfa import DFA
 from rnncheck.distributions import WordDistribution
 from rnncheck.errors import InputError, MissingExtraError, ModelError
@@ -574,19 +574,8 @@ def test_training_killed_fifty_times_gives_the_same_network(tmp_path: Path) -> N
     )
     command = [sys.executable, "-c", script]
     calm = subprocess.run([*command, tmp_path / "calm"], capture_output=True, text=True, check=True, timeout=300).stdout
-    file, rng, kills = tmp_path / "run.checkpoint", np.random.default_rng(0), 0
-    while kills < 50:
-        process = subprocess.Popen([*command, file], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-        assert process.stderr is not None
-        before = file.stat().st_mtime_ns if file.exists() else 0
-        while process.poll() is None and (file.stat().st_mtime_ns if file.exists() else 0) == before:
-            time.sleep(0.002)
-        time.sleep(rng.exponential(0.02))
-        kills += process.poll() is None
-        process.kill()
-        assert process.communicate()[1] == ""
-        if process.returncode == 0:
-            pytest.fail(f"the run was over after {kills} kills; make it longer")
+    file = tmp_path / "run.checkpoint"
+    kill_at_random_moments([*command, file], file, 50)
     final = subprocess.run([*command, file], capture_output=True, text=True, check=True, timeout=300).stdout
     assert final == calm
     assert sorted(path.name for path in tmp_path.iterdir()) == ["calm", "run.checkpoint"]

@@ -90,8 +90,24 @@ def test_a_checkpoint_that_cannot_be_written_any_more_costs_no_verdict(prepared,
     assert "could not have been resumed" in result.out
 
 
-@pytest.mark.parametrize("option", ["--json", "--report", "--checkpoint"])
-def test_a_place_that_cannot_be_written_is_named_before_the_work_begins(prepared, run, option: str) -> None:
-    result = run("verify", "no-such-model", "--regex", ".*", option, "nowhere/file")
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["verify", "no-such-model", "--regex", ".*", "--json"],
+        ["verify", "no-such-model", "--regex", ".*", "--report"],
+        ["verify", "no-such-model", "--regex", ".*", "--checkpoint"],
+        ["extract", "no-such-model", "-o"],
+        ["train", "--regex", "oops(", "-o"],
+        ["compare-surrogates", "no-such-model", "--out"],
+        ["compare-surrogates", "no-such-model", "--plot"],
+        ["report", "no-such-verdict", "-o"],
+        ["draw", "no-such-automaton", "-o"],
+        ["contacts", "generate", "-o"],
+        ["contacts", "spec", "contacts.txt", "-o"],
+    ],
+    ids=lambda command: " ".join(command[:1] + command[-1:]),
+)
+def test_a_place_that_cannot_be_written_is_named_before_the_work_begins(prepared, run, command: list[str]) -> None:
+    result = run(*command, "nowhere/file")
     assert result.code == 2
     assert "nowhere/file: cannot be written: there is no folder nowhere" in result.err

@@ -24,6 +24,7 @@ from rnncheck.surrogates.label_specs import PairAlphabet, TraceModel, compile_la
 from rnncheck.surrogates.labelled import LabelledNetwork, LabelOracle
 from rnncheck.surrogates.moore_files import machine_text, write_moore_dot
 from rnncheck.verification.labels import extract_machine, label_spec, label_trace, verify_labels
+from rnncheck.verification.replay import Status, replay
 from rnncheck.verification.settings import VerifySettings
 from rnncheck.words import Alphabet, WordBatch
 
@@ -329,6 +330,7 @@ def test_verdicts_about_labels() -> None:
     assert broken.counterexample == ("point", "digit")
     assert broken.model_facts["label_specification"]["said"] == ["malformed", "decimal"]
     assert label_trace(model, broken.counterexample) == "point/malformed digit/decimal"
+    assert replay(broken.to_document(), CompiledNetwork(model.network)).status is Status.CONFIRMED
     holds = verify_labels(model, label_spec(model, ltlf="G(point -> !label=integer)"), method="pdv", **options)
     assert holds.satisfied
     assert "said" not in holds.model_facts["label_specification"]

@@ -11,6 +11,7 @@ import click
 import numpy as np
 
 from rnncheck.automata.dfa import DEFAULT_MAX_STATES, DFA
+from rnncheck.cli.options import OutputFile
 from rnncheck.cli.spec import automaton_text
 from rnncheck.contacts import (
     BreakKind,
@@ -136,12 +137,12 @@ def check(
 
 @contacts.command()
 @network_options
-@click.option("-o", "--output", required=True, metavar="FILE", help="A .json, .dot or .gv file.")
+@click.option("-o", "--output", required=True, type=OutputFile(), metavar="FILE", help="A .json, .dot or .gv file.")
 @click.option("--time", "timed", is_flag=True, help="The time-respecting paths themselves.")
 @_strict_option
 @click.option("--gap", type=click.IntRange(min=1), metavar="N", help="Nobody comes again within N steps.")
 @click.option("--max-states", type=click.IntRange(min=1), default=DEFAULT_MAX_STATES, show_default=True)
-def spec(network: TemporalNetwork, output: str, timed: bool, strict: bool, gap: int | None, max_states: int) -> None:
+def spec(network: TemporalNetwork, output: Path, timed: bool, strict: bool, gap: int | None, max_states: int) -> None:
     """Write the automaton of all paths of the contact graph, time disregarded.
 
     With --time only those along which the times do not go back. The empty word and single people are accepted.
@@ -150,7 +151,7 @@ def spec(network: TemporalNetwork, output: str, timed: bool, strict: bool, gap: 
         raise click.UsageError("--time and --gap do not go together; give one of them")
     if strict and not timed:
         raise click.UsageError("--strict goes with --time; the contact graph disregards time")
-    render = automaton_text(output)
+    render = automaton_text(str(output))
     dfa: DFA
     if timed:
         dfa = time_automaton(network, strict=strict, max_states=max_states)
@@ -194,7 +195,7 @@ def dataset(network: TemporalNetwork, output: Path, seed: int, broken: tuple[str
 
 
 @contacts.command()
-@click.option("-o", "--output", type=click.Path(path_type=Path), required=True, metavar="FILE", help="A .csv file.")
+@click.option("-o", "--output", type=OutputFile(), required=True, metavar="FILE", help="A .csv file.")
 @click.option("--people", type=click.IntRange(min=2), default=60, show_default=True)
 @click.option("--days", type=click.IntRange(min=1), default=3, show_default=True)
 @click.option("--group-size", type=click.IntRange(min=1), default=12, show_default=True)

@@ -9,7 +9,7 @@ import click
 
 from rnncheck.automata.dfa import DFA
 from rnncheck.automata.dot import read_dot
-from rnncheck.cli.options import AlphabetType, ModelRequest
+from rnncheck.cli.options import AlphabetType, ModelRequest, OutputFile
 from rnncheck.errors import FormatError, InputError
 from rnncheck.files import write_atomically
 from rnncheck.report.documents import verdict_of
@@ -32,7 +32,7 @@ _ROUGHLY = 0.01
 
 @click.command("draw")
 @click.argument("source", metavar="AUTOMATON|VERDICT|MODEL")
-@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), metavar="FILE",
+@click.option("-o", "--output", required=True, type=OutputFile(), metavar="FILE",
               help="A .svg, .png, .pdf or .dot file.")  # fmt: skip
 @click.option("--part", type=click.Choice(["auto", "hypothesis", "errors", "spec"]), default="auto",
               show_default=True,

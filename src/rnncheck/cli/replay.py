@@ -10,7 +10,6 @@ from rnncheck.cli.options import AlphabetType, ModelRequest
 from rnncheck.errors import FormatError, InputError
 from rnncheck.models.protocol import Model
 from rnncheck.verdict import VerdictDocument, read_document
-from rnncheck.verification.labels import as_judged
 from rnncheck.verification.replay import ReplaySettings, Status
 from rnncheck.verification.replay import replay as replay_document
 from rnncheck.wordfiles import read_words
@@ -89,11 +88,10 @@ def _read(verdict: Path) -> VerdictDocument:
 
 
 def _load(request: ModelRequest, alphabet: Alphabet | None, document: VerdictDocument) -> Model:
-    """The model by its own alphabet or the one given; by the verdict's where it has none. Judged as it was then."""
+    """The model by its own alphabet or the one given; by the verdict's where it has none."""
     try:
-        loaded = request.load(alphabet)
+        return request.load(alphabet)
     except InputError:
         if alphabet is not None:
             raise
-        loaded = request.load(Alphabet(document.alphabet))
-    return as_judged(loaded, document.model)
+        return request.load(Alphabet(document.alphabet))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from rnncheck.cli.options import AlphabetType, ModelRequest
+from rnncheck.cli.options import AlphabetType, ModelRequest, OutputFile
 from rnncheck.errors import FormatError
 from rnncheck.files import write_atomically
 from rnncheck.report.documents import verdict_of, with_scores
@@ -16,7 +16,7 @@ from rnncheck.words import Alphabet
 
 @click.command("report")
 @click.argument("source", metavar="SOURCE", type=click.Path(path_type=Path))
-@click.option("-o", "--output", required=True, metavar="FILE", type=click.Path(path_type=Path), help="An .html file.")
+@click.option("-o", "--output", required=True, metavar="FILE", type=OutputFile(), help="An .html file.")
 @click.option("--model", metavar="MODEL", help="The network, to add its scores where the verdict has none.")
 @click.option("--alphabet", type=AlphabetType(), help="The letters, for model files that do not say them.")
 @click.option("--threshold", type=float)

@@ -10,6 +10,7 @@ from click.core import ParameterSource
 
 from rnncheck.cli.options import (
     ModelRequest,
+    OutputFile,
     SpecRequest,
     distribution_options,
     model_options,
@@ -60,8 +61,8 @@ def _sureness(command: Any) -> Any:
               help="Fresh words to measure agreement with.")  # fmt: skip
 @click.option("--eta", type=float, default=DEFAULT_ETA, show_default=True,
               help="The probability that a small automaton may leave unexplained.")  # fmt: skip
-@click.option("--out", type=click.Path(path_type=Path), metavar="FILE.html", help="Write the table as a page.")
-@click.option("--plot", type=click.Path(path_type=Path), metavar="FILE.png|svg", help="Write the plot.")
+@click.option("--out", type=OutputFile(), metavar="FILE.html", help="Write the table as a page.")
+@click.option("--plot", type=OutputFile(), metavar="FILE.png|svg", help="Write the plot.")
 @click.option("--quiet", is_flag=True, help="No progress on stderr.")
 def compare_surrogates(model: ModelRequest, request: SpecRequest, **choices: Any) -> None:
     """Go every road from the network to an automaton, and put what they came to side by side."""
@@ -90,11 +91,11 @@ def compare_surrogates(model: ModelRequest, request: SpecRequest, **choices: Any
             ),
             progress=tell,
         )
+    click.echo(comparison.to_text(), nl=False)
     if choices["out"] is not None:
         write_atomically(choices["out"], comparison.to_html())
     if plot is not None:
         write_atomically(plot, comparison.plot(plot.suffix[1:]))
-    click.echo(comparison.to_text(), nl=False)
 
 
 def write_machine(model: Model, output: str, choices: dict[str, Any]) -> int:

@@ -156,7 +156,7 @@ def with_labels(verdict: Verdict, model: TraceModel) -> Verdict:
 def as_judged(model: Model, facts: Mapping[str, object]) -> Model:
     """The model as it was judged where these facts were written down: by its labels, or else by its answer."""
     about = facts.get(LABEL_SPECIFICATION)
-    if not isinstance(about, Mapping):
+    if isinstance(model, TraceModel) or not isinstance(about, Mapping):
         return model
     spec = automaton_in(about, LABEL_SPECIFICATION)
     if spec is None:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from rnncheck.errors import InputError, shown
 from rnncheck.models.protocol import Model
 from rnncheck.verdict import VerdictDocument
+from rnncheck.verification.labels import as_judged
 from rnncheck.verification.replay.asking import counterexample, flows, identity, trace
 from rnncheck.verification.replay.checks import Check, Replay, Status, unchecked
 from rnncheck.verification.replay.evidence import Evidence, read_evidence
@@ -44,7 +45,12 @@ class ReplaySettings:
 
 
 def replay(document: VerdictDocument, model: Model | None = None, settings: ReplaySettings | None = None) -> Replay:
-    """Check everything that a verdict's document says; without the model, only what can be checked without it."""
+    """Check everything that a verdict's document says; without the model, only what can be checked without it.
+
+    The model is judged as it was then: by its labels, where the verdict is about labels.
+    """
+    if model is not None:
+        model = as_judged(model, document.model)
     return Replay(tuple(_checks(read_evidence(document), model, settings or ReplaySettings())))
 
 
