@@ -19,12 +19,12 @@ from typing import Any
 
 import numpy as np
 
-from rnncheck.automata.convert import to_automata_lib
 from rnncheck.automata.dfa import DFA
+from rnncheck.automata.formats.libraries import to_automata_lib
 from rnncheck.automata.language import is_finite
 from rnncheck.automata.minimise import breadth_first_order, minimise
 from rnncheck.automata.product import inclusion_witness, intersection
-from rnncheck.distributions import WordDistribution
+from rnncheck.probability.distributions import WordDistribution
 from rnncheck.words import Alphabet, WordBatch
 
 SIZES = [(states, letters) for letters in (5, 100) for states in (30, 300, 3_000, 30_000)]

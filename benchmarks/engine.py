@@ -27,8 +27,8 @@ import onnxruntime
 import torch
 from threadpoolctl import threadpool_limits
 
+from rnncheck.models.engine.compiled import CompiledNetwork
 from rnncheck.models.network import Cell, Layer, RecurrentNetwork
-from rnncheck.models.recurrent import CompiledNetwork
 from rnncheck.oracle import Oracle
 from rnncheck.words import Alphabet, Codes, WordBatch
 

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import rnncheck
 from rnncheck.experiments.random_automata import RandomAutomata
-from rnncheck.models.recurrent import CompiledNetwork
-from rnncheck.surrogates.exact_network import exact_network
+from rnncheck.models.engine.compiled import CompiledNetwork
+from rnncheck.models.exact_network import exact_network
 
 STATES = (5, 10, 20, 30)
 LETTERS = (2, 5, 20, 100)

@@ -17,8 +17,8 @@ from pathlib import Path
 import numpy as np
 
 import rnncheck
+from rnncheck.models.engine.threads import single_threaded_blas
 from rnncheck.models.protocol import SteppingModel
-from rnncheck.models.threads import single_threaded_blas
 
 ROWS = 1024
 

@@ -15,14 +15,14 @@ from pathlib import Path
 
 from rnncheck import zoo
 from rnncheck.automata.minimise import minimise
-from rnncheck.automata.regex import compile_regex
+from rnncheck.automata.regex.compiler import compile_regex
+from rnncheck.extraction.compare import compare_surrogates
+from rnncheck.extraction.comparison import Comparison
+from rnncheck.models.engine.compiled import CompiledNetwork
+from rnncheck.models.exact_network import exact_network
+from rnncheck.models.files.released_folder import load_released
 from rnncheck.models.protocol import Model
-from rnncheck.models.recurrent import CompiledNetwork
-from rnncheck.models.released import load_released
 from rnncheck.spec import Spec
-from rnncheck.surrogates.comparison import Comparison
-from rnncheck.surrogates.exact_network import exact_network
-from rnncheck.verification.compare import compare_surrogates
 from rnncheck.verification.settings import VerifySettings
 from rnncheck.verification.verify import verify
 from rnncheck.words import Alphabet

@@ -25,12 +25,12 @@ from aalpy.learning_algs import run_KV
 from aalpy.oracles import RandomWordEqOracle
 
 import rnncheck
-from rnncheck.automata.convert import from_aalpy
 from rnncheck.automata.dfa import DFA
+from rnncheck.automata.formats.libraries import from_aalpy
 from rnncheck.automata.product import inclusion_witness
-from rnncheck.distributions import WordDistribution
-from rnncheck.models.released import load_released
-from rnncheck.statistics import sample_size
+from rnncheck.models.files.released_folder import load_released
+from rnncheck.probability.distributions import WordDistribution
+from rnncheck.probability.statistics import sample_size
 from rnncheck.verification.settings import VerifySettings
 
 EPSILON = GAMMA = 5e-4

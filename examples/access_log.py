@@ -10,8 +10,8 @@ Run it with ``python examples/access_log.py``. It takes some seconds and needs t
 import numpy as np
 
 import rnncheck
+from rnncheck.models.engine.compiled import CompiledNetwork
 from rnncheck.models.network import Cell
-from rnncheck.models.recurrent import CompiledNetwork
 from rnncheck.training import LabelledWords, TrainingSettings, train_on_words
 
 LETTERS = rnncheck.Alphabet(["login", "fail", "read", "write", "logout"])

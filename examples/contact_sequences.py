@@ -18,8 +18,8 @@ from rnncheck.contacts import (
     graph_automaton,
     synthetic_contacts,
 )
+from rnncheck.models.engine.compiled import CompiledNetwork
 from rnncheck.models.network import Cell
-from rnncheck.models.recurrent import CompiledNetwork
 from rnncheck.training import LabelledWords, TrainingSettings, train_on_words
 
 

@@ -8,8 +8,8 @@ import click
 import rnncheck
 from rnncheck import zoo
 from rnncheck.cli.verdict_text import described
-from rnncheck.verdict import read_document
-from rnncheck.verification.replay import replay
+from rnncheck.verdict.replay import replay
+from rnncheck.verdict.value import read_document
 
 
 def main() -> None:

@@ -17,11 +17,11 @@ import numpy as np
 
 from rnncheck import zoo
 from rnncheck.automata.dfa import DFA
-from rnncheck.automata.regex import compile_regex
-from rnncheck.distributions import WordDistribution
+from rnncheck.automata.regex.compiler import compile_regex
+from rnncheck.models.engine.compiled import CompiledNetwork
+from rnncheck.models.files.safetensors_file import load_network, save_network
 from rnncheck.models.network import Cell
-from rnncheck.models.recurrent import CompiledNetwork
-from rnncheck.models.safetensors_file import load_network, save_network
+from rnncheck.probability.distributions import WordDistribution
 from rnncheck.training import LabelledWords, TrainedNetwork, TrainingSettings, train_on_automaton, train_on_words
 from rnncheck.training.from_automaton import ConditionedSampler
 from rnncheck.words import Codes, WordBatch

@@ -28,12 +28,12 @@ import numpy as np
 from rnncheck import Alphabet, Spec, Verdict, WordDistribution, verify, wrap
 from rnncheck.automata.dfa import DFA
 from rnncheck.errors import ModelError, RnncheckError
-from rnncheck.files import write_atomically
 from rnncheck.models.adapters import DFAModel
+from rnncheck.models.engine.compiled import CompiledNetwork
 from rnncheck.models.network import Cell, Layer, RecurrentNetwork
 from rnncheck.models.protocol import Model
-from rnncheck.models.recurrent import CompiledNetwork
-from rnncheck.verification.replay import ReplaySettings, Status, replay
+from rnncheck.runtime.files import write_atomically
+from rnncheck.verdict.replay import ReplaySettings, Status, replay
 from rnncheck.verification.settings import VerifySettings
 from rnncheck.words import Codes
 

@@ -25,7 +25,7 @@ import numpy as np
 import rnncheck
 from rnncheck import VerifySettings, zoo
 from rnncheck.relations import Relation
-from rnncheck.verification.replay import replay
+from rnncheck.verdict.replay import replay
 from rnncheck.verification.verify import METHODS
 
 _ALLOWED_GROWTH = 32.0  # MiB: the allocator keeps some pages, and pieces of work differ

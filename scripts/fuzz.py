@@ -24,8 +24,8 @@ from pathlib import Path
 TESTS = Path(__file__).resolve().parents[1] / "tests"
 sys.path[:0] = [str(TESTS / "fuzz")]
 
-from fuzzing import Outcome, execute, fuzz  # noqa: E402 - found by the line above
-from targets import TARGETS, Target, workplace  # noqa: E402
+from fuzz.fuzzing import Outcome, execute, fuzz  # noqa: E402 - found by the line above
+from fuzz.targets import TARGETS, Target, workplace  # noqa: E402
 
 
 def _available(target: Target) -> bool:
@@ -63,8 +63,7 @@ def _inside(name: str, seconds: float, seed: int, out: Path) -> None:
     with atheris.instrument_imports(include=["rnncheck"]):
         for module in [module for module in sys.modules if module.split(".")[0] in ("rnncheck", "targets")]:
             del sys.modules[module]  # loaded above without counters
-        from targets import TARGETS as WATCHED
-
+        from fuzz.targets import TARGETS as WATCHED
         from rnncheck.errors import RnncheckError as Refusal
 
     target, folder, corpus = WATCHED[name], tempfile.mkdtemp(), Path(tempfile.mkdtemp())

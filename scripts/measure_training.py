@@ -12,9 +12,9 @@ import numpy as np
 
 from rnncheck.automata.dfa import DFA
 from rnncheck.automata.minimise import minimise
-from rnncheck.distributions import WordDistribution
+from rnncheck.models.engine.compiled import CompiledNetwork
 from rnncheck.models.network import Cell
-from rnncheck.models.recurrent import CompiledNetwork
+from rnncheck.probability.distributions import WordDistribution
 from rnncheck.spec import Spec
 from rnncheck.training import TrainingSettings, train_on_automaton
 from rnncheck.words import Alphabet

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from rnncheck.verdict import FaultyFlow, Guarantee, HealthNote, Round, TotalCost, Trace, VerdictDocument
+from rnncheck.verdict.value import FaultyFlow, Guarantee, HealthNote, Round, TotalCost, Trace, VerdictDocument
 
 # Parts of a document that it holds as plain values; these types say what is in them.
 PARTS: dict[str, type] = {

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from rnncheck import DFA, Alphabet, Spec
-from rnncheck.automata.dot import write_dot
-from rnncheck.automata.json_form import write_json
+from rnncheck.automata.formats.dfa_json import write_json
+from rnncheck.automata.formats.dot import write_dot
 from rnncheck.errors import AlphabetError, FormatError
 from rnncheck.spec import parse_spec
 

@@ -32,7 +32,7 @@ from rnncheck.words import (
     read_quoted,
     shortlex_key,
 )
-from strategies import ODD_LETTERS, ONE_LINE, all_words, alphabets, letters, refusal, words
+from support.strategies import ODD_LETTERS, ONE_LINE, all_words, alphabets, letters, refusal, words
 
 AB = Alphabet(["a", "b"])
 batches_of_codes = st.lists(st.lists(st.integers(0, 3), max_size=6).map(tuple), max_size=8)

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from rnncheck import verify, zoo
-from rnncheck.distributions import WordDistribution
 from rnncheck.errors import InputError
+from rnncheck.models.engine.compiled import CompiledNetwork
+from rnncheck.models.engine.reference import reference_score
 from rnncheck.models.network import Cell
-from rnncheck.models.recurrent import CompiledNetwork
-from rnncheck.models.reference import reference_score
+from rnncheck.probability.distributions import WordDistribution
 from rnncheck.words import WordBatch
 
 ENTRIES = zoo.entries()

@@ -6,15 +6,15 @@ compiles to one), ``distributions``, ``spec``, ``models/``, ``oracle``, ``learni
 """
 
 from rnncheck.automata.dfa import DFA
-from rnncheck.distributions import WordDistribution
 from rnncheck.errors import RnncheckError
+from rnncheck.extraction.extract import extract_automaton
 from rnncheck.models.adapters import DFAModel, complement
-from rnncheck.models.files import load_model
+from rnncheck.models.files.loading import load_model
 from rnncheck.models.wrapping import wrap
+from rnncheck.probability.distributions import WordDistribution
 from rnncheck.spec import Spec
-from rnncheck.verdict import Verdict
+from rnncheck.verdict.value import Verdict
 from rnncheck.verification.assertion import assert_satisfies
-from rnncheck.verification.extract import extract_automaton
 from rnncheck.verification.settings import VerifySettings
 from rnncheck.verification.verify import verify
 from rnncheck.version import __version__

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Self
 
 from rnncheck.automata.dfa import DEFAULT_MAX_STATES, DFA, Mask
-from rnncheck.automata.dot import read_dot
-from rnncheck.automata.json_form import read_json, write_json
-from rnncheck.automata.ltlf import compile_ltlf, letters_in_ltlf
+from rnncheck.automata.formats.dfa_json import read_json, write_json
+from rnncheck.automata.formats.dot import read_dot
+from rnncheck.automata.ltlf.compiler import compile_ltlf, letters_in_ltlf
 from rnncheck.automata.minimise import canonical, minimise
-from rnncheck.automata.regex import compile_regex, letters_in_regex
+from rnncheck.automata.regex.compiler import compile_regex, letters_in_regex
 from rnncheck.display import Displayable
 from rnncheck.errors import AlphabetError, FormatError, InputError
 from rnncheck.words import Alphabet, WordBatch

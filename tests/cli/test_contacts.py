@@ -11,9 +11,9 @@ from rnncheck.contacts import graph_automaton, read_contacts, time_automaton
 from rnncheck.spec import read_automaton
 from rnncheck.training import read_labelled_words
 from rnncheck.words import Alphabet
-from strategies import SHARED_DATA
+from support.paths import ROOT, SHARED_DATA
 
-PAGE = Path(__file__).parents[2] / "docs" / "contacts.md"
+PAGE = ROOT / "docs" / "contacts.md"
 
 FIGURE_5 = "1,C,D\n2,B,C\n3,D,A\n4,A,B\n"
 

@@ -63,7 +63,7 @@ def test_the_old_file_survives_and_the_error_says_so(prepared, run, monkeypatch,
     def full(_: int) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr("rnncheck.files.os.fsync", full)
+    monkeypatch.setattr("rnncheck.runtime.files.os.fsync", full)
     result = run(*arguments)
     assert result.code == 2
     assert "No space left on device; nothing was changed" in result.err
@@ -74,7 +74,9 @@ def test_the_old_file_survives_and_the_error_says_so(prepared, run, monkeypatch,
 
 def test_the_verdict_is_told_all_the_same(prepared, run, monkeypatch) -> None:
     """Should print what was found before it tries to write it."""
-    monkeypatch.setattr("rnncheck.files.os.fsync", lambda _: (_ for _ in ()).throw(OSError(errno.ENOSPC, "full")))
+    monkeypatch.setattr(
+        "rnncheck.runtime.files.os.fsync", lambda _: (_ for _ in ()).throw(OSError(errno.ENOSPC, "full"))
+    )
     result = run(*COMMANDS["both"][0])
     assert "SATISFIED" in result.out
     assert "v.json" in result.err
@@ -83,7 +85,9 @@ def test_the_verdict_is_told_all_the_same(prepared, run, monkeypatch) -> None:
 
 def test_a_checkpoint_that_cannot_be_written_any_more_costs_no_verdict(prepared, run, monkeypatch) -> None:
     """Should go on to the end, and say that the run could not have been resumed."""
-    monkeypatch.setattr("rnncheck.files.os.fsync", lambda _: (_ for _ in ()).throw(OSError(errno.ENOSPC, "full")))
+    monkeypatch.setattr(
+        "rnncheck.runtime.files.os.fsync", lambda _: (_ for _ in ()).throw(OSError(errno.ENOSPC, "full"))
+    )
     result = run("verify", MODEL, "--regex", ".*", *QUICK, "--checkpoint", "c.checkpoint")
     assert result.code == 0
     assert "SATISFIED" in result.out

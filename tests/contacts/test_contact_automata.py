@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from small_networks import FIGURE_5, all_paths, all_walks, contact_lists, networks, words_up_to
 
 from rnncheck.automata.dfa import DFA
 from rnncheck.automata.product import difference_witness, inclusion_witness
@@ -21,7 +20,8 @@ from rnncheck.contacts import (
 )
 from rnncheck.errors import InputError, StateLimitError
 from rnncheck.spec import read_automaton
-from strategies import SHARED_DATA
+from support.contact_networks import FIGURE_5, all_paths, all_walks, contact_lists, networks, words_up_to
+from support.paths import SHARED_DATA
 
 FIGURE = TemporalNetwork.from_contacts(FIGURE_5)
 

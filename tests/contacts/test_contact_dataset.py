@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from small_networks import FIGURE_5, contact_lists, networks
 
 from rnncheck.contacts import (
     BreakKind,
@@ -25,7 +24,8 @@ from rnncheck.contacts import (
 from rnncheck.contacts.synthetic import DAY, RESOLUTION
 from rnncheck.contacts.walks import as_words, is_whole, timed_walks
 from rnncheck.errors import InputError, ResourceLimitError
-from strategies import refusal
+from support.contact_networks import FIGURE_5, contact_lists, networks
+from support.strategies import refusal
 
 NETWORK = synthetic_contacts(np.random.default_rng(1))
 

@@ -6,11 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from hypothesis import given
-from small_networks import networks
 
 from rnncheck.contacts import TemporalNetwork, parse_columns, read_contacts, write_contacts
 from rnncheck.errors import FormatError, InputError
-from strategies import ONE_LINE, SHARED_DATA
+from support.contact_networks import networks
+from support.paths import SHARED_DATA
+from support.strategies import ONE_LINE
 
 DATA = SHARED_DATA / "contacts"
 needs_data = pytest.mark.skipif(not DATA.exists(), reason="the contact data is not beside the project (../shared/data)")

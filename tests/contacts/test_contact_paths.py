@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from small_networks import FIGURE_5, all_paths, all_walks, contact_lists, networks, words_up_to
 
 from rnncheck.contacts import Reason, TemporalNetwork, broken_pairs, check_path, explain_path, respect_time
 from rnncheck.errors import AlphabetError, InputError, ResourceLimitError
 from rnncheck.words import WordBatch
+from support.contact_networks import FIGURE_5, all_paths, all_walks, contact_lists, networks, words_up_to
 
 FIGURE = TemporalNetwork.from_contacts(FIGURE_5)
 

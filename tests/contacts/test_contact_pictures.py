@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from small_networks import FIGURE_5, networks
 
 from rnncheck.contacts import SyntheticSettings, TemporalNetwork, synthetic_contacts
-from rnncheck.report.contact_pictures import contact_graph_svg, timeline_svg
-from rnncheck.report.contact_shapes import MOST_STEPS, Step
-from strategies import ODD_LETTERS
+from rnncheck.report.contacts.graph import contact_graph_svg, timeline_svg
+from rnncheck.report.contacts.shapes import MOST_STEPS, Step
+from support.contact_networks import FIGURE_5, networks
+from support.strategies import ODD_LETTERS
 
 SVG = "{http://www.w3.org/2000/svg}"
 FIGURE = TemporalNetwork.from_contacts(FIGURE_5)

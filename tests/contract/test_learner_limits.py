@@ -8,7 +8,14 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from teachers import (
+
+from rnncheck.automata.dfa import DFA
+from rnncheck.automata.language import least_word
+from rnncheck.automata.minimise import canonical, minimise
+from rnncheck.errors import InconsistentAnswersError, InputError, LearningBoundReached
+from rnncheck.learning import LEARNERS, Query, make_learner
+from rnncheck.words import Codes, WordBatch
+from support.teachers import (
     BITS,
     NOT_REGULAR,
     VARIANTS,
@@ -22,13 +29,6 @@ from teachers import (
     make,
     random_dfa,
 )
-
-from rnncheck.automata.dfa import DFA
-from rnncheck.automata.language import least_word
-from rnncheck.automata.minimise import canonical, minimise
-from rnncheck.errors import InconsistentAnswersError, InputError, LearningBoundReached
-from rnncheck.learning import LEARNERS, Query, make_learner
-from rnncheck.words import Codes, WordBatch
 
 each_learner = pytest.mark.parametrize("name", LEARNERS)
 each_variant = pytest.mark.parametrize("variant", VARIANTS)

@@ -13,11 +13,10 @@ import pytest
 
 pytest.importorskip("distributed")
 
-from experiments.sources import DrawnSubjects, Here
 from experiments.test_runner import contents, perform
-from rnncheck.executors import open_executor
-
-TESTS = Path(__file__).parents[1]
+from rnncheck.runtime.executors import open_executor
+from support.paths import TESTS
+from support.sources import DrawnSubjects, Here
 
 
 class Cluster:

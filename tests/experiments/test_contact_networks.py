@@ -5,16 +5,22 @@ import dataclasses
 import msgspec
 import pytest
 
-from experiments.sources import Here
 from experiments.test_runner import QUESTIONS
 from rnncheck.contacts import check_path, write_contacts
 from rnncheck.errors import InputError
-from rnncheck.experiments.contacts import ContactNetworks, ReleasedContactNetworks, case_of, contact_files, explained
+from rnncheck.experiments.contact_networks import (
+    ContactNetworks,
+    ReleasedContactNetworks,
+    case_of,
+    contact_files,
+    explained,
+)
 from rnncheck.experiments.folder import RunFolder, safe_name
 from rnncheck.experiments.results import read_results
 from rnncheck.experiments.runner import run_experiment
 from rnncheck.experiments.table import render
-from rnncheck.report.run_page import run_page
+from rnncheck.report.page.benchmark_page import run_page
+from support.sources import Here
 
 SMALL = {"words": 200, "cell": "rnn_tanh", "hidden": 8, "layers": 1, "target_accuracy": 0.6, "training_seconds": 20.0}
 
@@ -43,7 +49,7 @@ def test_the_table_says_what_the_mistake_means(folder) -> None:
 
 def test_the_report_draws_the_mistake_on_the_contacts(folder, monkeypatch) -> None:
     """Should have the graph and the timeline beside the plots, which are left out here because they take long."""
-    monkeypatch.setattr("rnncheck.report.run_page.plots", lambda run: {})
+    monkeypatch.setattr("rnncheck.report.page.benchmark_page.plots", lambda run: {})
     page = run_page(read_results(folder))
     assert "What the mistakes mean" in page
     assert "synthetic: the network accepts" in page

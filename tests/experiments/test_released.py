@@ -2,14 +2,14 @@
 
 import pytest
 
-from networks import random_network
 from rnncheck.automata.dfa import DFA
-from rnncheck.automata.dot import write_dot
+from rnncheck.automata.formats.dot import write_dot
 from rnncheck.errors import InputError
-from rnncheck.experiments.contacts import ReleasedContactNetworks
+from rnncheck.experiments.contact_networks import ReleasedContactNetworks
 from rnncheck.experiments.folder import RunFolder
-from rnncheck.experiments.released import ReleasedNetworks
-from strategies import SHARED_DATA
+from rnncheck.experiments.released_networks import ReleasedNetworks
+from support.networks import random_network
+from support.paths import SHARED_DATA
 
 FOLDER = SHARED_DATA / "released" / "random"
 
@@ -24,7 +24,7 @@ def test_a_folder_without_networks_is_refused(tmp_path) -> None:
 def test_specifications_of_any_name_are_told_apart(tmp_path, monkeypatch) -> None:
     """Should lose none of them, and give no two pieces of a run the same name."""
     network = random_network(hidden=(4,), seed=0)
-    monkeypatch.setattr("rnncheck.experiments.released.load_released", lambda folder: network)
+    monkeypatch.setattr("rnncheck.experiments.released_networks.load_released", lambda folder: network)
     dot = write_dot(DFA(network.alphabet, [[0] * len(network.alphabet)], [True]))
     wanted = {
         "net": ["spec_1-2.dot", f"spec_{'long' * 40}.dot"],

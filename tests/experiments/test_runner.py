@@ -15,16 +15,16 @@ import msgspec
 import numpy as np
 import pytest
 
-from experiments.sources import DrawnSubjects, Here
 from rnncheck.cli import main
 from rnncheck.errors import FormatError, InputError, RnncheckError
-from rnncheck.executors import open_executor
 from rnncheck.experiments.folder import RunFolder, safe_name
 from rnncheck.experiments.merge import merge
 from rnncheck.experiments.results import read_results
 from rnncheck.experiments.runner import Questions, Shard, run_experiment
 from rnncheck.experiments.subjects import stored_subject
+from rnncheck.runtime.executors import open_executor
 from rnncheck.version import __version__
+from support.sources import DrawnSubjects, Here
 
 QUESTIONS = Questions(epsilon=0.05, gamma=0.05, timeout=60.0)
 
@@ -315,7 +315,7 @@ LARGE = [
 )
 def test_a_run_killed_again_and_again_gives_the_same_table(tmp_path, monkeypatch, size, signs) -> None:
     """SIGKILL at random moments of training, verification and writing; then to the end; nothing is done twice."""
-    monkeypatch.setattr("rnncheck.executors.open_executor", lambda *_: contextlib.nullcontext(Here()))
+    monkeypatch.setattr("rnncheck.runtime.executors.open_executor", lambda *_: contextlib.nullcontext(Here()))
     with pytest.raises(SystemExit) as ended:  # once in this very process
         main([*COMMAND, *size, "--out", str(tmp_path / "calm")])
     assert not ended.value.code

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rnncheck.errors import InputError
-from rnncheck.experiments.plots import plots
 from rnncheck.experiments.results import Result, RunResults, overlaps, summarise
+from rnncheck.experiments.run_plots import plots
 from rnncheck.experiments.table import render
 
 METHODS = ["smc", "pdv", "auto"]

@@ -14,9 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
 
-from mutations import LARGEST
-from targets import Run, Target, workplace
-
+from fuzz.mutations import LARGEST
+from fuzz.targets import Run, Target, workplace
 from rnncheck.errors import ResourceLimitError, RnncheckError, StateLimitError
 
 SLOW = 1.0  # seconds of processor time that no input may take,

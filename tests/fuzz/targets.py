@@ -17,16 +17,16 @@ from pathlib import Path
 
 import msgspec
 import numpy as np
-from mutations import JsonMutator, Mutator, SafetensorsMutator
 
+from fuzz.mutations import JsonMutator, Mutator, SafetensorsMutator
 from rnncheck import Alphabet, Spec, load_model, verify
 from rnncheck.automata.dfa import DFA
-from rnncheck.automata.dot import read_dot, write_dot
-from rnncheck.automata.json_form import read_json, write_json
-from rnncheck.automata.ltlf import compile_ltlf, letters_in_ltlf
-from rnncheck.automata.regex import compile_regex, letters_in_regex
+from rnncheck.automata.formats.dfa_json import read_json, write_json
+from rnncheck.automata.formats.dot import read_dot, write_dot
+from rnncheck.automata.ltlf.compiler import compile_ltlf, letters_in_ltlf
+from rnncheck.automata.regex.compiler import compile_regex, letters_in_regex
 from rnncheck.contacts import read_contacts
-from rnncheck.contacts.layout import parse_columns
+from rnncheck.contacts.columns import parse_columns
 from rnncheck.display import page_of
 from rnncheck.experiments.folder import RunFolder
 from rnncheck.experiments.results import read_results
@@ -34,16 +34,16 @@ from rnncheck.experiments.runner import VerdictPiece
 from rnncheck.experiments.subjects import stored_facts, stored_subject
 from rnncheck.experiments.table import render
 from rnncheck.models.adapters import DFAModel
-from rnncheck.models.files import read_alphabet
+from rnncheck.models.engine.compiled import CompiledNetwork
+from rnncheck.models.files.loading import read_alphabet
+from rnncheck.models.files.safetensors_file import save_network
+from rnncheck.models.files.torch_file import read_torch_file
 from rnncheck.models.network import Cell, Layer, RecurrentNetwork
-from rnncheck.models.recurrent import CompiledNetwork
-from rnncheck.models.safetensors_file import save_network
-from rnncheck.models.torch_file import read_torch_file
-from rnncheck.report.documents import verdict_of
-from rnncheck.training.files import read_labelled_words
-from rnncheck.verdict import read_document
-from rnncheck.verification.replay import ReplaySettings, replay
-from rnncheck.wordfiles import read_words
+from rnncheck.report.page.documents import verdict_of
+from rnncheck.training.labelled_files import read_labelled_words
+from rnncheck.verdict.replay import ReplaySettings, replay
+from rnncheck.verdict.value import read_document
+from rnncheck.word_files import read_words
 from rnncheck.words import format_word, parse_word
 
 ABC = Alphabet(["a", "b", "c"])

@@ -11,16 +11,16 @@ import time
 from pathlib import Path
 
 import pytest
-from fuzzing import Outcome, execute, fuzz
-from mutations import LARGEST
-from targets import ABC, TARGETS, Target, workplace
 
-from rnncheck.automata.ltlf import compile_ltlf
-from rnncheck.automata.regex import compile_regex
+from fuzz.fuzzing import Outcome, execute, fuzz
+from fuzz.mutations import LARGEST
+from fuzz.targets import ABC, TARGETS, Target, workplace
+from rnncheck.automata.ltlf.compiler import compile_ltlf
+from rnncheck.automata.regex.compiler import compile_regex
 from rnncheck.errors import FormatError, InputError, RnncheckError
-from rnncheck.report.documents import verdict_of
-from rnncheck.verdict import read_document
-from strategies import ONE_LINE, refusal
+from rnncheck.report.page.documents import verdict_of
+from rnncheck.verdict.value import read_document
+from support.strategies import ONE_LINE, refusal
 
 # As many as take about a second each.
 EXECUTIONS = {

@@ -5,17 +5,17 @@ from pathlib import Path
 import pytest
 
 import rnncheck
-from rnncheck.verdict import read_document
-from rnncheck.verification.replay import replay
+from rnncheck.verdict.replay import replay
+from rnncheck.verdict.value import read_document
+from support.paths import RELEASED
 
-DATA = Path(__file__).parents[3] / "shared" / "data" / "released"
-RANDOM = sorted(DATA.glob("random/*/spec_*.dot"))
-CONTACTS = sorted(DATA.glob("contacts/*/spec_*.dot"))
+RANDOM = sorted(RELEASED.glob("random/*/spec_*.dot"))
+CONTACTS = sorted(RELEASED.glob("contacts/*/spec_*.dot"))
 
 # Where a violation is longer than this, the guided search has become worse.
 LONGEST = 17
 
-needs_data = pytest.mark.skipif(not RANDOM, reason=f"the released networks are not in {DATA}")
+needs_data = pytest.mark.skipif(not RANDOM, reason=f"the released networks are not in {RELEASED}")
 
 
 def name(path: Path) -> str:

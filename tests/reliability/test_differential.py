@@ -5,16 +5,16 @@ from __future__ import annotations
 import dataclasses
 import importlib.util
 import sys
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
 
 from rnncheck import Verdict
-from rnncheck.verdict import Guarantee, Outcome
+from rnncheck.verdict.value import Guarantee, Outcome
+from support.paths import ROOT
 
-SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "differential.py"
+SCRIPT = ROOT / "scripts" / "differential.py"
 pytestmark = pytest.mark.skipif(not SCRIPT.is_file(), reason="the scripts are not beside the tests")
 
 

@@ -17,20 +17,20 @@ import msgspec
 import numpy as np
 import pytest
 
-from networks import random_network
 from rnncheck import Alphabet, Spec, load_model
-from rnncheck.automata.ltlf import compile_ltlf
+from rnncheck.automata.ltlf.compiler import compile_ltlf
 from rnncheck.contacts import read_contacts
 from rnncheck.errors import FormatError, InputError, ModelError, RnncheckError
 from rnncheck.experiments.folder import RunFolder
 from rnncheck.experiments.merge import merge
 from rnncheck.experiments.results import read_results
 from rnncheck.experiments.subjects import stored_facts, stored_subject
-from rnncheck.models.safetensors_file import METADATA_KEY, save_network
-from rnncheck.training.files import read_labelled_words
-from rnncheck.verdict import read_document
-from rnncheck.wordfiles import read_words
-from strategies import refusal
+from rnncheck.models.files.safetensors_file import METADATA_KEY, save_network
+from rnncheck.training.labelled_files import read_labelled_words
+from rnncheck.verdict.value import read_document
+from rnncheck.word_files import read_words
+from support.networks import random_network
+from support.strategies import refusal
 
 DEEP = 1_000_000
 AB = Alphabet(["a", "b"])

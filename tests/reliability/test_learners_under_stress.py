@@ -10,10 +10,10 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from measured import measured
 
 from rnncheck import Alphabet, Spec, Verdict, verify, wrap
 from rnncheck.verification.settings import VerifySettings
+from support.measured import measured
 
 METHODS = ["auto", "pdv", "smc", "aamc"]
 every_method = pytest.mark.parametrize("method", METHODS)
@@ -119,10 +119,10 @@ def test_one_wrong_answer_in_a_hundred(method: str, relation: str) -> None:
 
 LETTERS = """
 import numpy as np
-from networks import random_network
+from support.networks import random_network
 from rnncheck.models.adapters import DFAModel
-from rnncheck.models.recurrent import CompiledNetwork
-from rnncheck.models.reference import reference_judgement
+from rnncheck.models.engine.compiled import CompiledNetwork
+from rnncheck.models.engine.reference import reference_judgement
 
 count, method = int(sys.argv[1]), sys.argv[2]
 letters = Alphabet([f"l{i}" for i in range(count)])
@@ -148,9 +148,9 @@ def test_alphabets_of_one_and_of_two_thousand_letters(method: str, letters: int)
 
 
 LONG_WORDS = """
-from networks import random_network
-from rnncheck.models.recurrent import CompiledNetwork
-from rnncheck.models.reference import reference_judgement
+from support.networks import random_network
+from rnncheck.models.engine.compiled import CompiledNetwork
+from rnncheck.models.engine.reference import reference_judgement
 
 AB = Alphabet(["a", "b"])
 network = random_network(hidden=(8,), alphabet=AB, scale=3.0)
@@ -197,11 +197,11 @@ for name in LEARNERS:
 
 LARGE = """
 import numpy as np
-from networks import random_network
+from support.networks import random_network
 from rnncheck.models.adapters import DFAModel
-from rnncheck.models.recurrent import CompiledNetwork
-from rnncheck.models.reference import reference_judgement
-from strategies import chain, random_dfa
+from rnncheck.models.engine.compiled import CompiledNetwork
+from rnncheck.models.engine.reference import reference_judgement
+from support.strategies import chain, random_dfa
 
 shape, states, method = sys.argv[1], int(sys.argv[2]), sys.argv[3]
 dfa = random_dfa(np.random.default_rng(0), states, 2) if shape == "random" else chain(states)

@@ -13,18 +13,18 @@ from typing import Any
 
 import numpy as np
 import pytest
-from comparison import RELEASED, Comparison, Counts, released, shipped
 
-from networks import letters, random_network
 from rnncheck import Spec, verify
 from rnncheck.automata.dfa import DFA
 from rnncheck.errors import ModelError
+from rnncheck.models.engine.compiled import CompiledNetwork
+from rnncheck.models.engine.reference import reference_judgement, reference_score
 from rnncheck.models.network import Cell, Layer, RecurrentNetwork
-from rnncheck.models.recurrent import CompiledNetwork
-from rnncheck.models.reference import reference_judgement, reference_score
 from rnncheck.oracle import Oracle
 from rnncheck.verification.settings import VerifySettings
 from rnncheck.words import Alphabet, Codes, WordBatch
+from support.engine_comparison import RELEASED, Comparison, Counts, released, shipped
+from support.networks import letters, random_network
 
 AB = Alphabet(["a", "b"])
 SHORT: list[Codes] = [word for length in range(8) for word in itertools.product(range(2), repeat=length)]

@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 
 import pytest
-from browser import CHROMIUM, Browser
+
+from support.browser import CHROMIUM, Browser
 
 
 @pytest.fixture(scope="session")

@@ -5,15 +5,15 @@ import shlex
 
 import click
 import pytest
-import samples
 
 from rnncheck import zoo
 from rnncheck.cli.draw import draw_command
 from rnncheck.cli.report import report_command
 from rnncheck.cli.verify import verify
 from rnncheck.errors import FormatError, InputError
-from rnncheck.report import graphviz
+from rnncheck.report.automaton import graphviz
 from rnncheck.spec import read_automaton
+from support import samples
 
 needs_graphviz = pytest.mark.skipif(not graphviz.available(), reason="the extra `draw` is not installed")
 

@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import strategies
 from rnncheck.automata.dfa import DFA
-from rnncheck.report.drawing import Drawing, Marks, drawing_of, folded_label, marks_of
+from rnncheck.report.automaton.drawing import Drawing, Marks, drawing_of, folded_label, marks_of
 from rnncheck.words import Alphabet
+from support import strategies
 
 
 def transitions(drawing: Drawing) -> dict[tuple[int, int], int]:

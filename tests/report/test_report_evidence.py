@@ -5,25 +5,25 @@ import json
 
 import numpy as np
 import pytest
-import samples
 
-from networks import random_network
 from rnncheck.automata.dfa import DFA
-from rnncheck.budget import Budget
 from rnncheck.errors import FormatError, InputError
-from rnncheck.flows import Flow
 from rnncheck.models.adapters import DFAModel
 from rnncheck.models.callables import CallableModel
+from rnncheck.models.engine.compiled import CompiledNetwork
 from rnncheck.models.network import Cell
 from rnncheck.models.protocol import Model
-from rnncheck.models.recurrent import CompiledNetwork
 from rnncheck.oracle import Oracle
-from rnncheck.report.documents import verdict_of, with_scores
+from rnncheck.report.page.documents import verdict_of, with_scores
+from rnncheck.runtime.budget import Budget
+from rnncheck.search.flows import Flow
 from rnncheck.spec import Spec
-from rnncheck.verdict import Verdict, read_document
+from rnncheck.verdict.value import Verdict, read_document
 from rnncheck.verification.evidence import gather, pump_scores, trace_of
 from rnncheck.verification.verify import METHODS, verify
 from rnncheck.words import Alphabet, WordBatch
+from support import samples
+from support.networks import random_network
 
 LETTERS = Alphabet(["a", "b"])
 WORD = (0, 1, 1, 0, 0, 1)

@@ -7,9 +7,9 @@ from html.parser import HTMLParser
 from hypothesis import given
 from hypothesis import strategies as st
 
-import strategies
 from rnncheck.report.markup import Markup, count, escape, letter, number, script_json, shortened, tag
 from rnncheck.words import letter_text
+from support import strategies
 
 
 class Seen(HTMLParser):

@@ -7,7 +7,7 @@ import pytest
 
 from experiments.test_table import RUN, run_of
 from rnncheck.experiments.results import RunResults
-from rnncheck.report.run_page import run_page
+from rnncheck.report.page.benchmark_page import run_page
 
 HOSTILE = "<script>alert(1)</script>"
 

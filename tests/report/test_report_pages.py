@@ -5,11 +5,11 @@ import json
 import random
 
 import pytest
-import samples
-from browser import Browser, Page
 
 from rnncheck.errors import ExpressionError
 from rnncheck.words import format_word, letter_text, parse_word
+from support import samples
+from support.browser import Browser, Page
 
 KINDS = ("faulty", "satisfied", "undecided", "hostile", "large", "labels", "mistakes")
 SAMPLES = {name: getattr(samples, name) for name in KINDS}

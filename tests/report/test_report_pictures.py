@@ -10,17 +10,17 @@ import pytest
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 
-import strategies
 from rnncheck.automata.dfa import DFA
-from rnncheck.automata.dot import read_dot
+from rnncheck.automata.formats.dot import read_dot
 from rnncheck.errors import InputError, MissingExtraError, ResourceLimitError
-from rnncheck.report import graphviz
-from rnncheck.report.dot_text import label_width
-from rnncheck.report.drawing import drawing_of, marks_of
-from rnncheck.report.layout import lay_out
+from rnncheck.report.automaton import graphviz
+from rnncheck.report.automaton.dot_text import label_width
+from rnncheck.report.automaton.drawing import drawing_of, marks_of
+from rnncheck.report.automaton.layout import lay_out
+from rnncheck.report.automaton.pictures import draw
 from rnncheck.report.markup import listed
-from rnncheck.report.pictures import draw
 from rnncheck.words import Alphabet, letter_text
+from support import strategies
 
 SVG = "{http://www.w3.org/2000/svg}"
 needs_graphviz = pytest.mark.skipif(not graphviz.available(), reason="the extra `draw` is not installed")

@@ -6,24 +6,24 @@ import re
 
 import click
 import pytest
-import samples
 
 import rnncheck
 from rnncheck import zoo
-from rnncheck.automata.dot import read_dot
+from rnncheck.automata.formats.dot import read_dot
+from rnncheck.automata.formats.moore_files import machine_text, read_moore_json
+from rnncheck.automata.moore import MooreMachine
 from rnncheck.cli.draw import draw_command
 from rnncheck.cli.surrogates import write_machine
 from rnncheck.errors import FormatError, InputError
-from rnncheck.learning.moore import MooreMachine
+from rnncheck.extraction.compare import compare_surrogates
 from rnncheck.models.adapters import DFAModel
-from rnncheck.report import graphviz
-from rnncheck.report.documents import verdict_of, with_scores
+from rnncheck.report.automaton import graphviz
 from rnncheck.report.notebook import rich_forms
-from rnncheck.report.page import report_page
-from rnncheck.surrogates.moore_files import machine_text, read_moore_json
-from rnncheck.verdict import Verdict, read_document
-from rnncheck.verification.compare import compare_surrogates
+from rnncheck.report.page.documents import verdict_of, with_scores
+from rnncheck.report.page.verdict_page import report_page
+from rnncheck.verdict.value import Verdict, read_document
 from rnncheck.verification.labels import as_judged
+from support import samples
 
 needs_graphviz = pytest.mark.skipif(not graphviz.available(), reason="the extra `draw` is not installed")
 
@@ -174,7 +174,12 @@ def test_options_that_machines_do_not_know_are_refused() -> None:
 def test_a_comparison_of_surrogates_fits_a_telephone(browser, tmp_path) -> None:
     """Should scroll its table sideways inside itself, with words that stay in one piece, and follow a dark system."""
     comparison = compare_surrogates(
-        DFAModel(samples.mistakes().specification), roads=["pac-lstar"], epsilon=0.05, gamma=0.05, words=100, timeout=20
+        DFAModel(samples.mistakes().specification),
+        roads=["pac-lstar"],
+        epsilon=0.05,
+        gamma=0.05,
+        words=100,
+        timeout=20,
     )
     path = tmp_path / "table.html"
     path.write_text(comparison.to_html())

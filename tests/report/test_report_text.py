@@ -11,22 +11,23 @@ from html.parser import HTMLParser
 from importlib.resources import files
 
 import pytest
-import samples
 
-import strategies
 from rnncheck import Spec
 from rnncheck.automata.language import all_words
 from rnncheck.errors import InputError
-from rnncheck.flows import FlowSettings
 from rnncheck.relations import Relation
-from rnncheck.report import graphviz, palette, sentences
+from rnncheck.report import palette
+from rnncheck.report.automaton import graphviz
 from rnncheck.report.notebook import page_of
-from rnncheck.report.page import report_page
+from rnncheck.report.page import sentences
+from rnncheck.report.page.repeat import python_call, replay_text
+from rnncheck.report.page.verdict_page import report_page
 from rnncheck.report.plots import gauge, pumping_plot, rounds_plot, ticks
-from rnncheck.report.repeat import python_call, replay_text
-from rnncheck.verdict import FaultyFlow, Guarantee, HealthNote, Outcome
+from rnncheck.search.flows import FlowSettings
+from rnncheck.verdict.value import FaultyFlow, Guarantee, HealthNote, Outcome
 from rnncheck.verification.settings import VerifySettings
 from rnncheck.words import Alphabet
+from support import samples, strategies
 
 
 def sections(page: str) -> list[str]:
@@ -259,7 +260,7 @@ def contrast(first: str, second: str) -> float:
 
 
 def themes() -> list[dict[str, str]]:
-    css = (files("rnncheck.report") / "assets" / "report.css").read_text(encoding="utf-8")
+    css = (files("rnncheck.report.page") / "assets" / "report.css").read_text(encoding="utf-8")
     return [
         dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6});", block)) for block in re.findall(r":root \{(.*?)\}", css, re.S)
     ]

@@ -11,7 +11,7 @@ import click
 
 from rnncheck.cli.progress import pieces_progress
 from rnncheck.errors import InputError
-from rnncheck.files import write_atomically
+from rnncheck.runtime.files import write_atomically
 
 if TYPE_CHECKING:
     from rnncheck.experiments.folder import RunFolder
@@ -65,7 +65,7 @@ def run_options(command: Callable[..., Any]) -> Callable[..., Any]:
 def random(ctx: click.Context, /, **choices: Any) -> None:
     """Networks trained on random automata, each against several specifications, by every method (Table 1)."""
     from rnncheck.experiments.random_automata import RandomAutomata
-    from rnncheck.experiments.released import ReleasedNetworks
+    from rnncheck.experiments.released_networks import ReleasedNetworks
 
     shape = {
         name: choices.pop(name)
@@ -114,7 +114,7 @@ def contacts(paths: tuple[str, ...], synthetic: bool, people: int, models: str |
 
     PATHS are files of contacts, or folders of such files. With --models they only serve to say what a mistake means.
     """
-    from rnncheck.experiments.contacts import ContactNetworks, ReleasedContactNetworks, contact_files
+    from rnncheck.experiments.contact_networks import ContactNetworks, ReleasedContactNetworks, contact_files
 
     if (synthetic and (paths or models)) or not (synthetic or paths or models):
         raise click.UsageError("give files of contacts, or --synthetic, or --models FOLDER")
@@ -171,9 +171,9 @@ def run_and_show(
     """Do what is left of a run, and show its table."""
     import msgspec
 
-    from rnncheck.executors import open_executor
     from rnncheck.experiments.folder import RunFolder
     from rnncheck.experiments.runner import Questions, Shard, run_experiment
+    from rnncheck.runtime.executors import open_executor
 
     methods = tuple(dict.fromkeys(methods)) or _METHODS
     questions = Questions(methods=methods, epsilon=epsilon, gamma=gamma, timeout=timeout, seed=seed)
@@ -204,7 +204,7 @@ def _show(folder: RunFolder, form: str, plot_folder: Path | None) -> None:
     run = read_results(folder)
     click.echo(render(run, form), nl=False)
     if plot_folder is not None:
-        from rnncheck.experiments.plots import plots
+        from rnncheck.experiments.run_plots import plots
 
         try:
             plot_folder.mkdir(parents=True, exist_ok=True)

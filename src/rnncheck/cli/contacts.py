@@ -30,7 +30,7 @@ from rnncheck.contacts import (
     write_contacts,
 )
 from rnncheck.errors import visible
-from rnncheck.files import write_atomically
+from rnncheck.runtime.files import write_atomically
 from rnncheck.words import letter_text, parse_word
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -121,7 +121,7 @@ def check(
 
     Exits with 0 and the earliest times that prove it, or with 1 and where it breaks.
     """
-    from rnncheck.report.contact_pictures import contact_graph_svg, timeline_svg
+    from rnncheck.report.contacts.graph import contact_graph_svg, timeline_svg
 
     word = parse_word(text)
     result = check_path(network, word, strict=strict)
@@ -210,7 +210,7 @@ def generate(output: Path, seed: int, **choices: Any) -> None:
 
 def _write_words(words: ContactWords, path: Path) -> None:
     from rnncheck.training.datasets import LabelledWords
-    from rnncheck.training.files import write_labelled_words
+    from rnncheck.training.labelled_files import write_labelled_words
 
     write_labelled_words(LabelledWords(words.alphabet, words.words, words.valid.astype(np.int64)), path)
 

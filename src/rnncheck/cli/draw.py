@@ -8,20 +8,20 @@ from pathlib import Path
 import click
 
 from rnncheck.automata.dfa import DFA
-from rnncheck.automata.dot import read_dot
+from rnncheck.automata.formats.dot import read_dot
+from rnncheck.automata.formats.moore_files import read_moore_json, state_names
 from rnncheck.cli.options import AlphabetType, ModelRequest, OutputFile
 from rnncheck.errors import FormatError, InputError
-from rnncheck.files import write_atomically
-from rnncheck.report.documents import verdict_of
-from rnncheck.report.drawing import Marks, marks_of
-from rnncheck.report.label_question import label_question
+from rnncheck.extraction.extract import extract_automaton
+from rnncheck.report.automaton.drawing import Marks, marks_of
+from rnncheck.report.automaton.pictures import FORMATS, draw
 from rnncheck.report.markup import count
-from rnncheck.report.mistakes_section import mistakes_of
-from rnncheck.report.pictures import FORMATS, draw
+from rnncheck.report.page.documents import verdict_of
+from rnncheck.report.page.label_question import label_question
+from rnncheck.report.page.mistakes import mistakes_of
+from rnncheck.runtime.files import write_atomically
 from rnncheck.spec import read_automaton
-from rnncheck.surrogates.moore_files import read_moore_json, state_names
-from rnncheck.verdict import VerdictDocument, read_document
-from rnncheck.verification.extract import extract_automaton
+from rnncheck.verdict.value import VerdictDocument, read_document
 from rnncheck.words import Alphabet
 
 _AUTOMATA = (".dot", ".gv", ".json")

@@ -18,7 +18,7 @@ from rnncheck.cli.options import (
     words_options,
 )
 from rnncheck.cli.progress import progress_line
-from rnncheck.distributions import WordDistribution
+from rnncheck.probability.distributions import WordDistribution
 from rnncheck.words import Alphabet, format_word, letter_text
 
 if TYPE_CHECKING:
@@ -56,9 +56,9 @@ _MODEL_HELP = "MODEL is a .safetensors, .pt or .onnx file, or a folder of the pa
 @click.option("--quiet", is_flag=True, help="No progress on stderr.")
 def train(request: SpecRequest, words: Path | None, output: Path, **choices: Any) -> None:
     """Train a recurrent network on a specification or on labelled words, and write it as .safetensors."""
-    from rnncheck.models.safetensors_file import save_network
+    from rnncheck.models.files.safetensors_file import save_network
     from rnncheck.training import train_on_words
-    from rnncheck.training.files import read_labelled_words
+    from rnncheck.training.labelled_files import read_labelled_words
 
     if request.given == (words is not None):
         raise click.UsageError("give a specification (--dfa, --regex or --ltlf), or --words FILE")

@@ -11,14 +11,14 @@ from typing import Any, TypeVar
 import click
 
 from rnncheck.automata.dfa import DEFAULT_MAX_STATES
-from rnncheck.distributions import WordDistribution
 from rnncheck.errors import InputError, RnncheckError
-from rnncheck.files import check_writable
-from rnncheck.models.files import load_model
+from rnncheck.models.files.loading import load_model
 from rnncheck.models.protocol import Model
 from rnncheck.models.wrapping import import_model
+from rnncheck.probability.distributions import WordDistribution
+from rnncheck.runtime.files import check_writable
 from rnncheck.spec import Spec
-from rnncheck.wordfiles import read_words
+from rnncheck.word_files import read_words
 from rnncheck.words import Alphabet, Word, parse_word
 
 Command = TypeVar("Command", bound=Callable[..., Any])

@@ -9,10 +9,10 @@ import click
 from rnncheck.cli.options import AlphabetType, ModelRequest
 from rnncheck.errors import FormatError, InputError
 from rnncheck.models.protocol import Model
-from rnncheck.verdict import VerdictDocument, read_document
-from rnncheck.verification.replay import ReplaySettings, Status
-from rnncheck.verification.replay import replay as replay_document
-from rnncheck.wordfiles import read_words
+from rnncheck.verdict.replay import ReplaySettings, Status
+from rnncheck.verdict.replay import replay as replay_document
+from rnncheck.verdict.value import VerdictDocument, read_document
+from rnncheck.word_files import read_words
 from rnncheck.words import Alphabet
 
 _COLOURS = {Status.CONFIRMED: "green", Status.REFUTED: "red", Status.OPEN: "yellow", Status.UNCHECKED: None}

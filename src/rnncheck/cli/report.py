@@ -8,9 +8,9 @@ import click
 
 from rnncheck.cli.options import AlphabetType, ModelRequest, OutputFile
 from rnncheck.errors import FormatError
-from rnncheck.files import write_atomically
-from rnncheck.report.documents import verdict_of, with_scores
-from rnncheck.verdict import read_document
+from rnncheck.report.page.documents import verdict_of, with_scores
+from rnncheck.runtime.files import write_atomically
+from rnncheck.verdict.value import read_document
 from rnncheck.words import Alphabet
 
 
@@ -38,7 +38,7 @@ def report_command(
             raise click.UsageError("--model adds scores to a verdict; a benchmark's folder holds its networks itself")
         from rnncheck.experiments.folder import RunFolder
         from rnncheck.experiments.results import read_results
-        from rnncheck.report.run_page import run_page
+        from rnncheck.report.page.benchmark_page import run_page
 
         write_atomically(output, run_page(read_results(RunFolder.existing(source))))
         click.echo(f"report written to {output}", err=True)

@@ -9,13 +9,13 @@ import click
 import numpy as np
 
 from rnncheck.automata.dfa import DFA
-from rnncheck.automata.dot import write_dot
-from rnncheck.automata.json_form import write_json
+from rnncheck.automata.formats.dfa_json import write_json
+from rnncheck.automata.formats.dot import write_dot
 from rnncheck.automata.language import is_empty, is_finite, is_universal, least_word
 from rnncheck.automata.product import difference_witness, inclusion_witness
 from rnncheck.cli.options import AlphabetType, SpecRequest, gather_words, spec_options, words_options
-from rnncheck.distributions import WordDistribution
-from rnncheck.files import write_atomically
+from rnncheck.probability.distributions import WordDistribution
+from rnncheck.runtime.files import write_atomically
 from rnncheck.spec import parse_spec
 from rnncheck.words import Alphabet, format_word, letter_text
 
@@ -41,7 +41,7 @@ def show(request: SpecRequest, svg: Path | None) -> None:
     click.echo()
     click.echo(_table(specification.dfa))
     if svg is not None:
-        from rnncheck.report.pictures import draw
+        from rnncheck.report.automaton.pictures import draw
 
         write_atomically(svg, draw(specification.dfa, "svg"))
         click.echo(f"picture written to {svg}", err=True)

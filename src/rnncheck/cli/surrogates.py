@@ -18,12 +18,12 @@ from rnncheck.cli.options import (
 )
 from rnncheck.cli.progress import progress_line
 from rnncheck.errors import InputError
-from rnncheck.files import write_atomically
+from rnncheck.extraction.agreement import DEFAULT_WORDS
+from rnncheck.extraction.compare import DEFAULT_ETA, DEFAULT_TIMEOUT
+from rnncheck.extraction.registry import ROADS
 from rnncheck.learning import DEFAULT_LEARNER, LEARNERS
 from rnncheck.models.protocol import Model
-from rnncheck.surrogates.agreement import DEFAULT_WORDS
-from rnncheck.verification.compare import DEFAULT_ETA, DEFAULT_TIMEOUT
-from rnncheck.verification.extraction import ROADS
+from rnncheck.runtime.files import write_atomically
 from rnncheck.verification.settings import VerifySettings
 
 # Options of extract that would be ignored with --moore.
@@ -66,7 +66,7 @@ def _sureness(command: Any) -> Any:
 @click.option("--quiet", is_flag=True, help="No progress on stderr.")
 def compare_surrogates(model: ModelRequest, request: SpecRequest, **choices: Any) -> None:
     """Go every road from the network to an automaton, and put what they came to side by side."""
-    from rnncheck.verification.compare import compare_surrogates as compare
+    from rnncheck.extraction.compare import compare_surrogates as compare
 
     plot: Path | None = choices["plot"]
     if plot is not None and plot.suffix not in (".png", ".svg"):
@@ -100,7 +100,7 @@ def compare_surrogates(model: ModelRequest, request: SpecRequest, **choices: Any
 
 def write_machine(model: Model, output: str, choices: dict[str, Any]) -> int:
     """Learn the machine of all labels and write it: 0 when it passed its test, 3 when time or a bound came first."""
-    from rnncheck.surrogates.moore_files import machine_text
+    from rnncheck.automata.formats.moore_files import machine_text
     from rnncheck.verification.labels import extract_machine
 
     if not output.endswith((".dot", ".json")):

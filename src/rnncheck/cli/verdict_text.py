@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from rnncheck.verdict import Verdict
+from rnncheck.verdict.value import Verdict
 from rnncheck.words import format_word
 
 _COLOURS = {"violated": "red", "satisfied": "green", "undecided": "yellow"}

@@ -14,7 +14,6 @@ import click
 from click.core import ParameterSource
 
 from rnncheck.automata.language import all_words
-from rnncheck.budget import Budget
 from rnncheck.cli.options import (
     AlphabetType,
     ModelRequest,
@@ -27,22 +26,23 @@ from rnncheck.cli.options import (
 from rnncheck.cli.progress import progress_line
 from rnncheck.cli.verdict_text import described, described_by_labels
 from rnncheck.errors import InputError, RnncheckError
-from rnncheck.files import write_atomically
-from rnncheck.flows import FlowSettings
+from rnncheck.extraction.extract import extract_automaton
+from rnncheck.extraction.registry import DEFAULT_ROAD, ROADS
 from rnncheck.learning import DEFAULT_LEARNER, LEARNERS
 from rnncheck.models.protocol import Model
-from rnncheck.patience import patience
+from rnncheck.models.traces import TraceModel
+from rnncheck.probability.statistics import Bound
+from rnncheck.runtime.budget import Budget
+from rnncheck.runtime.files import write_atomically
+from rnncheck.runtime.watchdog import patience
+from rnncheck.search.flows import FlowSettings
 from rnncheck.spec import Spec
-from rnncheck.statistics import Bound
-from rnncheck.surrogates.label_specs import TraceModel
-from rnncheck.verdict import Verdict
-from rnncheck.verification.extract import extract_automaton
-from rnncheck.verification.extraction import DEFAULT_ROAD, ROADS
+from rnncheck.verdict.value import Verdict
 from rnncheck.verification.labels import label_spec, label_trace, trace_model, with_labels
 from rnncheck.verification.settings import Progress, VerifySettings
 from rnncheck.verification.verify import DEFAULT_METHOD, METHODS
 from rnncheck.verification.verify import verify as verify_model
-from rnncheck.wordfiles import read_words
+from rnncheck.word_files import read_words
 from rnncheck.words import Alphabet
 
 _NOT_REPEATED = {"json_file", "report", "quiet", "threads", "workers", "cluster", "checkpoint", "resume"}
@@ -254,8 +254,8 @@ def _shared(model: Model, workers: int | None, cluster: str | None) -> Iterator[
     if workers is None and cluster is None:
         yield model
         return
-    from rnncheck.executors import open_executor
     from rnncheck.models.distributed import distributed
+    from rnncheck.runtime.executors import open_executor
 
     with open_executor(workers or 1, cluster) as executor:
         yield distributed(model, executor)

@@ -4,9 +4,8 @@ Reading order: ``network`` (the value), ``layout`` and ``reading`` (files), ``pa
 ``specification`` (automata), ``walks`` and ``dataset`` (labelled words), ``synthetic`` (made-up data).
 """
 
+from rnncheck.contacts.columns import parse_columns
 from rnncheck.contacts.dataset import BreakKind, ContactDataset, ContactWords, DatasetSettings, contact_dataset
-from rnncheck.contacts.layout import parse_columns
-from rnncheck.contacts.network import TemporalNetwork
 from rnncheck.contacts.paths import (
     BrokenStep,
     PathCheck,
@@ -19,6 +18,7 @@ from rnncheck.contacts.paths import (
 from rnncheck.contacts.reading import read_contacts, write_contacts
 from rnncheck.contacts.specification import graph_automaton, spaced_automaton, time_automaton
 from rnncheck.contacts.synthetic import SyntheticSettings, synthetic_contacts
+from rnncheck.contacts.temporal import TemporalNetwork
 
 __all__ = [
     "BreakKind",

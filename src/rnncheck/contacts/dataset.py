@@ -20,7 +20,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from rnncheck.contacts.network import TemporalNetwork
+from rnncheck.contacts.temporal import TemporalNetwork
 from rnncheck.contacts.walks import as_words, is_whole, pairs_met, timed_walks, walks_respect_time
 from rnncheck.errors import InputError, ResourceLimitError
 from rnncheck.words import Alphabet, IntArray, WordBatch

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from rnncheck.contacts.network import TemporalNetwork, people_of
+from rnncheck.contacts.temporal import TemporalNetwork, people_of
 from rnncheck.errors import visible
 from rnncheck.words import EPSILON, Word, WordBatch, encode_batch, letter_text
 

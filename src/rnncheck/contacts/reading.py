@@ -10,11 +10,11 @@ from typing import Literal, NoReturn, TypeAlias
 
 import numpy as np
 
-from rnncheck.contacts.layout import Layout, find_layout, split_fields
-from rnncheck.contacts.network import TemporalNetwork
+from rnncheck.contacts.columns import Layout, find_layout, split_fields
+from rnncheck.contacts.temporal import TemporalNetwork
 from rnncheck.errors import FormatError, InputError, shown
-from rnncheck.files import write_atomically
-from rnncheck.wordfiles import content_lines
+from rnncheck.runtime.files import write_atomically
+from rnncheck.word_files import content_lines
 from rnncheck.words import Alphabet, IntArray
 
 SelfContacts: TypeAlias = Literal["auto", "refuse", "drop", "keep"]
@@ -29,7 +29,7 @@ def read_contacts(
     """Read a file of contacts; people are numbered in the order of their first appearance.
 
     Fields are separated by commas, tabs or white space. ``columns`` says what they are where
-    :mod:`rnncheck.contacts.layout` does not find out. A contact of a person with itself is refused, dropped or kept;
+    :mod:`rnncheck.contacts.columns` does not find out. A contact of a person with itself is refused, dropped or kept;
     ``auto`` drops them, with a note, where they are at most one line in a thousand, and refuses the file else. Whatever
     is wrong is a FormatError that names the line.
     """

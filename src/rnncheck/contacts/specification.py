@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from rnncheck.automata.dfa import DEFAULT_MAX_STATES, DFA, Table
-from rnncheck.automata.parts import unused_name
-from rnncheck.contacts.network import TemporalNetwork
+from rnncheck.automata.formats.parts import unused_name
+from rnncheck.contacts.temporal import TemporalNetwork
 from rnncheck.errors import InputError, StateLimitError
 from rnncheck.words import IntArray
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rnncheck.contacts.network import TemporalNetwork
+from rnncheck.contacts.temporal import TemporalNetwork
 from rnncheck.errors import InputError, ResourceLimitError
 from rnncheck.words import Alphabet, IntArray
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from rnncheck.contacts.network import TemporalNetwork
 from rnncheck.contacts.paths import respect_time
+from rnncheck.contacts.temporal import TemporalNetwork
 from rnncheck.words import IntArray, WordBatch
 
 NOBODY = -1

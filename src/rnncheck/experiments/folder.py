@@ -24,7 +24,7 @@ from typing import Any, Literal, TypeVar
 import msgspec
 
 from rnncheck.errors import FormatError, InputError, shown
-from rnncheck.files import write_atomically
+from rnncheck.runtime.files import write_atomically
 from rnncheck.version import __version__
 
 Piece = TypeVar("Piece", bound=msgspec.Struct)

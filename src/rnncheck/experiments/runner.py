@@ -15,15 +15,15 @@ import numpy as np
 
 from rnncheck.automata.dfa import DFA
 from rnncheck.errors import InputError, RnncheckError
-from rnncheck.executors import Executor
 from rnncheck.experiments.folder import RunFolder
 from rnncheck.experiments.subjects import Source, Subject, store_subject, stored_facts, stored_subject
-from rnncheck.files import remove_leftovers
+from rnncheck.models.engine.compiled import CompiledNetwork
 from rnncheck.models.network import RecurrentNetwork
-from rnncheck.models.recurrent import CompiledNetwork
+from rnncheck.probability.statistics import check_probability
 from rnncheck.relations import Relation
-from rnncheck.statistics import check_probability
-from rnncheck.verdict import VerdictDocument
+from rnncheck.runtime.executors import Executor
+from rnncheck.runtime.files import remove_leftovers
+from rnncheck.verdict.value import VerdictDocument
 from rnncheck.verification.verify import METHODS, verify
 
 _TICK = 0.5  # seconds between two reports of progress

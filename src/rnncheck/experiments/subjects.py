@@ -10,11 +10,11 @@ from typing import Any, Literal, Protocol
 import msgspec
 
 from rnncheck.automata.dfa import DFA
-from rnncheck.automata.json_form import read_json, write_json
+from rnncheck.automata.formats.dfa_json import read_json, write_json
 from rnncheck.errors import FormatError
 from rnncheck.experiments.folder import RunFolder
+from rnncheck.models.files.safetensors_file import load_network, save_network
 from rnncheck.models.network import RecurrentNetwork
-from rnncheck.models.safetensors_file import load_network, save_network
 
 
 @dataclass(frozen=True)

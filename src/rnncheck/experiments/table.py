@@ -121,7 +121,7 @@ def _count(things: Sequence[str], name: str) -> str:
 
 def _meanings(run: RunResults) -> list[str]:
     """What the shortest counterexample of each network says about people."""
-    from rnncheck.experiments.contacts import explained
+    from rnncheck.experiments.contact_networks import explained
 
     lines = []
     for subject, facts in run.subjects.items():

@@ -1,4 +1,4 @@
-"""Learners of regular languages behind one contract (:class:`~rnncheck.learning.contract.Learner`), by name."""
+"""Learners of regular languages behind one contract (:class:`~rnncheck.learning.learners.learner.Learner`), by name."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from types import MappingProxyType
 from typing import Any
 
 from rnncheck.errors import InputError, shown
-from rnncheck.learning.answers import Ask, Query
-from rnncheck.learning.contract import DEFAULT_MAX_STATES, Learner
-from rnncheck.learning.counterexamples import Search
-from rnncheck.learning.kearns_vazirani import KearnsVazirani
-from rnncheck.learning.observation_table import AngluinLStar, LStar
-from rnncheck.learning.ttt import TTT
+from rnncheck.learning.learners.answers import Ask, Query
+from rnncheck.learning.learners.counterexamples import Search
+from rnncheck.learning.learners.kearns_vazirani import KearnsVazirani
+from rnncheck.learning.learners.learner import DEFAULT_MAX_STATES, Learner
+from rnncheck.learning.learners.observation_table import AngluinLStar, LStar
+from rnncheck.learning.learners.ttt import TTT
 from rnncheck.words import Alphabet
 
 LEARNERS: Mapping[str, type[Learner[Any]]] = MappingProxyType(

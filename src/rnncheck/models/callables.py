@@ -13,10 +13,10 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from rnncheck.automata.dfa import Mask
-from rnncheck.budget import BudgetExceeded
 from rnncheck.errors import ModelError, RnncheckError, shown
 from rnncheck.models.protocol import Model, Scores
-from rnncheck.patience import patiently
+from rnncheck.runtime.budget import BudgetExceeded
+from rnncheck.runtime.watchdog import patiently
 from rnncheck.words import Alphabet, Codes, Word, WordBatch, encode_batch, format_word
 
 Answer: TypeAlias = bool | float

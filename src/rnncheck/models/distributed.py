@@ -15,9 +15,9 @@ from concurrent.futures import wait
 import numpy as np
 
 from rnncheck.errors import InputError
-from rnncheck.executors import Executor
+from rnncheck.models.engine.compiled import CompiledNetwork
 from rnncheck.models.protocol import Letters, Model, Scores, States, SteppingModel, Tick, no_tick
-from rnncheck.models.recurrent import CompiledNetwork
+from rnncheck.runtime.executors import Executor
 from rnncheck.words import Codes, IntArray, WordBatch
 
 _WORTH_SENDING = 2_000  # letters; fewer are read here

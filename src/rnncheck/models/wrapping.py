@@ -59,8 +59,8 @@ def wrap(
         raise InputError(f"batch size {batch_size} is less than 1")
     sizes = {} if batch_size is None else {"batch_size": batch_size}
     if _is_module(model):
-        from rnncheck.models.proof import Reading
-        from rnncheck.models.torch_module import ModuleOptions, wrap_module
+        from rnncheck.models.self_check import Reading
+        from rnncheck.models.torch.module import ModuleOptions, wrap_module
 
         reading = Reading(threshold, label, output, dtype, threads)
         options = ModuleOptions(reading, encode, first_row, empty, seed=seed, **sizes)

@@ -15,7 +15,7 @@ import numpy as np
 
 from rnncheck.automata.dfa import Mask
 from rnncheck.errors import FormatError
-from rnncheck.oracle.asking import Ledger, Pair, Questions, Store
+from rnncheck.oracle.backends import Ledger, Pair, Questions, Store
 from rnncheck.words import WordBatch
 
 _HEAD = struct.Struct("<8sQ")  # a digest of the questions, and how many answers follow, one bit each

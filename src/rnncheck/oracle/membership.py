@@ -10,12 +10,12 @@ from typing import TypeAlias
 import numpy as np
 
 from rnncheck.automata.dfa import Mask
-from rnncheck.budget import UNLIMITED, Budget
 from rnncheck.errors import InputError
 from rnncheck.models.protocol import Model, SteppingModel
-from rnncheck.oracle.asking import Ledger, Pair, Questions, SteppedQuestions, WholeWordQuestions
+from rnncheck.oracle.backends import Ledger, Pair, Questions, SteppedQuestions, WholeWordQuestions
+from rnncheck.oracle.cache import RememberedAnswers, WordKeys
 from rnncheck.oracle.journal import Journal, JournaledQuestions
-from rnncheck.oracle.remembered import RememberedAnswers, WordKeys
+from rnncheck.runtime.budget import UNLIMITED, Budget
 from rnncheck.words import Codes, WordBatch
 
 Query: TypeAlias = tuple[Codes, Codes]  # an access word and a suffix

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from rnncheck.automata.dfa import DFA
 from rnncheck.errors import InputError, RnncheckError, shown
-from rnncheck.report import palette, sentences
-from rnncheck.report.drawing import Marks, marks_of
-from rnncheck.report.label_question import as_shown, label_question
+from rnncheck.report import palette
+from rnncheck.report.automaton.drawing import Marks, marks_of
+from rnncheck.report.automaton.pictures import draw
 from rnncheck.report.markup import Markup, count, join, letter, tag
-from rnncheck.report.mistakes_section import mistakes_of
-from rnncheck.report.page import report_page
-from rnncheck.report.pictures import draw
+from rnncheck.report.page import sentences
+from rnncheck.report.page.label_question import as_shown, label_question
+from rnncheck.report.page.mistakes import mistakes_of
+from rnncheck.report.page.verdict_page import report_page
 from rnncheck.report.plots import pumping_plot
 from rnncheck.spec import Spec
-from rnncheck.verdict import FaultyFlow, Outcome, Verdict
+from rnncheck.verdict.value import FaultyFlow, Outcome, Verdict
 from rnncheck.words import EPSILON, Word
 
 # A notebook should not wait long for a picture that it can do without.

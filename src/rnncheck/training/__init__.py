@@ -1,14 +1,14 @@
 """Training of recurrent networks from a specification or from labelled words. Needs the extra ``torch``."""
 
-from rnncheck.training.course import Ending
+from rnncheck.training.curriculum import Ending
 from rnncheck.training.datasets import NO_YES, LabelledWords, TrainingData, data_from_words
-from rnncheck.training.files import (
+from rnncheck.training.from_automaton import data_from_automaton
+from rnncheck.training.labelled_files import (
     format_labelled_words,
     read_labelled_words,
     write_labelled_words,
 )
-from rnncheck.training.from_automaton import data_from_automaton
-from rnncheck.training.report import EpochProgress, TrainedNetwork, TrainingReport
+from rnncheck.training.results import EpochProgress, TrainedNetwork, TrainingReport
 from rnncheck.training.settings import TrainingSettings
 from rnncheck.training.trainer import train, train_on_automaton, train_on_words
 

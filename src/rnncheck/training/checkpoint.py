@@ -12,10 +12,10 @@ import msgspec
 from safetensors.numpy import save as safetensors_bytes
 
 from rnncheck.errors import InputError, ModelError
-from rnncheck.files import write_atomically
+from rnncheck.models.files.safetensors_file import read_safetensors
 from rnncheck.models.network import Floats
-from rnncheck.models.safetensors_file import read_safetensors
-from rnncheck.training.course import Course, EpochResult
+from rnncheck.runtime.files import write_atomically
+from rnncheck.training.curriculum import Course, EpochResult
 from rnncheck.training.settings import TrainingSettings
 
 _FORMAT = "rnncheck/checkpoint/1"

@@ -15,8 +15,8 @@ import numpy.typing as npt
 from rnncheck.automata.dfa import DFA
 from rnncheck.automata.language import is_empty, is_finite
 from rnncheck.automata.minimise import minimise
-from rnncheck.distributions import WordDistribution
 from rnncheck.errors import InputError
+from rnncheck.probability.distributions import WordDistribution
 from rnncheck.training.datasets import LabelledWords, TrainingData, split_positions
 from rnncheck.words import Codes, IntArray, WordBatch
 

@@ -11,15 +11,15 @@ from pathlib import Path
 import numpy as np
 
 from rnncheck.automata.dfa import DFA
-from rnncheck.distributions import WordDistribution
 from rnncheck.errors import InputError, shown
-from rnncheck.models.torch_file import import_torch
+from rnncheck.models.files.torch_file import import_torch
+from rnncheck.probability.distributions import WordDistribution
 from rnncheck.training.batches import UNKNOWN, training_lesson, whole_word_lesson
 from rnncheck.training.checkpoint import Best, Checkpoint, load_checkpoint, save_checkpoint
-from rnncheck.training.course import Course, Ending, EpochResult
+from rnncheck.training.curriculum import Course, Ending, EpochResult
 from rnncheck.training.datasets import LabelledWords, TrainingData, data_from_words
 from rnncheck.training.from_automaton import data_from_automaton
-from rnncheck.training.report import EpochProgress, Progress, TrainedNetwork, TrainingReport
+from rnncheck.training.results import EpochProgress, Progress, TrainedNetwork, TrainingReport
 from rnncheck.training.settings import TrainingSettings
 
 _DATA, _WEIGHTS, _EPOCH = range(3)  # what random numbers are for; each use has its own stream

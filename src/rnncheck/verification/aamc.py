@@ -7,9 +7,9 @@ import itertools
 from rnncheck.automata.dfa import DFA
 from rnncheck.automata.language import words_up_to
 from rnncheck.automata.product import difference, symmetric_difference
+from rnncheck.extraction.registry import DEFAULT_ROAD, extraction_by
 from rnncheck.relations import Relation
-from rnncheck.verdict import Outcome
-from rnncheck.verification.extraction import DEFAULT_ROAD, extraction_by
+from rnncheck.verdict.value import Outcome
 from rnncheck.verification.task import Algorithm, Finding, Task, violated
 from rnncheck.words import Codes
 

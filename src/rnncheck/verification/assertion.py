@@ -7,7 +7,7 @@ from typing import Any
 from rnncheck.automata.dfa import DFA
 from rnncheck.models.protocol import Model
 from rnncheck.spec import Spec
-from rnncheck.verdict import Verdict
+from rnncheck.verdict.value import Verdict
 from rnncheck.verification.verify import verify
 from rnncheck.words import format_word
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rnncheck.models.protocol import SteppingModel
-from rnncheck.verdict import Outcome
+from rnncheck.verdict.value import Outcome
 from rnncheck.verification.pdv import pdv
 from rnncheck.verification.searches import exhaustive, guided
 from rnncheck.verification.smc import smc

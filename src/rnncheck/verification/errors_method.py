@@ -14,14 +14,14 @@ from typing import Any, TypeAlias
 
 from rnncheck.automata.dfa import DFA
 from rnncheck.automata.language import least_word
-from rnncheck.budget import BudgetExceeded
 from rnncheck.errors import InconsistentAnswersError, LearningBoundReached
 from rnncheck.learning import Learner, make_learner
-from rnncheck.shrink import shrink
-from rnncheck.statistics import round_shown_epsilon
-from rnncheck.surrogates.conditioned import conditioned
-from rnncheck.surrogates.error_language import ErrorDescription, ErrorLanguage, describe, measure
-from rnncheck.verdict import Outcome
+from rnncheck.probability.conditioned import conditioned
+from rnncheck.probability.statistics import round_shown_epsilon
+from rnncheck.runtime.budget import BudgetExceeded
+from rnncheck.search.shrinking import shrink
+from rnncheck.verdict.value import Outcome
+from rnncheck.verification.error_language import ErrorDescription, ErrorLanguage, describe, measure
 from rnncheck.verification.task import Algorithm, Finding, Task, refine, violated
 from rnncheck.words import Codes, WordBatch
 

@@ -12,12 +12,12 @@ from typing import TypeAlias
 
 import numpy as np
 
-from rnncheck.budget import BudgetExceeded
 from rnncheck.errors import ModelError
-from rnncheck.flows import Flow
 from rnncheck.models.protocol import Model, States, SteppingModel, Tick, no_tick, settle
 from rnncheck.oracle import Oracle
-from rnncheck.verdict import Round, Trace
+from rnncheck.runtime.budget import BudgetExceeded
+from rnncheck.search.flows import Flow
+from rnncheck.verdict.value import Round, Trace
 from rnncheck.verification.task import Task
 from rnncheck.words import Codes, WordBatch
 

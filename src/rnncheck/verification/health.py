@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from rnncheck.budget import BudgetExceeded
 from rnncheck.relations import Relation
-from rnncheck.verdict import HealthNote
+from rnncheck.runtime.budget import BudgetExceeded
+from rnncheck.verdict.value import HealthNote
 from rnncheck.verification.task import Task
 
 _ALMOST_NOTHING = 0.01

@@ -11,25 +11,21 @@ from typing import Any, cast
 import numpy as np
 
 from rnncheck.automata.dfa import DFA
+from rnncheck.automata.label_specs import PairAlphabet, compile_label_ltlf, compile_label_regex
 from rnncheck.automata.language import all_words
-from rnncheck.budget import Budget, BudgetExceeded, Clock
-from rnncheck.distributions import WordDistribution
+from rnncheck.automata.moore import MooreMachine
 from rnncheck.errors import FormatError, InconsistentAnswersError, LearningBoundReached
 from rnncheck.learning import DEFAULT_LEARNER, make_learner
-from rnncheck.learning.moore import MooreMachine
+from rnncheck.models.labelled import LabelledNetwork, label_names, labels_along, network_of
 from rnncheck.models.protocol import Model
+from rnncheck.models.traces import LABEL_SPECIFICATION, TraceModel
+from rnncheck.oracle.label_oracle import LabelOracle
+from rnncheck.probability.distributions import WordDistribution
+from rnncheck.probability.statistics import check_probability, round_sample_size, round_shown_epsilon
 from rnncheck.relations import Relation
+from rnncheck.runtime.budget import Budget, BudgetExceeded, Clock
 from rnncheck.spec import Spec
-from rnncheck.statistics import check_probability, round_sample_size, round_shown_epsilon
-from rnncheck.surrogates.label_specs import (
-    LABEL_SPECIFICATION,
-    PairAlphabet,
-    TraceModel,
-    compile_label_ltlf,
-    compile_label_regex,
-)
-from rnncheck.surrogates.labelled import LabelledNetwork, LabelOracle, label_names, labels_along, network_of
-from rnncheck.verdict import TotalCost, Verdict, automaton_in
+from rnncheck.verdict.value import TotalCost, Verdict, automaton_in
 from rnncheck.verification.verify import verify
 from rnncheck.words import EPSILON, Codes, Word, WordBatch
 

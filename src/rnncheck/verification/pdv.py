@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from rnncheck.errors import LearningBoundReached
-from rnncheck.statistics import round_shown_epsilon
-from rnncheck.verdict import Outcome
+from rnncheck.probability.statistics import round_shown_epsilon
+from rnncheck.verdict.value import Outcome
 from rnncheck.verification.task import Algorithm, Finding, Task, refine, violated
 
 

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from rnncheck.automata.dfa import Mask
-from rnncheck.budget import BudgetExceeded
 from rnncheck.errors import LearningBoundReached
-from rnncheck.flows import Flow, FlowSettings, find_flows
 from rnncheck.models.protocol import SteppingModel
-from rnncheck.shrink import shrink
-from rnncheck.statistics import clopper_pearson
+from rnncheck.probability.statistics import clopper_pearson
+from rnncheck.runtime.budget import BudgetExceeded
+from rnncheck.search.flows import Flow, FlowSettings, find_flows
+from rnncheck.search.shrinking import shrink
 from rnncheck.verification.searches import shorter_violation
 from rnncheck.verification.settings import VerifySettings
 from rnncheck.verification.task import Task

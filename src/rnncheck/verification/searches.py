@@ -6,12 +6,12 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from rnncheck.exhaustive import ExhaustiveSearch
-from rnncheck.guided import GuidedSearch
 from rnncheck.models.protocol import Letters, Scores, States, SteppingModel, no_tick
 from rnncheck.oracle import Oracle
-from rnncheck.prefix_tree import PrefixTree
-from rnncheck.verdict import Outcome
+from rnncheck.search.exhaustive import ExhaustiveSearch
+from rnncheck.search.guided import GuidedSearch
+from rnncheck.search.prefix_tree import PrefixTree
+from rnncheck.verdict.value import Outcome
 from rnncheck.verification.task import Algorithm, Finding, Task, violated
 from rnncheck.words import Codes, IntArray, WordBatch
 

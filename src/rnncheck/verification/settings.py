@@ -6,12 +6,12 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, fields
 
-from rnncheck.budget import Clock
-from rnncheck.flows import FlowSettings
+from rnncheck.extraction.registry import DEFAULT_ROAD
 from rnncheck.learning import DEFAULT_LEARNER
 from rnncheck.oracle import DEFAULT_MEMORY
-from rnncheck.statistics import Bound
-from rnncheck.verification.extraction import DEFAULT_ROAD
+from rnncheck.probability.statistics import Bound
+from rnncheck.runtime.budget import Clock
+from rnncheck.search.flows import FlowSettings
 from rnncheck.words import Word
 
 

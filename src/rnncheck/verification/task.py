@@ -13,15 +13,15 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from rnncheck.automata.dfa import DFA
-from rnncheck.distributions import WordDistribution
 from rnncheck.errors import InconsistentAnswersError
-from rnncheck.exhaustive import ExhaustiveSearch
 from rnncheck.learning import Learner, make_learner
 from rnncheck.oracle import Oracle
+from rnncheck.probability.distributions import WordDistribution
+from rnncheck.probability.statistics import Bound, round_sample_size, sample_size
 from rnncheck.relations import Relation
-from rnncheck.sampling import Sampler
-from rnncheck.statistics import Bound, round_sample_size, sample_size
-from rnncheck.verdict import Outcome
+from rnncheck.search.exhaustive import ExhaustiveSearch
+from rnncheck.search.sampling import Sampler
+from rnncheck.verdict.value import Outcome
 from rnncheck.words import Codes, WordBatch
 
 

@@ -6,26 +6,26 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from rnncheck.automata.dfa import DFA
-from rnncheck.budget import Budget, BudgetExceeded
-from rnncheck.distributions import WordDistribution
 from rnncheck.errors import InconsistentAnswersError, InputError, shown
-from rnncheck.flows import Flow
+from rnncheck.extraction.registry import ROADS
 from rnncheck.models.protocol import Model
 from rnncheck.oracle import Oracle
-from rnncheck.patience import patience
+from rnncheck.probability.distributions import WordDistribution
+from rnncheck.probability.statistics import check_probability, shown_epsilon
 from rnncheck.relations import Relation
+from rnncheck.runtime.budget import Budget, BudgetExceeded
+from rnncheck.runtime.watchdog import patience
+from rnncheck.search.flows import Flow
 from rnncheck.spec import Spec
-from rnncheck.statistics import check_probability, shown_epsilon
-from rnncheck.verdict import FaultyFlow, Guarantee, HealthNote, Outcome, TotalCost, Verdict
+from rnncheck.verdict.value import FaultyFlow, Guarantee, HealthNote, Outcome, TotalCost, Verdict
 from rnncheck.verification.aamc import aamc
 from rnncheck.verification.auto import auto
-from rnncheck.verification.checkpoint import Checkpoint, Keeper
 from rnncheck.verification.errors_method import ErrorsFinding, errors
 from rnncheck.verification.evidence import History, gather
-from rnncheck.verification.extraction import ROADS
 from rnncheck.verification.health import health_notes
 from rnncheck.verification.pdv import pdv
 from rnncheck.verification.polish import polished, violation_mass
+from rnncheck.verification.resuming import Checkpoint, Keeper
 from rnncheck.verification.searches import exhaustive
 from rnncheck.verification.settings import Progress, VerifySettings
 from rnncheck.verification.smc import smc

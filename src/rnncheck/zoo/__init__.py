@@ -10,8 +10,8 @@ from importlib.resources import files
 from pathlib import Path
 
 from rnncheck.errors import InputError, shown
+from rnncheck.models.files.safetensors_file import load_network
 from rnncheck.models.network import RecurrentNetwork
-from rnncheck.models.safetensors_file import load_network
 from rnncheck.spec import Spec
 from rnncheck.words import Alphabet, Word
 

@@ -1,0 +1,1 @@
+"""Automata as files, and as the objects of other libraries."""

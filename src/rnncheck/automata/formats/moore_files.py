@@ -1,0 +1,75 @@
+"""Moore machines as files: dot for drawing, JSON for programs."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from rnncheck.automata.moore import MooreMachine
+from rnncheck.errors import FormatError, InputError
+from rnncheck.words import letter_text
+
+
+def machine_text(machine: MooreMachine, path: str) -> str:
+    """The machine in the form that the file's name asks for."""
+    if path.endswith(".dot"):
+        return write_moore_dot(machine)
+    if path.endswith(".json"):
+        return write_moore_json(machine)
+    raise InputError(f"{path}: a Moore machine is written as .dot or .json; name the file so")
+
+
+def write_moore_dot(machine: MooreMachine) -> str:
+    """Graphviz text: a box a state with its number and its label, an edge a pair of states with its letters."""
+    head = f"  graph [rnncheck=1, moore=1, rankdir=LR, alphabet={_quoted(str(machine.alphabet))}];"
+    lines = ["digraph moore {", head, '  start [shape=none, label=""];', f"  start -> {machine.initial};"]
+    for state, name in enumerate(state_names(machine)):
+        lines.append(f"  {state} [shape=box, label={_quoted(name)}];")
+    for state, row in enumerate(machine.transitions.tolist()):
+        for goal in dict.fromkeys(row):
+            letters = ", ".join(letter_text(machine.alphabet[a]) for a, other in enumerate(row) if other == goal)
+            lines.append(f"  {state} -> {goal} [label={_quoted(letters)}];")
+    return "\n".join([*lines, "}", ""])
+
+
+def write_moore_json(machine: MooreMachine) -> str:
+    """The machine's parts, as JSON (schema ``rnncheck/moore/1``)."""
+    document = {
+        "schema": "rnncheck/moore/1",
+        "alphabet": list(machine.alphabet),
+        "labels": list(machine.labels),
+        "initial": machine.initial,
+        "outputs": machine.outputs.tolist(),
+        "transitions": machine.transitions.tolist(),
+    }
+    return msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n"
+
+
+class _Document(msgspec.Struct):
+    schema: Literal["rnncheck/moore/1"]
+    alphabet: list[str]
+    labels: list[str]
+    initial: int
+    outputs: list[int]
+    transitions: list[list[int]]
+
+
+def read_moore_json(data: bytes, source: str) -> MooreMachine:
+    """Read what ``write_moore_json`` wrote; ``source`` names it in errors."""
+    try:
+        parts = msgspec.json.decode(data, type=_Document)
+        return MooreMachine(parts.alphabet, parts.labels, parts.transitions, parts.outputs, parts.initial)
+    except (msgspec.MsgspecError, InputError) as error:
+        raise FormatError(f"not a Moore machine in JSON: {error}", source) from None
+
+
+def state_names(machine: MooreMachine) -> list[str]:
+    """What to call each state for people: its number and its label."""
+    return [f"{state}: {machine.labels[output]}" for state, output in enumerate(machine.outputs.tolist())]
+
+
+def _quoted(text: str) -> str:
+    """A dot string. Graphviz reads a backslash inside as the begin of an escape."""
+    shown = "".join(ch if ch.isprintable() else repr(ch)[1:-1] for ch in text)
+    return '"' + shown.replace("\\", "\\\\").replace('"', '\\"') + '"'

@@ -1,0 +1,200 @@
+"""How small can a surrogate be? Automata of growing size, and how often each answers as the network does.
+
+A network is often a small automaton plus noise. Then agreement rises steeply with the first few states and creeps up
+afterwards, while states are spent on the noise. The curve shows it, and its knee is where to stop.
+
+Automata come from two places: every hypothesis of a learner that is refined by sampled words, and truncations of the
+last one, in which states are one that no suffix of a few letters tells apart. One sample chooses among them, and
+another one, in which nothing was chosen, measures.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from rnncheck.automata.dfa import DFA, Mask
+from rnncheck.automata.minimise import minimise
+from rnncheck.errors import InconsistentAnswersError, InputError, LearningBoundReached
+from rnncheck.extraction.method import Subject
+from rnncheck.learning import Learner
+from rnncheck.oracle import Oracle
+from rnncheck.probability.distributions import Probabilities, WordDistribution
+from rnncheck.probability.statistics import check_probability, clopper_pearson
+from rnncheck.runtime.budget import BudgetExceeded
+from rnncheck.words import Codes, WordBatch, shortlex_key
+
+DEFAULT_WORDS = 2_000
+CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True)
+class Point:
+    """An automaton, and on how many of so many fresh words it answered otherwise than the network."""
+
+    automaton: DFA
+    differences: int
+    words: int
+
+    @property
+    def states(self) -> int:
+        return len(self.automaton)
+
+    @property
+    def agreement(self) -> float:
+        return 1.0 - self.differences / self.words
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """With 95 % confidence the probability that the two agree on a random word lies in it."""
+        low, high = clopper_pearson(self.differences, self.words, CONFIDENCE)
+        return 1.0 - high, 1.0 - low
+
+
+@dataclass(frozen=True)
+class AgreementCurve:
+    """Points of growing size and growing agreement. ``complete``: neither time nor a bound ended the search early."""
+
+    points: tuple[Point, ...]
+    complete: bool
+
+    def smallest(self, eta: float) -> Point | None:
+        """The smallest automaton that agrees with the network on all but η of the probability, as far as was seen."""
+        check_probability("eta", eta)
+        return next((point for point in self.points if point.differences <= eta * point.words), None)
+
+    def knee(self) -> Point:
+        """Where the curve turns: the point highest above the line from its first to its last one, in a tie the last.
+
+        Only points that are clearly better than the one before them count: by more than two standard deviations.
+        """
+        clear = [self.points[0]]
+        for point in self.points[1:]:
+            better = clear[-1].differences - point.differences
+            if better > 2.0 * math.sqrt(clear[-1].differences + point.differences):
+                clear.append(point)
+        first, last = clear[0], clear[-1]
+        slope = (last.agreement - first.agreement) / max(1, last.states - first.states)
+        heights = {point: round(point.agreement - slope * point.states, 12) for point in clear}
+        return max(clear, key=lambda point: (heights[point], point.agreement))
+
+    def rows(self) -> list[tuple[int, float, float, float]]:
+        """States, agreement, and the interval's two ends, for each point."""
+        return [(point.states, point.agreement, *point.interval) for point in self.points]
+
+
+def agreement_curve(subject: Subject, words: int = DEFAULT_WORDS) -> Generator[DFA, None, AgreementCurve]:
+    """Learn from ``words`` sampled words, choose by as many others, and measure with as many again.
+
+    Yields the hypothesis between pieces of work. When the budget ends while it learns, the curve is made of what there
+    is; before that, BudgetExceeded is raised.
+    """
+    if words < 1:
+        raise InputError(f"{words} words were asked for; an agreement is measured with at least 1")
+    oracle, distribution = subject.oracle, subject.distribution
+    samples = [distribution.sample(subject.rng(f"curve {use}"), words) for use in ("measure", "choose", "learn")]
+    measured, chosen = ((sample, oracle.answers(sample)) for sample in samples[:2])
+    candidates: list[DFA] = []
+    complete = True
+    try:
+        for hypothesis in _hypotheses(subject.learner(), samples[2], oracle):
+            candidates.append(minimise(hypothesis))
+            yield hypothesis
+    except (BudgetExceeded, LearningBoundReached):
+        complete = False
+        if not candidates:
+            raise
+    candidates += truncations(candidates[-1], distribution)
+    front = _front(candidates, *chosen)
+    points = [_point(automaton, *measured) for automaton in front]
+    return AgreementCurve(tuple(_rising(points)), complete)
+
+
+def truncations(dfa: DFA, distribution: WordDistribution) -> Iterator[DFA]:
+    """Smaller automata: for d = 0, 1, … states are one if no suffix of at most d letters tells them apart.
+
+    Of states that became one, the one that random words visit most says where to go.
+    """
+    visits = _visits(dfa, distribution)
+    classes = dfa.accepting.astype(np.int64)
+    while True:
+        found, classes = np.unique(classes, return_inverse=True)
+        heaviest = np.array([np.where(classes == each, visits, -1.0).argmax() for each in range(len(found))])
+        table = classes[dfa.transitions[heaviest]]
+        yield minimise(DFA(dfa.alphabet, table, dfa.accepting[heaviest], int(classes[dfa.initial])))
+        finer = np.unique(np.column_stack([classes, classes[dfa.transitions]]), axis=0, return_inverse=True)[1].ravel()
+        if finer.max() == classes.max():
+            return
+        classes = finer
+
+
+def _hypotheses(learner: Learner[Any], words: WordBatch, oracle: Oracle) -> Iterator[DFA]:
+    """Every hypothesis on the way to one that is right about all the words."""
+    answers = oracle.prefix_answers(words) if oracle.stepping else oracle.answers(words)
+    while True:
+        hypothesis = learner.hypothesis
+        yield hypothesis
+        wrong = _least_mistake(hypothesis, words, answers, oracle.stepping)
+        if wrong is None:
+            return
+        if not learner.refine(wrong):
+            raise InconsistentAnswersError(wrong, before=not oracle.answer(wrong))
+
+
+def _least_mistake(hypothesis: DFA, words: WordBatch, answers: Mask, prefixes: bool) -> Codes | None:
+    """The shortest word on which the hypothesis is wrong, among the words or, where these are known, their prefixes."""
+    if not prefixes:
+        wrong = np.flatnonzero(hypothesis.accepts_batch(words) != answers)
+        return min((words[int(row)] for row in wrong), key=shortlex_key, default=None)
+    at = np.flatnonzero(hypothesis.accepting[hypothesis.visited(words)] != answers)
+    if not len(at):
+        return None
+    owner = np.searchsorted(words.offsets, at, side="right") - 1
+    lengths = at - words.offsets[owner] + 1
+    shortest = np.flatnonzero(lengths == lengths.min())
+    return min(words[int(owner[row])][: int(lengths[row])] for row in shortest)
+
+
+def _visits(dfa: DFA, distribution: WordDistribution, letters: int = 1_000) -> Probabilities:
+    """How often random words end in each state, up to a length beyond which hardly any goes on."""
+    contexts = len(distribution.stopping)
+    here = np.zeros((len(dfa), contexts))
+    here[dfa.initial, 0] = 1.0
+    ended = np.zeros(len(dfa))
+    for _ in range(letters):
+        ended += here @ distribution.stopping
+        after = np.zeros_like(here)
+        for letter in range(len(dfa.alphabet)):
+            moving = here * distribution.going_on[:, letter]
+            np.add.at(after, (dfa.transitions[:, letter, None], distribution.next_context[None, :, letter]), moving)
+        here = after
+    return ended
+
+
+def _front(candidates: Iterable[DFA], words: WordBatch, answers: Mask) -> list[DFA]:
+    """The automata that no other one beats in both size and agreement, smallest first."""
+    scored = [(len(dfa), int((dfa.accepts_batch(words) != answers).sum()), dfa) for dfa in candidates]
+    kept: list[DFA] = []
+    fewest = len(answers) + 1
+    for _, differences, dfa in sorted(scored, key=lambda entry: entry[:2]):
+        if differences < fewest:
+            fewest = differences
+            kept.append(dfa)
+    return kept
+
+
+def _point(automaton: DFA, words: WordBatch, answers: Mask) -> Point:
+    return Point(automaton, int((automaton.accepts_batch(words) != answers).sum()), len(answers))
+
+
+def _rising(points: Sequence[Point]) -> Iterator[Point]:
+    """Without points that turn out to be no better than a smaller one."""
+    fewest = None
+    for point in points:
+        if fewest is None or point.differences < fewest:
+            fewest = point.differences
+            yield point

@@ -1,0 +1,191 @@
+"""Surrogates by quantisation: classes of the hidden states met on sampled words become the states of an automaton.
+
+Omlin and Giles cut the state space into equal bins; Wang and others cluster by k-means. Either way a class goes where
+most of its members go and answers as most of them do. How fine to cut is chosen by agreement on fresh words and all
+their prefixes: the prefixes cost nothing, and short words show what long ones may hide.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+
+import numpy as np
+
+from rnncheck.automata.dfa import DFA, Mask
+from rnncheck.automata.language import empty_language
+from rnncheck.automata.minimise import minimise
+from rnncheck.errors import InputError
+from rnncheck.extraction.clustering import Clustering, clusterings
+from rnncheck.extraction.method import Road, Subject, Surrogate
+from rnncheck.extraction.partition import Vectors
+from rnncheck.models.protocol import States, SteppingModel, letters_in_step, settle
+from rnncheck.oracle import Oracle
+from rnncheck.words import IntArray, WordBatch
+
+_OBSERVED_LETTERS = 8_000
+_SHORT_WORDS = 500  # all words up to the length at which there are so many are observed too
+_WORDS_AT_ONCE = 64
+_FRESH_WORDS = 512
+_MOST_CLASSES = 500
+_MOST_DIMENSIONS = 24
+_ITERATIONS = 6
+
+
+def quantised(subject: Subject, kind: str) -> Road:
+    """The surrogate of the coarsest clustering (``kmeans`` or ``grid``) with the best agreement on fresh words."""
+    if kind not in ("kmeans", "grid"):
+        raise InputError(f"unknown kind of quantisation {kind!r}; known are kmeans and grid")
+    oracle = subject.oracle
+    model = subject.stepping_model(kind)
+    observed = observe(subject, model)
+    oracle.budget.check()
+    points = observed.view.points(observed.states)
+    fresh = subject.distribution.sample(subject.rng(f"{kind} fresh"), _FRESH_WORDS)
+    truth = oracle.prefix_answers(fresh)
+    best: tuple[float, int] = (-1.0, 0)
+    chosen, how = empty_language(model.alphabet), ""
+    for clustering in clusterings(kind, points, subject.rng(kind), _MOST_CLASSES):
+        oracle.budget.check()
+        automaton = minimise(_automaton(clustering, clustering.assign(points), observed, model, oracle))
+        agreement = float((automaton.accepting[automaton.visited(fresh)] == truth).mean()) if len(truth) else 1.0
+        if (agreement, -len(automaton)) > best and len(automaton) <= subject.max_states:
+            best, chosen = (agreement, -len(automaton)), automaton
+            how = (
+                f"{clustering}, chosen because it agreed on {agreement:.2%} of the prefixes of {len(fresh)} fresh words"
+            )
+        yield chosen
+        if agreement == 1.0:
+            break
+    return Surrogate(chosen, bool(how), how or f"no clustering gave at most {subject.max_states} states, the bound")
+
+
+@dataclass(frozen=True)
+class Observed:
+    """States met on sampled words, the initial one first, and the transitions between them.
+
+    Transition ``i`` reads ``letters[i]`` in state ``before[i]`` and leads to state ``i + 1``. ``view`` says how states
+    are seen as points, of which classes are made.
+    """
+
+    states: States
+    view: View
+    answers: Mask
+    before: IntArray
+    letters: IntArray
+
+
+class View:
+    """States as points of few dimensions.
+
+    Large values are squashed: an LSTM's memory may count for ever, and would drown what else there is to see. Where
+    there are many dimensions, the directions of the largest spread are kept.
+    """
+
+    def __init__(self, states: States) -> None:
+        points = _squashed(states)
+        self._telling = np.ptp(points, axis=0) > 0.0
+        if not self._telling.any():
+            self._telling[0] = True
+        points = points[:, self._telling]
+        self._directions: Vectors | None = None
+        if points.shape[1] > _MOST_DIMENSIONS:
+            self._directions = _widest_directions(points - points.mean(axis=0), _MOST_DIMENSIONS)
+
+    def points(self, states: States) -> Vectors:
+        points = _squashed(states)[:, self._telling]
+        return points if self._directions is None else points @ self._directions
+
+
+def _widest_directions(points: Vectors, count: int) -> Vectors:
+    """About the directions of the largest spread, one a column, by subspace iteration.
+
+    The exact ones would take seconds for a network of a thousand units, and nothing here needs them exactly.
+    """
+    basis = np.random.default_rng(0).normal(size=(points.shape[1], count))
+    for _ in range(_ITERATIONS):
+        basis, _ = np.linalg.qr(points.T @ (points @ basis))
+    return basis
+
+
+def _squashed(states: States) -> Vectors:
+    values = np.asarray(states, dtype=np.float64).reshape(len(states), -1)
+    return np.asarray(values / (1.0 + np.abs(values)))
+
+
+def observe(subject: Subject, model: SteppingModel, letters: int = _OBSERVED_LETTERS) -> Observed:
+    """Run sampled words of so many letters in all and keep every state on the way."""
+    words = _observed_words(subject, letters)
+    initial = model.initial(1)
+    states = np.empty((len(words.codes) + 1, *initial.shape[1:]), dtype=initial.dtype)
+    states[0] = initial[0]
+    now = model.initial(len(words))
+    for at in letters_in_step(words.offsets[:-1], words.lengths):
+        subject.oracle.tick(len(at))
+        now = model.step(now[: len(at)], words.codes[at])
+        states[1 + at] = now
+    starts = np.repeat(words.offsets[:-1], words.lengths)
+    positions = np.arange(len(words.codes))
+
+    def word_at(i: int) -> tuple[int, ...]:
+        return tuple(words.codes[starts[i] : i + 1].tolist())
+
+    def define(word: tuple[int, ...]) -> bool:
+        subject.oracle.tick(len(word))
+        return model.definition(word)
+
+    answers = settle(model.scores(states[1:]), model.margin, word_at, define)
+    before = np.where(positions == starts, 0, positions)
+    said = np.append(model.accepts_empty, answers)
+    return Observed(states, View(states), said, before, words.codes.astype(np.int64))
+
+
+def _observed_words(subject: Subject, letters: int) -> WordBatch:
+    """Sampled words of so many letters, the last cut off, and all short words: the states after these are rarely met
+    again, and a network is in one of them at the beginning of every word.
+    """
+    rng = subject.rng("observed words")
+    width = len(subject.distribution.alphabet)
+    words: list[tuple[int, ...]] = []
+    length = 1
+    while width**length <= _SHORT_WORDS and length <= _SHORT_WORDS:
+        words = list(itertools.product(range(width), repeat=length))  # those before are their prefixes
+        length += 1 if width > 1 else _SHORT_WORDS
+    total, drawn = 0, 0
+    while total < letters and drawn < letters:  # a distribution of empty words alone ends too
+        for word in subject.distribution.sample(rng, _WORDS_AT_ONCE):
+            words.append(word[: max(0, letters - total)])
+            total += len(word)
+            drawn += 1
+    return WordBatch.from_codes(words)
+
+
+def _automaton(
+    clustering: Clustering, classes: IntArray, observed: Observed, model: SteppingModel, oracle: Oracle
+) -> DFA:
+    """A state for each class, and one more that answers the empty word, which may be judged apart from all others."""
+    size = clustering.size
+    table = _majority(classes[observed.before], observed.letters, classes[1:], (size, len(model.alphabet)))
+    unseen = np.argwhere(table < 0)
+    if len(unseen):
+        # The first member of the class is stepped to see where it goes.
+        first = np.zeros(size, dtype=np.int64)
+        first[classes[::-1]] = np.arange(len(classes))[::-1]
+        oracle.tick(len(unseen))
+        states = model.step(observed.states, unseen[:, 1], first[unseen[:, 0]])
+        table[unseen[:, 0], unseen[:, 1]] = clustering.assign(observed.view.points(states))
+    yes = np.bincount(classes[1:], weights=observed.answers[1:], minlength=size)
+    accepting = 2 * yes > np.bincount(classes[1:], minlength=size)
+    rows = np.vstack([table, table[classes[0]]])
+    return DFA(model.alphabet, rows, np.append(accepting, observed.answers[0]), initial=size)
+
+
+def _majority(before: IntArray, letters: IntArray, after: IntArray, shape: tuple[int, int]) -> IntArray:
+    """Where most transitions go from each class by each letter, to the class of the least number in a tie; else -1."""
+    size, width = shape
+    voted, votes = np.unique((before * width + letters) * size + after, return_counts=True)
+    goals = voted % size
+    order = np.lexsort((-goals, votes))  # the winner of each place is written last
+    table: IntArray = np.full(size * width, -1, dtype=np.int64)
+    table[voted[order] // size] = goals[order]
+    return table.reshape(shape)

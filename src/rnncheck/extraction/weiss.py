@@ -1,0 +1,180 @@
+"""L* with equivalence queries answered by an abstraction of the network (Weiss, Goldberg and Yahav, ICML 2018).
+
+A partition of the state space makes an abstract automaton of the network: a cell is a state, and the transitions of
+a cell are those of the first network state that was met in it. It is explored breadth first, side by side with the
+hypothesis H, each cell with the state of H that the same word leads to. Two things can go wrong on the way. The network
+may answer another thing than H: a counterexample. Or one cell may be met with two states of H: then a suffix that tells
+these apart is asked after both words, and either H is wrong about one of them, a counterexample too, or the network
+does tell the two apart and the cell is too coarse, so the partition is refined. Where nothing goes wrong, H is taken.
+
+That is where the method is weak: it has then seen one word a cell, and a coarse partition sees few. Convergence is no
+evidence about the words that were not met, let alone a proof; only a test on other words is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from rnncheck.automata.dfa import DFA
+from rnncheck.automata.product import difference_witness
+from rnncheck.errors import InconsistentAnswersError, InputError, LearningBoundReached
+from rnncheck.extraction.method import Road, Subject, Surrogate
+from rnncheck.extraction.partition import Partition, Vectors
+from rnncheck.models.protocol import States, SteppingModel, settle
+from rnncheck.oracle import Oracle
+from rnncheck.words import Codes
+
+DEFAULT_DIMENSIONS = 10
+DEFAULT_MAX_CELLS = 10_000
+_FIRST_WORDS = 256  # words looked at before the first hypothesis, for an example of either answer
+_START = -1  # the cell of the empty word, which a network may judge apart from its initial state
+
+
+def weiss(subject: Subject, *, dimensions: int = DEFAULT_DIMENSIONS, max_cells: int = DEFAULT_MAX_CELLS) -> Road:
+    """Learn until exploring the abstraction meets no conflict, or ``max_cells`` cells were not enough for that."""
+    if dimensions < 1 or max_cells < 1:
+        raise InputError(f"{dimensions} dimensions and {max_cells} cells were asked for; give at least 1 of each")
+    oracle = subject.oracle
+    network = _Network(subject.stepping_model("weiss"), oracle)
+    partition = Partition(dimensions)
+    learner = subject.learner()
+    try:
+        learner.refine_all(_examples(subject))
+        while True:
+            hypothesis = learner.hypothesis
+            yield hypothesis
+            oracle.budget.check()
+            met = _explore(network, partition, hypothesis, max_cells)
+            if met is None:
+                steps = f"{partition.refinements} refinement{'' if partition.refinements == 1 else 's'}"
+                return Surrogate(
+                    hypothesis,
+                    True,
+                    f"exploring the abstraction met no conflict ({steps}), which proves "
+                    "nothing about words that were not met",
+                )
+            word = met if isinstance(met, tuple) else _resolved(met, network, partition, hypothesis, oracle)
+            if word is not None and not learner.refine(word):
+                answer = oracle.answer(word)
+                raise InconsistentAnswersError(word, before=not answer)
+    except LearningBoundReached as bound:
+        return Surrogate(learner.hypothesis, False, str(bound))
+    except _TooManyCellsError:
+        return Surrogate(learner.hypothesis, False, f"the abstraction needs more than {max_cells} cells, the bound")
+
+
+def _examples(subject: Subject) -> list[Codes]:
+    """The least word of either answer among sampled words and their prefixes: without them H may never begin to grow.
+
+    With one cell and one state there is no conflict, whatever the network does with longer words.
+    """
+    words = subject.distribution.sample(subject.rng("weiss"), _FIRST_WORDS)
+    answers = subject.oracle.prefix_answers(words)
+    positions = np.arange(len(words.codes)) - np.repeat(words.offsets[:-1], words.lengths)
+    found = []
+    for answer in (False, True):
+        at = np.flatnonzero(answers == answer)
+        shortest = at[positions[at] == positions[at].min(initial=len(positions))]
+        if len(shortest):
+            found.append(min(tuple(words.codes[end - positions[end] : end + 1].tolist()) for end in shortest))
+    return found
+
+
+class _TooManyCellsError(Exception):
+    """The exploration met more cells than it may."""
+
+
+@dataclass(frozen=True)
+class _Conflict:
+    """Two words that lead to one cell and to different states of the hypothesis.
+
+    ``settled`` are the vectors of all words met in that cell with the earlier state of the hypothesis.
+    """
+
+    cell: int
+    earlier: Codes
+    later: Codes
+    settled: Vectors
+
+
+class _Network:
+    """The network's states and answers after words, each computed once; words come after their prefixes."""
+
+    def __init__(self, model: SteppingModel, oracle: Oracle) -> None:
+        self._model = model
+        self._oracle = oracle
+        self._rows: dict[Codes, States] = {(): model.initial(1)[0]}
+        self.answers: dict[Codes, bool] = {(): model.accepts_empty}
+
+    def read(self, words: list[Codes]) -> None:
+        """Step to words whose prefixes have been read."""
+        new = [word for word in words if word not in self.answers]
+        if not new:
+            return
+        self._oracle.tick(len(new))
+        before = np.array([self._rows[word[:-1]] for word in new])
+        states = self._model.step(before, np.array([word[-1] for word in new]))
+        answers = settle(self._model.scores(states), self._model.margin, new.__getitem__, self._define)
+        self._rows.update(zip(new, states, strict=True))
+        self.answers.update(zip(new, answers.tolist(), strict=True))
+
+    def vectors(self, words: list[Codes]) -> Vectors:
+        rows = np.array([self._rows[word] for word in words], dtype=np.float64)
+        return rows.reshape(len(words), -1)
+
+    def _define(self, word: Codes) -> bool:
+        self._oracle.tick(len(word))
+        return self._model.definition(word)
+
+
+def _explore(network: _Network, partition: Partition, hypothesis: DFA, max_cells: int) -> Codes | _Conflict | None:
+    """Walk abstraction and hypothesis side by side: a counterexample, a conflict, or None where all is well."""
+    if network.answers[()] != hypothesis.accepting[hypothesis.initial]:
+        return ()
+    table = hypothesis.transitions.tolist()
+    accepting = hypothesis.accepting.tolist()
+    met: dict[int, tuple[Codes, int]] = {_START: ((), hypothesis.initial)}
+    members: dict[int, list[Codes]] = {}
+    front: list[tuple[Codes, int]] = [((), hypothesis.initial)]
+    while front:
+        below = [((*word, a), table[state][a]) for word, state in front for a in range(len(hypothesis.alphabet))]
+        words = [word for word, _ in below]
+        network.read(words)
+        cells = partition.cell_of(network.vectors(words)).tolist()
+        front = []
+        for (word, state), cell in zip(below, cells, strict=True):
+            if network.answers[word] != accepting[state]:
+                return word
+            if cell not in met:
+                met[cell] = word, state
+                front.append((word, state))
+            elif met[cell][1] != state:
+                return _Conflict(cell, met[cell][0], word, network.vectors(members[cell]))
+            members.setdefault(cell, []).append(word)
+        if len(met) > max_cells:
+            raise _TooManyCellsError
+    return None
+
+
+def _resolved(
+    conflict: _Conflict, network: _Network, partition: Partition, hypothesis: DFA, oracle: Oracle
+) -> Codes | None:
+    """A counterexample, if the hypothesis is to blame for a conflict; otherwise the partition is refined."""
+    words = conflict.earlier, conflict.later
+    alphabet = hypothesis.alphabet
+    first, second = (hypothesis.run(alphabet.decode(word))[-1] for word in words)
+    suffix = difference_witness(_starting_in(hypothesis, first), _starting_in(hypothesis, second))
+    if suffix is None:
+        raise InputError("the hypothesis has two states for the same words; use a learner whose hypotheses are minimal")
+    longer = [word + alphabet.encode(suffix) for word in words]
+    for word, answer in zip(longer, oracle.answers(longer).tolist(), strict=True):
+        if hypothesis.accepts(alphabet.decode(word)) != answer:
+            return word
+    partition.refine(conflict.cell, network.vectors([conflict.later])[0], conflict.settled)
+    return None
+
+
+def _starting_in(dfa: DFA, state: int) -> DFA:
+    return DFA(dfa.alphabet, dfa.transitions, dfa.accepting, state)

@@ -1,0 +1,1 @@
+"""Learners of regular languages: observation tables and discrimination trees."""

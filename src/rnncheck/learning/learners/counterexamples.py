@@ -1,0 +1,117 @@
+"""Where a counterexample goes wrong (Rivest and Schapire).
+
+Let w be a word on which hypothesis and target differ, m its length, and α(i) the target's answer to the access word
+of the state that the hypothesis reaches by the first i letters, followed by the rest of w. α(0) is the target's
+answer to w, α(m) the hypothesis's, so for some i α(i) is the answer to w and α(i + 1) is not: the transition taken at
+letter i is wrong, and the rest of w after it proves that. A logarithm of m many questions finds such an i. How many
+different answers there are does not matter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass
+
+from rnncheck.automata.dfa import DFA
+from rnncheck.errors import InputError, shown
+from rnncheck.learning.learners.answers import Answers, Query
+from rnncheck.words import Codes
+
+STRATEGIES = ("exponential", "binary")
+
+
+@dataclass(frozen=True)
+class Search:
+    """How to look for the wrong transition.
+
+    ``exponential`` looks from the end of the word in doubling steps, then bisects: it asks short suffixes first and
+    tends to find a short one, at about twice the logarithm of its length in questions. ``binary`` bisects the whole
+    word. ``probes`` positions are asked for in one batch: more probes, fewer batches, somewhat more questions.
+    """
+
+    strategy: str = "exponential"
+    probes: int = 1
+
+    def __post_init__(self) -> None:
+        if self.strategy not in STRATEGIES:
+            raise InputError(f"unknown search strategy {shown(self.strategy)}; known are {', '.join(STRATEGIES)}")
+        if not isinstance(self.probes, int) or self.probes < 1:
+            raise InputError(f"probes is {shown(self.probes)}; a search asks for at least 1 position at a time")
+
+
+@dataclass(frozen=True)
+class WrongTransition:
+    """The target tells (access word of ``state``) + ``letter`` and the access word of the state that the hypothesis
+    goes to apart by ``suffix``.
+    """
+
+    state: int
+    letter: int
+    suffix: Codes
+
+
+def states_on(dfa: DFA, word: Codes) -> list[int]:
+    """The states that a word visits, the initial one first."""
+    states = [dfa.initial]
+    for letter in word:
+        states.append(int(dfa.transitions[states[-1], letter]))
+    return states
+
+
+def wrong_transitions(
+    words: Sequence[Codes], hypothesis: DFA, access: Sequence[Codes], answers: Answers, search: Search
+) -> list[WrongTransition]:
+    """For each word a wrong transition on its way; all words are searched in step, one batch a step.
+
+    The answers to the words are known, and the hypothesis gets every one of them wrong.
+    """
+    found: dict[int, WrongTransition] = {}
+    searches = [_search(word, states_on(hypothesis, word), access, answers, search) for word in words]
+    replies: dict[int, list[int] | None] = dict.fromkeys(range(len(words)))
+    while replies:
+        questions: dict[int, list[Query]] = {}
+        for i, reply in replies.items():
+            try:
+                questions[i] = next(searches[i]) if reply is None else searches[i].send(reply)
+            except StopIteration as end:
+                found[i] = end.value
+        asked = iter(answers.of([query for queries in questions.values() for query in queries]))
+        replies = {i: [next(asked) for _ in queries] for i, queries in questions.items()}
+    return [found[i] for i in range(len(words))]
+
+
+def _search(
+    word: Codes, states: list[int], access: Sequence[Codes], answers: Answers, search: Search
+) -> Generator[list[Query], list[int], WrongTransition]:
+    """Yields the queries it needs answered, is sent the answers, and returns what it has found."""
+    queries = [(access[state], word[i:]) for i, state in enumerate(states)]
+    truth = answers[word]
+
+    # α is free where its word is remembered. Go on in the last gap between "as the target says" and "not so".
+    low, high = 0, len(word)
+    for i in range(len(word) - 1, 0, -1):
+        known = answers.known(queries[i][0] + queries[i][1])
+        if known == truth:
+            low = i
+            break
+        if known is not None:
+            high = i
+
+    end, stride = high, 1 if search.strategy == "exponential" else 0
+    while high - low > 1:
+        points = [p for p in (end - (stride << j) for j in range(search.probes)) if p > low] if stride else []
+        stride <<= search.probes
+        if not points:
+            stride, points = 0, _evenly_between(low, high, search.probes)
+        for point, answer in zip(points, (yield [queries[p] for p in points]), strict=True):
+            if answer == truth:
+                low, stride = point, 0
+                break
+            high = point
+    return WrongTransition(states[low], word[low], word[low + 1 :])
+
+
+def _evenly_between(low: int, high: int, count: int) -> list[int]:
+    """At most ``count`` positions strictly between two, evenly spaced, from the right."""
+    count = min(count, high - low - 1)
+    return [low + (high - low) * k // (count + 1) for k in range(count, 0, -1)]

@@ -1,0 +1,66 @@
+"""Discrimination trees: which words the target has been seen to tell apart.
+
+An inner node holds a discriminator d and has a child for every answer; a word w goes to the child of the target's
+answer to w + d. Words that end in different leaves are told apart by the discriminator where their ways part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from rnncheck.learning.learners.answers import Answers
+from rnncheck.words import Codes
+
+ROOT = 0
+
+
+class DiscriminationTree:
+    """Nodes are numbers, the root 0. It begins as a root that asks for the empty suffix, and a leaf for each output."""
+
+    def __init__(self, outputs: int = 2) -> None:
+        self._outputs = outputs
+        self.discriminators: list[Codes | None] = [None]  # None: a leaf
+        self._children: list[Sequence[int]] = [()]
+        self._parents: list[int] = [ROOT]
+        self._depths: list[int] = [0]
+        self.split(ROOT, ())
+
+    def copy(self) -> DiscriminationTree:
+        twin = DiscriminationTree.__new__(DiscriminationTree)
+        twin._outputs = self._outputs
+        twin.discriminators = self.discriminators.copy()
+        twin._children = self._children.copy()
+        twin._parents = self._parents.copy()
+        twin._depths = self._depths.copy()
+        return twin
+
+    def is_leaf(self, node: int) -> bool:
+        return self.discriminators[node] is None
+
+    def split(self, leaf: int, discriminator: Codes) -> None:
+        """Turn a leaf into an inner node with new leaves."""
+        new, outputs = len(self.discriminators), self._outputs
+        self.discriminators[leaf] = discriminator
+        self._children[leaf] = range(new, new + outputs)
+        self.discriminators += [None] * outputs
+        self._children += [()] * outputs
+        self._parents += [leaf] * outputs
+        self._depths += [self._depths[leaf] + 1] * outputs
+
+    def sift(self, words: Sequence[Codes], nodes: Sequence[int], answers: Answers) -> list[int]:
+        """The leaf to which each word comes down from its node; all words go in step, one batch a level."""
+        at = list(nodes)
+        while moving := [i for i, node in enumerate(at) if not self.is_leaf(node)]:
+            queries = [(words[i], self.discriminators[at[i]] or ()) for i in moving]
+            for i, answer in zip(moving, answers.of(queries), strict=True):
+                at[i] = self._children[at[i]][answer]
+        return at
+
+    def parting(self, nodes: Iterable[int]) -> Codes:
+        """The discriminator at which the ways to two or more different leaves part."""
+        front = set(nodes)
+        while len(front) > 1:
+            deepest = max(front, key=self._depths.__getitem__)
+            front.remove(deepest)
+            front.add(self._parents[deepest])
+        return self.discriminators[front.pop()] or ()

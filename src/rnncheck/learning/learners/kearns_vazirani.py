@@ -1,0 +1,26 @@
+"""Kearns and Vazirani's learner: a discrimination tree, split by the suffix that the counterexample gives."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rnncheck.automata.dfa import DFA
+from rnncheck.learning.learners.counterexamples import wrong_transitions
+from rnncheck.learning.learners.tree_hypothesis import TreeHypothesis, TreeLearner
+from rnncheck.words import Codes
+
+
+class KearnsVazirani(TreeLearner):
+    """One question a transition and level of the tree; after a split only the transitions to the split leaf move on.
+
+    Discriminators are suffixes of counterexamples, as long as those happen to be.
+    """
+
+    def _refined(self, structure: TreeHypothesis, hypothesis: DFA, words: Sequence[Codes]) -> TreeHypothesis:
+        answers = self._answers
+        wrong = wrong_transitions(words, hypothesis, structure.access_words, answers, self.search)
+        refined = structure.copy()
+        for leaf, suffix in refined.add_states(wrong, answers).items():
+            refined.split(leaf, suffix, answers)
+        refined.close(answers)
+        return refined

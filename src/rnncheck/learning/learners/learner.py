@@ -1,0 +1,191 @@
+"""The contract of every learner: a complete hypothesis at any time, and refinement by words that refute it."""
+
+from __future__ import annotations
+
+import operator
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Generic, Protocol, TypedDict, TypeVar
+
+from rnncheck.automata.dfa import DFA
+from rnncheck.automata.moore import NO_YES, MooreMachine
+from rnncheck.errors import InputError, shown
+from rnncheck.learning.learners.answers import Answers, Ask
+from rnncheck.learning.learners.counterexamples import states_on
+from rnncheck.words import Alphabet, Codes
+
+DEFAULT_MAX_STATES = 10_000
+
+# The first hypothesis may need two states, and words of two letters to find the transitions of the second.
+_LEAST_BOUND = 2
+
+
+class Structure(Protocol):
+    """What a learner builds (a table, a tree). Once committed it is copied, never changed."""
+
+    @property
+    def access_words(self) -> Sequence[Codes]:
+        """For each state of the automaton a word that reaches it; the initial state's is empty."""
+
+    def machine(self, alphabet: Alphabet, labels: tuple[str, ...]) -> MooreMachine:
+        """The complete hypothesis."""
+
+
+S = TypeVar("S", bound=Structure)
+
+
+class Options(TypedDict, total=False):
+    """The keyword arguments that all learners have; see :class:`Learner`."""
+
+    labels: Sequence[str]
+    known: Mapping[Codes, int] | Iterable[Codes]
+    max_states: int
+    max_query_length: int | None
+    prefixes: bool
+
+
+class Learner(ABC, Generic[S]):
+    """Learns a language from answers to membership queries and from words that refute its hypothesis.
+
+    Or a function from words to several ``labels``: an answer is then the position of a label, and the hypothesis is a
+    ``machine``. A language is the case of two labels, no and yes, and its ``hypothesis`` an automaton.
+
+    ``ask`` gets a batch of queries (access word, suffix) and gives the target's answer to each access word + suffix,
+    in order. Nothing is asked before the first use (``start``, ``hypothesis``, ``refine``), and no word twice.
+
+    ``known`` are words to begin with: a mapping to their answers, which are then not asked for, or words alone. Every
+    known word, and every other word that was ever answered, is a counterexample for nothing: a call returns only with
+    a hypothesis that agrees with all answers.
+
+    ``max_states`` and ``max_query_length`` bound the hypothesis and the words asked for, for languages that are not
+    regular. Needing more raises LearningBoundReached. After that, and after any error that ``ask`` raises, the last
+    complete hypothesis is still there, nothing that was answered is lost, and learning can go on.
+
+    ``prefixes`` is for models that give the answers to all prefixes of a word with the word's own: the prefixes of
+    every suffix are then asked for in the same batch.
+
+    Learners are deterministic: the same answers give the same queries and hypotheses. They can be pickled; a restored
+    one needs ``connect(ask)`` before it can ask again.
+    """
+
+    _at_once = 1
+
+    def __init__(
+        self,
+        alphabet: Alphabet,
+        ask: Ask,
+        *,
+        labels: Sequence[str] = NO_YES,
+        known: Mapping[Codes, int] | Iterable[Codes] = (),
+        max_states: int = DEFAULT_MAX_STATES,
+        max_query_length: int | None = None,
+        prefixes: bool = False,
+    ) -> None:
+        self.alphabet = alphabet
+        self.labels = tuple(labels)
+        if len(self.labels) < 2 or len(set(self.labels)) < len(self.labels):
+            raise InputError(f"labels {shown(self.labels)} were given; give two or more, each once")
+        self.max_states = _bound("max_states", max_states)
+        if max_query_length is not None:
+            _bound("max_query_length", max_query_length)
+        self._answers = Answers(ask, max_query_length=max_query_length, prefixes=prefixes, outputs=len(self.labels))
+        self._unanswered: tuple[Codes, ...] = ()
+        if isinstance(known, Mapping):
+            for word, answer in known.items():
+                self._answers.tell(self._checked(word), answer)
+        else:
+            self._unanswered = tuple(map(self._checked, known))
+        self._current: tuple[S, MooreMachine] | None = None
+
+    def connect(self, ask: Ask) -> None:
+        """Ask here from now on; a restored learner needs it."""
+        self._answers.connect(ask)
+
+    def start(self) -> None:
+        """Ask the first questions and learn from the known words, unless that has been done."""
+        self._started()
+
+    @property
+    def hypothesis(self) -> DFA:
+        """The last complete hypothesis, as the automaton of the words that are answered with yes."""
+        if len(self.labels) > 2:
+            raise InputError(f"a learner of {len(self.labels)} labels has no automaton; ask for its machine")
+        return self._started()[1].support
+
+    @property
+    def machine(self) -> MooreMachine:
+        """The last complete hypothesis, as a machine that says a label of each word."""
+        return self._started()[1]
+
+    @property
+    def access_words(self) -> tuple[Codes, ...]:
+        """For each state of the hypothesis a word that reaches it."""
+        return tuple(self._started()[0].access_words)
+
+    def refine(self, word: Codes) -> bool:
+        """Learn from a word on which hypothesis and target are said to differ.
+
+        True: they did, the hypothesis has at least one more state, and both agree on the word. False: they do not
+        differ, and nothing has changed. A word that was answered before is asked for once more before it is refused,
+        so that a caller who saw another answer is told (InconsistentAnswersError) instead of going round in circles.
+        """
+        return self.refine_all([word])
+
+    def refine_all(self, words: Iterable[Codes]) -> bool:
+        """Learn from several words, as ``refine`` does from one, in fewer and larger batches of questions.
+
+        True when hypothesis and target differed on at least one of them; they agree on all of them then.
+        """
+        machine = self.machine
+        claims = {
+            word: int(machine.outputs[states_on(machine.support, word)[-1]]) for word in map(self._checked, words)
+        }
+        self._answers.confirm([word for word, expected in claims.items() if self._answers.known(word) == expected])
+        if self._answers.of([((), word) for word in claims]) == list(claims.values()):
+            return False
+        self._agree_with_answers()
+        return True
+
+    def _started(self) -> tuple[S, MooreMachine]:
+        if self._current is None:
+            first = self._first()
+            self._current = first, first.machine(self.alphabet, self.labels)
+            self._agree_with_answers()
+        return self._current
+
+    def _agree_with_answers(self) -> None:
+        """Refine until no remembered answer differs. Each step is committed, so that an error loses only its own."""
+        self._answers.of([((), word) for word in self._unanswered])
+        self._unanswered = ()
+        structure, machine = self._started()
+        while words := self._answers.disagreements(machine.support, self._at_once, machine.outputs):
+            structure = self._refined(structure, machine.support, words)
+            machine = structure.machine(self.alphabet, self.labels)
+            self._current = structure, machine
+
+    @abstractmethod
+    def _first(self) -> S:
+        """The structure to begin with."""
+
+    @abstractmethod
+    def _refined(self, structure: S, hypothesis: DFA, words: Sequence[Codes]) -> S:
+        """A new structure with more states. The answers to the words are known; the hypothesis gets all wrong.
+
+        Only its transitions are looked at here, so that it is an automaton whatever the labels.
+        """
+
+    def _checked(self, word: Codes) -> Codes:
+        letters = len(self.alphabet)
+        try:
+            codes = tuple(map(operator.index, word))
+        except TypeError:
+            raise InputError(f"{shown(word)} is not a tuple of letter positions; use alphabet.encode(word)") from None
+        if not all(0 <= code < letters for code in codes):
+            raise InputError(f"{shown(word)} has a letter position outside 0 to {letters - 1}")
+        return codes
+
+
+def _bound(name: str, value: int) -> int:
+    if not isinstance(value, int) or value < _LEAST_BOUND:
+        raise InputError(f"{name} is {shown(value)}; give an integer of at least {_LEAST_BOUND}")
+    return value

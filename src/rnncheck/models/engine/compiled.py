@@ -1,0 +1,276 @@
+"""A recurrent network compiled for stepping: the engine behind almost every membership query."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from rnncheck.errors import ModelError, shown
+from rnncheck.models.engine.layers import HIDDEN_SCALE, Layout, Scratch, compile_layers
+from rnncheck.models.engine.reference import Judgement, reference_judgement, reference_prefix_scores
+from rnncheck.models.engine.threads import Workers
+from rnncheck.models.network import Cell, RecurrentNetwork
+from rnncheck.models.protocol import (
+    Letters,
+    Scores,
+    States,
+    SteppingModel,
+    Tick,
+    check_letters,
+    letters_in_step,
+    no_tick,
+)
+from rnncheck.words import Codes, IntArray, WordBatch, format_word
+
+Definition: TypeAlias = Callable[[Codes], Judgement]
+
+MARGIN_FLOOR = 1e-4
+MARGIN_FACTOR = 100.0
+TOLERANCE = 1e-4
+_SMALLEST_SCALE = 0.1
+
+_BLOCK_NUMBERS = 1 << 19  # gate values in a block of rows: what the cache of one core can hold, about
+_BLOCK_ROWS = (128, 1024)
+_CHECKED_RUNS, _CHECKED_WORDS, _LONGEST_CHECKED = 16, 64, 100
+_FAR_LONGER = (250, 500)  # letters; rounding may grow so slowly that a hundred letters do not show it
+_TOO_LITTLE_TO_SPLIT = 1 << 20  # multiplications; BLAS keeps these to one thread by itself
+_WORTH_A_THREAD = 1 << 21  # multiplications; below this, handing a piece to another thread costs more than it saves
+
+
+@dataclass(frozen=True)
+class SelfCheck:
+    """How the engine compared with the definition on random words."""
+
+    words: int
+    largest_difference: float
+    largest_score: float
+
+
+class CompiledNetwork(SteppingModel):
+    """A recurrent network that reads many words a step.
+
+    ``definition`` gives the score and the answer of one word alone by the network's original; without one, the plain
+    evaluation of the weights (:func:`reference_judgement`) is the definition. Compiling compares engine and
+    definition on random words, and raises ModelError where they differ by more than ``TOLERANCE`` times the largest
+    score. Unless it is given, ``margin`` is ``MARGIN_FACTOR`` times the largest difference seen, and at least
+    ``MARGIN_FLOOR``.
+
+    Answers do not depend on the batch or on ``threads`` (all cores unless told).
+    """
+
+    def __init__(
+        self,
+        network: RecurrentNetwork,
+        *,
+        dtype: npt.DTypeLike = np.float32,
+        threads: int | None = None,
+        margin: float | None = None,
+        definition: Definition | None = None,
+    ) -> None:
+        self._dtype = np.dtype(dtype)
+        if self._dtype not in (np.float32, np.float64):
+            raise ModelError(f"dtype {self._dtype} was asked for; choose float32 or float64")
+        if margin is not None and not 0.0 <= margin < np.inf:
+            raise ModelError(f"margin {margin} was asked for; give a number of at least 0")
+        self.network = network
+        self.alphabet = network.alphabet
+        self._options: dict[str, Any] = {
+            "dtype": self._dtype,
+            "threads": threads,
+            "margin": margin,
+            "definition": definition,
+        }
+        self._judge = definition or functools.partial(reference_judgement, network)
+        self._workers = Workers(threads)
+        self._local = threading.local()
+        self._layout = Layout(network)
+        self._layers = compile_layers(network, self._layout, self._dtype)
+        self._head = _head(network).astype(self._dtype)
+        self._others = [output for output in range(network.outputs) if output != network.label]
+        self._products = sum(layer.input_weight.size + layer.recurrent_weight.size for layer in network.layers)
+        widest = network.cell.gates * max(layer.hidden for layer in network.layers)
+        self._block_rows = int(np.clip(_BLOCK_NUMBERS // widest, *_BLOCK_ROWS))
+        self.empty_score, self.accepts_empty = self._judge(())
+        self.self_check = self._compare_with_definition(definition)
+        self.margin = self._choose_margin(margin)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (_compiled, (self.network, self._options))
+
+    @property
+    def computing(self) -> dict[str, Any]:
+        """How it computes, for another network that is to compute in the same way."""
+        return {name: self._options[name] for name in ("dtype", "threads")}
+
+    def with_threads(self, threads: int) -> CompiledNetwork:
+        """The same network with another number of threads."""
+        return CompiledNetwork(self.network, **{**self._options, "threads": threads})
+
+    def initial(self, rows: int) -> States:
+        states = np.zeros((rows, self._layout.width), dtype=self._dtype)
+        states[:, self._layout.ones] = 1
+        return states
+
+    def step(self, states: States, letters: Letters, rows: IntArray | None = None) -> States:
+        letters = np.asarray(letters)
+        check_letters(letters, self.alphabet)
+        if rows is None and len(states) != len(letters):
+            raise ModelError(f"{len(letters)} letters for {len(states)} states; give one each, or say which rows")
+        after = np.empty((len(letters), self._layout.width), dtype=self._dtype)
+
+        def piece(start: int, end: int) -> None:
+            block = after[start:end]
+            if rows is None:
+                np.copyto(block, states[start:end])
+            else:
+                states.take(rows[start:end], axis=0, out=block, mode="clip")
+            with np.errstate(all="ignore"):
+                self._advance(block, letters[start:end])
+
+        if len(letters) <= self._block_rows and len(letters) * self._products < _TOO_LITTLE_TO_SPLIT:
+            piece(0, len(letters))
+        else:
+            cuts = self._cuts(len(letters))
+            self._workers.run([functools.partial(piece, *cut) for cut in itertools.pairwise(cuts)])
+        return after
+
+    def scores(self, states: States) -> Scores:
+        with np.errstate(all="ignore"):
+            return self._scores(states)
+
+    def prefix_scores(self, words: WordBatch, tick: Tick = no_tick) -> Scores:
+        """The score after every letter of every word, aligned with ``words.codes``.
+
+        Words of similar length run together, longest first; with several threads each takes every so manieth word,
+        so that all have the same work.
+        """
+        words.check_codes(len(self.alphabet))
+        out = np.empty(len(words.codes), dtype=np.float64)
+
+        def piece(picked: IntArray) -> None:
+            states = self.initial(len(picked))
+            with np.errstate(all="ignore"):
+                for at in letters_in_step(words.offsets[:-1][picked], words.lengths[picked]):
+                    tick(len(at))
+                    rows = states[: len(at)]
+                    self._advance(rows, words.codes[at])
+                    out[at] = self._scores(rows)
+
+        order = np.argsort(-words.lengths, kind="stable")
+        threads = self._threads_for(len(words))
+        together = self._block_rows * threads
+        groups = [order[start : start + together] for start in range(0, len(order), together)]
+        self._workers.run([functools.partial(piece, group[nth::threads]) for group in groups for nth in range(threads)])
+        return out
+
+    def definition(self, codes: Codes) -> bool:
+        return self._judge(tuple(codes)).accepted
+
+    def describe(self) -> Mapping[str, object]:
+        network = self.network
+        return {
+            "kind": "recurrent network",
+            "cell": network.cell.value,
+            "hidden": [layer.hidden for layer in network.layers],
+            "inputs": int(network.inputs.shape[1]),
+            "letters": len(self.alphabet),
+            "outputs": network.outputs,
+            "label": network.label,
+            "threshold": network.threshold,
+            "empty_word": "as the definition says" if self._options["definition"] else _empty_word(network),
+            "queries": f"stepped, {self._dtype.name}",
+            "margin": self.margin,
+            "self_check": asdict(self.self_check),
+            "sha256": network.sha256(),
+            "facts": dict(network.facts),
+        }
+
+    def _advance(self, rows: States, letters: Letters) -> None:
+        """Read one letter in every row, in place; at most a block of rows."""
+        scratch = self._scratch()
+        for layer in self._layers:
+            layer.advance(rows, letters, scratch)
+
+    def _scratch(self) -> Scratch:
+        scratch: Scratch | None = getattr(self._local, "scratch", None)
+        if scratch is None:
+            scratch = self._local.scratch = Scratch(self._block_rows, self.network, self._dtype)
+        return scratch
+
+    def _scores(self, states: States) -> Scores:
+        outputs = np.matmul(states[:, self._layout.read_by_head], self._head).astype(np.float64)
+        if self.network.label is None:
+            return np.asarray(outputs[:, 0] - self.network.logit_threshold)
+        return np.asarray(outputs[:, self.network.label] - outputs[:, self._others].max(axis=1))
+
+    def _threads_for(self, rows: int) -> int:
+        return max(1, min(self._workers.threads, rows * self._products // _WORTH_A_THREAD))
+
+    def _cuts(self, rows: int) -> list[int]:
+        """Where to cut rows into equal pieces, none above a block, as many for each thread."""
+        threads = self._threads_for(rows)
+        pieces = threads * -(-rows // (self._block_rows * threads))
+        return [rows * piece // max(1, pieces) for piece in range(pieces + 1)]
+
+    def _compare_with_definition(self, definition: Definition | None) -> SelfCheck:
+        """Compare scores on random words: all prefixes where that is cheap, else whole words."""
+        rng = np.random.default_rng(0)
+        count = _CHECKED_RUNS if definition is None else _CHECKED_WORDS
+        lengths = np.linspace(1, _LONGEST_CHECKED, count).astype(int).tolist()
+        if self.network.cell is not Cell.RNN_RELU:  # whose values may well leave all bounds on words so long
+            lengths += _FAR_LONGER
+        words = [tuple(rng.integers(len(self.alphabet), size=length).tolist()) for length in lengths]
+        batch = WordBatch.from_codes(words)
+        scores = self.prefix_scores(batch)
+        known = [
+            reference_prefix_scores(self.network, word) if definition is None else [definition(word).score]
+            for word in words
+        ]
+        expected = np.concatenate(known)
+        ours = np.concatenate(
+            [scores[end - len(part) : end] for end, part in zip(batch.offsets[1:], known, strict=True)]
+        )
+        differences = np.nan_to_num(np.abs(ours - expected), nan=np.inf)
+        check = SelfCheck(len(expected), float(differences.max()), float(np.abs(expected).max()))
+        if check.largest_difference > TOLERANCE * max(_SMALLEST_SCALE, check.largest_score):
+            worst = int(differences.argmax())
+            run = int(np.searchsorted(np.cumsum([len(part) for part in known]), worst, side="right"))
+            length = 1 + worst - sum(map(len, known[:run])) if definition is None else len(words[run])
+            raise ModelError(
+                f"on the word {shown(format_word(self.alphabet.decode(words[run][:length])), 300)} the stepped network "
+                f"scores {ours[worst]:.6g} and its definition {expected[worst]:.6g}; "
+                "it was not read as it was meant, or its values depend on rounding: ask it for whole words instead"
+            )
+        return check
+
+    def _choose_margin(self, given: float | None) -> float:
+        seen = self.self_check.largest_difference
+        if given is None:
+            return max(MARGIN_FLOOR, MARGIN_FACTOR * seen)
+        if given < seen:
+            raise ModelError(
+                f"margin {given} was asked for, but scores differ from the definition's by up to {seen:.3g}; "
+                "give a larger margin, or leave it out"
+            )
+        return given
+
+
+def _head(network: RecurrentNetwork) -> npt.NDArray[Any]:
+    """Rows to multiply with (1, h of the top layer), one column an output."""
+    weight = network.head_weight.T.astype(np.float64) / HIDDEN_SCALE[network.cell]
+    return np.vstack([network.head_bias.astype(np.float64), weight])
+
+
+def _empty_word(network: RecurrentNetwork) -> str:
+    return "initial state" if network.padding is None else "padding vector fed once"
+
+
+def _compiled(network: RecurrentNetwork, options: dict[str, Any]) -> CompiledNetwork:
+    return CompiledNetwork(network, **options)

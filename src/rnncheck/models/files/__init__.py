@@ -1,0 +1,1 @@
+"""Model files of every kind. Loading never runs anything that is in a file."""

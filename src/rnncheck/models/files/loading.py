@@ -1,0 +1,178 @@
+"""Model files of every kind, through one door. Loading never runs anything that is in a file."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib.util
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from rnncheck.errors import InputError, MissingExtraError, ModelError, shown
+from rnncheck.models.engine.compiled import CompiledNetwork
+from rnncheck.models.files.released_folder import META, load_released
+from rnncheck.models.files.safetensors_file import (
+    METADATA_KEY,
+    check_is_file,
+    naming,
+    network_from_file,
+    read_safetensors,
+)
+from rnncheck.models.files.state_dict import network_from_arrays
+from rnncheck.models.files.torch_file import read_torch_file
+from rnncheck.models.network import Cell, RecurrentNetwork
+from rnncheck.models.protocol import Model
+from rnncheck.models.self_check import Reading
+from rnncheck.words import Alphabet, parse_word
+
+_REFUSED = {
+    ".pt2": "an exported PyTorch program, which PyTorch reads by running pickles",
+    ".pkl": "a pickle, which runs code when it is read",
+    ".pickle": "a pickle, which runs code when it is read",
+    ".joblib": "a pickle, which runs code when it is read",
+    ".ckpt": "a checkpoint, which is usually a pickle of more than arrays",
+    ".keras": "a Keras archive, which may hold code",
+    ".h5": "a Keras file, which may hold code",
+}
+
+
+def load_model(
+    path: str | os.PathLike[str],
+    *,
+    alphabet: Iterable[str] | None = None,
+    threshold: float | None = None,
+    label: int | str | None = None,
+    cell: Cell | str | None = None,
+    empty: bool | None = None,
+    first_row: int | None = None,
+    output: str = "auto",
+    dtype: npt.DTypeLike | None = None,
+    threads: int | None = None,
+) -> Model:
+    """The model in a file, or in a folder of the released format.
+
+    Taken are ``.safetensors`` (our own, or a state dictionary), ``.pt`` and ``.pth`` (a state dictionary), ``.onnx``,
+    and a folder with a file ``meta``. A state dictionary and an ONNX graph do not say their letters: they come from
+    ``alphabet``, or from a file beside the model, one letter a line (``<file>.alphabet``, else ``alphabet.txt``).
+    ``threshold`` and ``label`` (a number, or a name where the file has names) stand in for what the file says;
+    ``cell`` tells the activation of an Elman network from a state dictionary. ``empty`` (the answer to the empty
+    word, no unless told), ``first_row`` and ``output`` are for ONNX alone, as in :func:`rnncheck.wrap`. ``dtype``
+    (float32) and ``threads`` (all cores) are the engine's.
+    """
+    path = Path(path)
+    letters = None if alphabet is None else alphabet if isinstance(alphabet, Alphabet) else Alphabet(alphabet)
+    number_type = np.float32 if dtype is None else dtype
+    if path.suffix.lower() == ".onnx" and not _is_folder(path):
+        with naming(path):
+            reading = Reading(0.5 if threshold is None else threshold, _number(label), output, number_type, threads)
+            return _load_onnx(path, letters, reading, first_row, empty)
+    network = _load_network(path, letters, None if cell is None else _cell(cell), label)
+    with naming(path):
+        network = _with_options(network, letters, threshold, label)
+        return CompiledNetwork(network, dtype=number_type, threads=threads)
+
+
+def _load_onnx(
+    path: Path, letters: Alphabet | None, reading: Reading, first_row: int | None, empty: bool | None
+) -> Model:
+    if not all(map(importlib.util.find_spec, ("onnx", "onnxruntime"))):
+        raise MissingExtraError("reading an ONNX file", "onnx")
+    check_is_file(path)
+    from rnncheck.models.onnx.loading import load_onnx
+
+    return load_onnx(path, letters or _alphabet_beside(path), reading, first_row=first_row, empty=empty)
+
+
+def _load_network(path: Path, letters: Alphabet | None, cell: Cell | None, label: int | str | None) -> RecurrentNetwork:
+    if _is_folder(path):
+        if not (path / META).is_file():
+            raise ModelError(f"{path}: the folder has no file {META!r}; give a model file instead")
+        return load_released(path, label=_number(label), cell=cell)
+    suffix = path.suffix.lower()
+    if not path.exists():
+        raise ModelError(f"{path}: no such file or folder")
+    if suffix == ".safetensors":
+        metadata, arrays = read_safetensors(path)
+        if METADATA_KEY in metadata:
+            with naming(path):
+                return network_from_file(metadata[METADATA_KEY], arrays)
+    elif suffix in (".pt", ".pth"):
+        arrays = read_torch_file(path)
+    else:
+        cause = _REFUSED.get(suffix, f"of an unknown kind ({shown(suffix)})")
+        raise ModelError(
+            f"{path}: the file is {cause}; give .safetensors, .pt or .pth with a state dictionary, .onnx, or a folder "
+            f"with a file {META!r}"
+        )
+    with naming(path):
+        return network_from_arrays(arrays, letters or _alphabet_beside(path), label=_number(label), cell=cell)
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except OSError as error:  # a name that is too long, a folder that may not be looked into
+        raise ModelError(f"{path}: cannot be read: {error.strerror or error}") from None
+
+
+def _with_options(
+    network: RecurrentNetwork, letters: Alphabet | None, threshold: float | None, label: int | str | None
+) -> RecurrentNetwork:
+    """The network with what the caller says in the place of what the file says."""
+    if letters is not None and letters != network.alphabet:
+        raise ModelError(
+            f"the file says its alphabet is {shown(str(network.alphabet))}, in this order, and the one given is "
+            f"{shown(str(letters))}; leave it out"
+        )
+    if isinstance(label, str):
+        names = network.labels or ()
+        if label not in names:
+            raise ModelError(f"label {shown(label)} is unknown; the file has {', '.join(names) or 'no label names'}")
+        label = names.index(label)
+    changes: dict[str, object] = {}
+    if threshold is not None:
+        changes["threshold"] = threshold
+    if label is not None:
+        changes["label"] = label
+    return dataclasses.replace(network, **changes) if changes else network  # type: ignore[arg-type]
+
+
+def _alphabet_beside(path: Path) -> Alphabet | None:
+    """The letters in a file beside a model, or None where there is no such file."""
+    for beside in (path.with_name(f"{path.name}.alphabet"), path.with_name("alphabet.txt")):
+        if beside.is_file():
+            return read_alphabet(beside)
+    return None
+
+
+def read_alphabet(path: Path) -> Alphabet:
+    """Read one letter a line, in the text form of a letter; empty lines are skipped."""
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ModelError(f"{path}: cannot be read as text: {error}") from None
+    letters: list[str] = []
+    for number, line in enumerate(lines, start=1):
+        with naming(f"{path}:{number}"):
+            word = parse_word(line)
+            if len(word) > 1 or (line.strip() and not word):
+                raise ModelError(f"{shown(line)} is not one letter; write one a line, in quotes if it has spaces")
+            letters += word
+    with naming(path):
+        return Alphabet(letters)
+
+
+def _cell(cell: Cell | str) -> Cell:
+    try:
+        return Cell(cell)
+    except ValueError:
+        raise InputError(f"cell {shown(cell)} is unknown; choose one of {', '.join(c.value for c in Cell)}") from None
+
+
+def _number(label: int | str | None) -> int | None:
+    if isinstance(label, str):
+        raise ModelError(f"label {shown(label)} is a name, but this file has numbers alone; give the number")
+    return label

@@ -1,0 +1,206 @@
+"""Our own model file: one safetensors file that says everything about the network it holds.
+
+The header's metadata has one entry, ``rnncheck``: a JSON document with the format's version, the cell, the alphabet
+(in the text form of :mod:`rnncheck.words`, so that any letter survives), the threshold, the labels and what is told to
+people. The arrays are ``inputs`` (one row a letter), ``padding`` (optional), ``layer.N.input_weight``,
+``layer.N.recurrent_weight``, ``layer.N.input_bias``, ``layer.N.recurrent_bias`` (biases optional), ``head.weight`` and
+``head.bias``. Reading needs numpy and safetensors, and runs nothing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save as safetensors_bytes
+
+from rnncheck.errors import InputError, ModelError, shown
+from rnncheck.models.network import Cell, Floats, Layer, RecurrentNetwork
+from rnncheck.runtime.files import write_atomically
+from rnncheck.words import Alphabet
+
+FORMAT = "rnncheck/network/1"
+METADATA_KEY = "rnncheck"
+
+Arrays: TypeAlias = Mapping[str, npt.NDArray[Any]]
+
+_LAYER_PARTS = ("input_weight", "recurrent_weight", "input_bias", "recurrent_bias")
+_REQUIRED = ("inputs", "head.weight", "head.bias")
+
+
+class _Version(msgspec.Struct):
+    format: str
+
+
+class _Document(msgspec.Struct, forbid_unknown_fields=True):
+    format: str
+    cell: Cell
+    layers: int
+    alphabet: str
+    threshold: float
+    label: int | None = None
+    labels: tuple[str, ...] | None = None
+    facts: dict[str, Any] = {}
+
+
+def save_network(network: RecurrentNetwork, path: str | os.PathLike[str]) -> None:
+    """Write a network to one file. The file appears whole or not at all; an existing one is replaced."""
+    path = Path(path)
+    with naming(path):
+        metadata = {METADATA_KEY: _document_text(network)}
+        content = safetensors_bytes(_arrays_of(network), metadata)
+        write_atomically(path, content)
+
+
+def load_network(path: str | os.PathLike[str]) -> RecurrentNetwork:
+    """Read a file that :func:`save_network` wrote. Anything else is a ModelError that names the file and the cause."""
+    path = Path(path)
+    metadata, arrays = read_safetensors(path)
+    with naming(path):
+        if METADATA_KEY not in metadata:
+            raise ModelError(
+                "has no rnncheck entry in its metadata, so it says neither cell nor alphabet; "
+                "load it as a state dictionary: load_model(path, alphabet=…)"
+            )
+        return network_from_file(metadata[METADATA_KEY], arrays)
+
+
+def read_safetensors(path: Path) -> tuple[Mapping[str, str], Arrays]:
+    """The metadata and the arrays of any safetensors file."""
+    with naming(path):
+        check_is_file(path)
+        try:
+            with safe_open(path, framework="numpy") as file:
+                metadata = file.metadata() or {}
+                arrays = {name: _array(file, name) for name in file.keys()}  # noqa: SIM118 - not a mapping
+        except SafetensorError as error:
+            raise ModelError(f"is not a whole safetensors file ({error}); copy or save it again") from None
+        except OSError as error:
+            raise ModelError(f"cannot be read: {error.strerror or error}") from None
+    return metadata, arrays
+
+
+def network_from_file(document_text: str, arrays: Arrays) -> RecurrentNetwork:
+    """The network that a metadata document and its arrays describe, checked in full."""
+    document = _read_document(document_text)
+    _check_names(arrays, document.layers)
+    layers = tuple(
+        Layer(**{part: arrays.get(f"layer.{number}.{part}") for part in _LAYER_PARTS})  # type: ignore[arg-type]
+        for number in range(document.layers)
+    )
+    return RecurrentNetwork(
+        alphabet=Alphabet.parse(document.alphabet),
+        cell=document.cell,
+        inputs=arrays["inputs"],
+        layers=layers,
+        head_weight=arrays["head.weight"],
+        head_bias=arrays["head.bias"],
+        threshold=document.threshold,
+        label=document.label,
+        labels=document.labels,
+        padding=arrays.get("padding"),
+        facts=document.facts,
+    )
+
+
+def check_is_file(path: Path) -> None:
+    """Refuse what is no file, or has a name that no file can have."""
+    try:
+        found = path.is_file()
+    except OSError as error:
+        raise ModelError(f"cannot be read: {error.strerror or error}") from None
+    if not found:
+        raise ModelError("no such file")
+
+
+@contextlib.contextmanager
+def naming(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Turn whatever is found wrong inside into a ModelError that begins with the file's name."""
+    try:
+        yield
+    except InputError as error:
+        message, place = str(error), os.fspath(path)
+        raise ModelError(message if message.startswith(place) else f"{place}: {message}") from error
+
+
+def _array(file: Any, name: str) -> npt.NDArray[Any]:
+    try:
+        array: npt.NDArray[Any] = file.get_tensor(name)
+    except (TypeError, AttributeError):  # number types that numpy has no name for
+        kind = file.get_slice(name).get_dtype()
+        raise ModelError(f"array {shown(name)} holds {kind} numbers; store it as float32") from None
+    except (ValueError, OverflowError, MemoryError) as error:  # no numbers, but a shape beyond what numpy can name
+        raise ModelError(f"array {shown(name)} has a shape that no array has ({error})") from None
+    return array
+
+
+def _document_text(network: RecurrentNetwork) -> str:
+    document = _Document(
+        format=FORMAT,
+        cell=network.cell,
+        layers=len(network.layers),
+        alphabet=str(network.alphabet),
+        threshold=network.threshold,
+        label=network.label,
+        labels=network.labels,
+        facts=dict(network.facts),
+    )
+    try:
+        text = msgspec.json.encode(document, enc_hook=_plain).decode()
+    except (TypeError, ValueError, NotImplementedError, RecursionError) as error:
+        raise ModelError(f"the facts or labels cannot be written as JSON ({error}); keep to text and numbers") from None
+    return text
+
+
+def _plain(value: object) -> object:
+    """Numpy's numbers and arrays as JSON's."""
+    if isinstance(value, np.generic | np.ndarray):
+        return value.tolist()
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    raise NotImplementedError(f"{type(value).__name__} {shown(value)}")
+
+
+def _read_document(text: str) -> _Document:
+    try:
+        version = msgspec.json.decode(text, type=_Version).format
+        if version != FORMAT:
+            raise ModelError(f"has format {shown(version)}; this version of rnncheck reads {FORMAT!r}")
+        return msgspec.json.decode(text, type=_Document)
+    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+        raise ModelError(f"has bad metadata: {error}") from None
+
+
+def _check_names(arrays: Arrays, layers: int) -> None:
+    """Every array that must be there is, and no other."""
+    if not 1 <= layers <= len(arrays):
+        raise ModelError(f"has bad metadata: {layers} layers, but only {len(arrays)} arrays")
+    weights = [f"layer.{number}.{part}" for number in range(layers) for part in _LAYER_PARTS[:2]]
+    biases = [f"layer.{number}.{part}" for number in range(layers) for part in _LAYER_PARTS[2:]]
+    for name in (*_REQUIRED, *weights):
+        if name not in arrays:
+            raise ModelError(f"lacks the array {name!r}")
+    unknown = sorted(set(arrays) - {*_REQUIRED, *weights, *biases, "padding"})
+    if unknown:
+        raise ModelError(f"has an array {shown(unknown[0])} that no {layers}-layer network has")
+
+
+def _arrays_of(network: RecurrentNetwork) -> dict[str, Floats]:
+    parts: dict[str, Floats | None] = {
+        "inputs": network.inputs,
+        "padding": network.padding,
+        "head.weight": network.head_weight,
+        "head.bias": network.head_bias,
+    }
+    for number, layer in enumerate(network.layers):
+        parts |= {f"layer.{number}.{part}": getattr(layer, part) for part in _LAYER_PARTS}
+    return {name: np.ascontiguousarray(array) for name, array in parts.items() if array is not None}

@@ -1,0 +1,120 @@
+"""Networks with several labels as what they are, and their questions through the same batched oracle.
+
+A network with several outputs says of a word the label whose output is the largest. To the rest of rnncheck it is a
+model that says yes for one of them; here all of them count.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from rnncheck.automata.moore import NO_YES, Outputs
+from rnncheck.errors import ModelError
+from rnncheck.models.engine.compiled import CompiledNetwork
+from rnncheck.models.engine.reference import reference_prefix_scores
+from rnncheck.models.network import RecurrentNetwork
+from rnncheck.models.protocol import Letters, Model, Scores, States, SteppingModel
+from rnncheck.words import Codes, IntArray
+
+
+def network_of(model: Model) -> RecurrentNetwork:
+    """The network whose outputs a loaded model reads its answers off."""
+    if isinstance(model, LabelledNetwork | CompiledNetwork):
+        return model.network
+    kind = model.describe().get("kind", type(model).__name__)
+    raise ModelError(
+        f"labels are read off a recurrent network's outputs, and this model ({kind}) answers yes or no alone; "
+        "give a network file"
+    )
+
+
+def label_names(network: RecurrentNetwork) -> tuple[str, ...]:
+    """The network's names for its outputs, or their numbers where it has none; no and yes for a single output."""
+    if network.outputs <= 1:
+        return NO_YES
+    return network.labels or tuple(map(str, range(network.outputs)))
+
+
+def labels_along(network: RecurrentNetwork, codes: Codes) -> list[int]:
+    """The labels after each letter of one word, by the network's definition."""
+    if not codes:
+        return []
+    scores = np.array([reference_prefix_scores(each, codes) for each in _one_a_label(network)])
+    # In a tie the first of the largest outputs is the label; with one output, a tie with the threshold means no.
+    found = np.argmax(scores >= 0.0, axis=0) if len(scores) > 1 else (scores[0] > 0.0)
+    return [int(label) for label in found]
+
+
+def _one_a_label(network: RecurrentNetwork) -> list[RecurrentNetwork]:
+    chosen = range(network.outputs) if network.outputs > 1 else [None]
+    return [dataclasses.replace(network, label=label) for label in chosen]
+
+
+class LabelledNetwork(SteppingModel):
+    """A compiled network that also says which label a state has.
+
+    ``labels`` are those of ``label_names``. A label is its position among them.
+    """
+
+    def __init__(self, network: RecurrentNetwork, **options: Any) -> None:
+        self.network = network
+        self.alphabet = network.alphabet
+        self.labels = label_names(network)
+        # One model a label: they share the meaning of states, so that one of them steps for all.
+        self._models = [CompiledNetwork(each, **options) for each in _one_a_label(network)]
+        self._yes = self._models[network.label or 0]
+        self.margin = max(model.margin for model in self._models)
+        self.accepts_empty = self._yes.accepts_empty
+        self.empty_score = self._yes.empty_score
+        self.empty_label = self._first_true([model.accepts_empty for model in self._models])
+
+    @classmethod
+    def of(cls, model: Model) -> LabelledNetwork:
+        """The labels of a model that has been loaded as one that says yes or no; they are those of its weights."""
+        if isinstance(model, LabelledNetwork):
+            return model
+        return cls(network_of(model), **(model.computing if isinstance(model, CompiledNetwork) else {}))
+
+    def initial(self, rows: int) -> States:
+        return self._yes.initial(rows)
+
+    def step(self, states: States, letters: Letters, rows: IntArray | None = None) -> States:
+        return self._yes.step(states, letters, rows)
+
+    def scores(self, states: States) -> Scores:
+        return self._yes.scores(states)
+
+    def definition(self, codes: Codes) -> bool:
+        return self._yes.definition(codes)
+
+    def describe(self) -> Mapping[str, object]:
+        return {**self._yes.describe(), "labels": list(self.labels)}
+
+    def label_scores(self, states: States) -> Scores:
+        """For each state (one row) and label how far it is ahead of all others: above 0 for at most one of them."""
+        scores = np.stack([model.scores(states) for model in self._models], axis=1)
+        return scores if len(self._models) > 1 else np.hstack([-scores, scores])
+
+    def label_definition(self, codes: Codes) -> int:
+        """The label of one word, by the network's definition."""
+        return self.prefix_label_definitions(codes)[-1] if codes else self.empty_label
+
+    def prefix_label_definitions(self, codes: Codes) -> list[int]:
+        """The labels after each letter of one word, by the network's definition."""
+        return labels_along(self.network, codes)
+
+    def _first_true(self, answers: list[bool]) -> int:
+        return answers.index(True) if len(answers) > 1 else int(answers[0])
+
+
+def settled_labels(scores: Scores, margin: float) -> tuple[Outputs, IntArray]:
+    """The labels that scores show, and the rows where they show none."""
+    labels = np.asarray(scores.argmax(axis=1))
+    best = scores[np.arange(len(scores)), labels]
+    with np.errstate(invalid="ignore"):
+        unsure = ~(best > margin) | ~np.isfinite(scores).all(axis=1)
+    return labels, np.flatnonzero(unsure)

@@ -1,0 +1,257 @@
+"""An ONNX file as a model.
+
+Three ways to answer are tried, the fastest first. The weights of the graph's LSTM, GRU or RNN operators and of the
+linear layer at its end are compiled into our own engine; or else the graph is stepped by onnxruntime, letter by
+letter, with its states fed back (states that it takes as inputs, or that are made inputs of its recurrent operators);
+or else it is run on whole words. The first two must agree with the graph as it is on random words. The definition of
+the model is the graph as it is, run by onnxruntime on a word alone.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import onnx
+
+from rnncheck.errors import ModelError
+from rnncheck.models.conventions import Layout, find_convention, row_of_first_letter
+from rnncheck.models.onnx.graph import Graph, State, freed, read_graph
+from rnncheck.models.onnx.sessions import OnnxOriginal, OnnxSteps, Program, SteppedGraph, WholeGraph
+from rnncheck.models.onnx.weights import head_of, linear_layer, recurrent_layers
+from rnncheck.models.protocol import Model
+from rnncheck.models.self_check import Definition, Parts, Reading, UnprovenError, compile_proven, probability_by_range
+from rnncheck.models.whole_words import DEFAULT_BATCH, Decision, WholeWords, calibrated
+from rnncheck.words import Alphabet, IntArray
+
+_INTEGERS = {onnx.TensorProto.INT64, onnx.TensorProto.INT32}
+_FLOATS = {onnx.TensorProto.FLOAT, onnx.TensorProto.DOUBLE}
+
+
+@dataclass(frozen=True)
+class _Interface:
+    """What a graph takes and gives."""
+
+    letters: str
+    output: str
+    one_hot: bool
+    shape: tuple[int | None, ...] | None  # of the letters' input; None inside where free, None where unknown
+    states: tuple[State, ...]
+
+
+class OnnxFile:
+    """One graph on its way to a model."""
+
+    def __init__(self, path: Path, alphabet: Alphabet, reading: Reading, first_row: int | None, seed: int) -> None:
+        model = read_graph(path)
+        self._alphabet = alphabet
+        self._reading = reading
+        self._rng = np.random.default_rng(seed)
+        self._interface = _interface(Graph(model))
+        model, self.notes = freed(model, _axes_to_keep(self._interface))
+        self._graph = Graph(model)
+        self._logits = self._name_of_logits()
+        self._plain = self._runner(model)
+        self._watched = self._runner(self._graph.showing(self._shown()))
+        candidates = [
+            (functools.partial(_laid, layout), layout.batched, str(layout)) for layout in self._layouts(first_row)
+        ]
+        convention = find_convention(self._raw, candidates, len(alphabet), self._rng)
+        self.layout: Layout = convention.encode(np.zeros((1, 1), dtype=np.int64))[0]
+        self.batched = convention.batched
+        self.original = OnnxOriginal(self._plain, self._watched, self.layout, convention.outputs, self._logits)
+
+    def compiled(self, empty: bool, facts: Mapping[str, object]) -> Model:
+        """The graph's weights in our own engine."""
+        cell, layers = recurrent_layers(self._graph.recurrent, self._value)
+        weight, bias = linear_layer(head_of(self._graph, self._interface.output), self._value)
+        entry = self._graph.recurrent[0].input[0]
+        vectors = [self._value(entry, letter).reshape(-1) for letter in range(len(self._alphabet))]
+        parts = Parts(cell, layers, weight, bias, np.stack(vectors))
+        return compile_proven(parts, self.original, self._alphabet, self._reading, empty, facts, self._rng)
+
+    def stepped(self, decision: Decision, empty: bool, facts: Mapping[str, object]) -> Model:
+        """The graph stepped by onnxruntime."""
+        graph = self._plain if isinstance(self._plain, SteppedGraph) else self._rewired()
+        original = OnnxOriginal(self._plain, self._plain, self.layout, decision.outputs, None)
+        definition = Definition(original, decision, empty)
+        return OnnxSteps(self._alphabet, graph, self.layout, decision, definition, facts, self._rng)
+
+    def whole(self, decision: Decision, empty: bool, facts: Mapping[str, object]) -> Model:
+        """The graph run on whole words."""
+        most = DEFAULT_BATCH if self.batched else 1
+        most, margin = calibrated(self.original, decision, len(self._alphabet), most, self._rng)
+        return WholeWords(
+            self._alphabet, self.original, decision, empty=empty, batch_size=most, margin=margin, facts=facts
+        )
+
+    def decision(self) -> Decision:
+        """What the outputs mean, where the graph could not be compiled."""
+        reading, outputs = self._reading, self.original.outputs
+        probability = reading.probability
+        if outputs == 1 and probability is None:
+            name, activation = self._graph.before_activation(self._interface.output)
+            node = self._graph.made_by(name)
+            if activation == "Sigmoid":
+                probability = True
+            elif not activation and node is not None and node.op_type in ("Gemm", "MatMul", "Add"):
+                probability = False
+        if outputs == 1 and probability is None:
+            probability = probability_by_range(self.original, len(self._alphabet), self._rng)
+            what = "a probability" if probability else "a logit"
+            self.notes.append(f"the output is taken for {what}, by its range on 32 words")
+        return Decision(outputs, reading.threshold, reading.label, bool(probability))
+
+    def _runner(self, model: Any) -> WholeGraph | SteppedGraph:
+        program = Program(model.SerializeToString(), self._reading.threads)
+        interface = self._interface
+        if interface.states:
+            return SteppedGraph(program, interface.letters, interface.output, interface.states)
+        return WholeGraph(program, interface.letters, interface.output)
+
+    def _rewired(self) -> SteppedGraph:
+        for node in self._graph.recurrent:
+            if any(attribute.name == "direction" and attribute.s != b"forward" for attribute in node.attribute):
+                raise UnprovenError(f"its {node.op_type} reads the word from the end")
+        model, states = self._graph.with_states()
+        if not states:
+            raise UnprovenError("it has no LSTM, GRU or RNN operator to step")
+        program = Program(model.SerializeToString(), self._reading.threads)
+        return SteppedGraph(program, self._interface.letters, self._interface.output, states)
+
+    def _raw(self, laid: tuple[Layout, IntArray]) -> npt.NDArray[Any]:
+        return self._plain.values(*laid)[0]
+
+    def _value(self, name: str, letter: int = 0) -> npt.NDArray[Any]:
+        """A stored value, or what is computed under this name for a word of one letter."""
+        stored = self._graph.constant(name)
+        if stored is not None:
+            return stored
+        return self._watched.values(self.layout, np.array([[letter]]), [name])[1]
+
+    def _name_of_logits(self) -> str | None:
+        try:
+            return head_of(self._graph, self._interface.output).logits
+        except UnprovenError:
+            return None
+
+    def _shown(self) -> list[str]:
+        """The inner values that compiling needs to see."""
+        names = [name for node in self._graph.recurrent for name in node.input[:4] if name]
+        if self._logits is not None:
+            head = head_of(self._graph, self._interface.output)
+            names += [name for name in (head.logits, head.weight, head.bias) if name]
+        return [name for name in names if self._graph.constant(name) is None]
+
+    def _layouts(self, asked: int | None) -> list[Layout]:
+        """The ways to lay words out that fit the type and the rank of the letters' input."""
+        interface, letters = self._interface, len(self._alphabet)
+        shape = interface.shape
+        if interface.one_hot:
+            size = shape[-1] if shape else None
+            rows = letters + (asked or 0) if size is None else size
+        else:
+            rows = self._graph.rows_looked_up(interface.letters) or letters + (asked or 0)
+        first_row, note = row_of_first_letter(letters, rows, None, asked)
+        self.notes += [note] if note else []
+        rank = None if shape is None else len(shape) - interface.one_hot
+        single = "B" if interface.states else "T"
+        axes = {1: (single,), 2: ("BT", "TB")}.get(rank or 0, ("BT", "TB", single))
+        return [Layout(axis, interface.one_hot, first_row, rows) for axis in axes]
+
+
+def load_onnx(
+    path: Path,
+    alphabet: Alphabet | None,
+    reading: Reading,
+    *,
+    first_row: int | None = None,
+    empty: bool | None = None,
+    seed: int = 0,
+) -> Model:
+    """The model in an ONNX file; the errors do not name the file."""
+    if alphabet is None:
+        raise ModelError(
+            "an ONNX file does not say its letters; give alphabet=…, or put them one a line into a file beside it: "
+            "<file>.alphabet or alphabet.txt"
+        )
+    file = OnnxFile(path, alphabet, reading, first_row, seed)
+    if empty is None:
+        file.notes.append(
+            "ONNX does not define recurrent operators on the empty word; it is refused (empty=True accepts)"
+        )
+    facts: dict[str, object] = {
+        "kind": "ONNX graph",
+        "input": str(file.layout),
+        "definition": "the graph run by onnxruntime on the word alone",
+        "sha256": hashlib.sha256(path.read_bytes()).hexdigest(),
+        "notes": file.notes,
+    }
+    try:
+        return file.compiled(bool(empty), facts)
+    except UnprovenError as reason:
+        facts["compiling"] = f"not possible: {reason}"
+    decision = file.decision()
+    try:
+        return file.stepped(decision, bool(empty), {**facts, "stepping": "by onnxruntime, with its states fed back"})
+    except (UnprovenError, ModelError) as reason:
+        facts["stepping"] = f"not possible: {reason}"
+    return file.whole(decision, bool(empty), facts)
+
+
+def _laid(layout: Layout, codes: IntArray) -> tuple[Layout, IntArray]:
+    return layout, codes
+
+
+def _axes_to_keep(interface: _Interface) -> dict[str, set[int]]:
+    rank = len(interface.shape or ())
+    keep = {interface.letters: {rank - 1} if interface.one_hot and rank else set()}
+    for state in interface.states:
+        keep[state.given] = {axis for axis in range(len(state.shape)) if axis != state.axis}
+    return keep
+
+
+def _interface(graph: Graph) -> _Interface:
+    """Find the letters' input, the output, and the states that go in and out."""
+    integers = [value for value in graph.inputs if value.type.tensor_type.elem_type in _INTEGERS]
+    floats = [value for value in graph.inputs if value.type.tensor_type.elem_type in _FLOATS]
+    if len(integers) + len(floats) != len(graph.inputs) or not graph.inputs:
+        raise ModelError("the graph takes something else than letter numbers, one-hot vectors and states")
+    if len(integers) > 1:
+        names = ", ".join(value.name for value in integers)
+        raise ModelError(f"the graph takes {len(integers)} integer inputs ({names}); expected the letters alone")
+    letters = (integers or floats)[0]
+    given = [value for value in graph.inputs if value is not letters]
+    left = graph.outputs[1:]
+    if given and len(left) != len(given):
+        raise ModelError(
+            f"the graph takes {len(given)} states and gives {len(left)} back; it must give back each, after the answer"
+        )
+    states = tuple(_state(value, out.name) for value, out in zip(given, left, strict=False)) if given else ()
+    return _Interface(letters.name, graph.outputs[0].name, not integers, _shape(letters), states)
+
+
+def _shape(value: Any) -> tuple[int | None, ...] | None:
+    kind = value.type.tensor_type
+    if not kind.HasField("shape"):
+        return None
+    return tuple(dim.dim_value if dim.HasField("dim_value") else None for dim in kind.shape.dim)
+
+
+def _state(value: Any, left: str) -> State:
+    """A state with its batch axis: the free one, or where none or several are free, the usual one for its rank."""
+    shape = _shape(value)
+    if not shape:
+        raise ModelError(f"the graph's state {value.name!r} has no shape")
+    free = [axis for axis, size in enumerate(shape) if size is None]
+    axis = free[0] if len(free) == 1 else max(0, len(shape) - 2)
+    sizes = [1 if i == axis else size for i, size in enumerate(shape)]
+    if any(size is None for size in sizes):
+        raise ModelError(f"the graph's state {value.name!r} has a free size besides the batch: {shape}")
+    return State(value.name, left, tuple(size or 1 for size in sizes), axis)

@@ -1,0 +1,204 @@
+"""Run ONNX graphs with onnxruntime: whole words, or one letter at a time with the states fed back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+import onnxruntime
+
+from rnncheck.errors import ModelError, shown
+from rnncheck.models.conventions import Layout, rows_of
+from rnncheck.models.onnx.graph import State
+from rnncheck.models.protocol import Letters, Scores, States, SteppingModel
+from rnncheck.models.self_check import Definition, UnprovenError
+from rnncheck.models.whole_words import Decision, Outputs
+from rnncheck.words import Alphabet, Codes, IntArray, WordBatch
+
+_TYPES: Mapping[str, Any] = {
+    "tensor(float)": np.float32,
+    "tensor(double)": np.float64,
+    "tensor(int64)": np.int64,
+    "tensor(int32)": np.int32,
+}
+_ROWS_AT_ONCE = 1024
+_MARGIN_FLOOR, _MARGIN_FACTOR, _TOLERANCE = 1e-4, 100.0, 1e-3
+
+
+class Program:
+    """A graph that onnxruntime runs on the CPU. No library of custom operators is ever loaded."""
+
+    def __init__(self, content: bytes, threads: int | None) -> None:
+        self._made_of = (content, threads)
+        options = onnxruntime.SessionOptions()
+        options.log_severity_level = 4
+        options.intra_op_num_threads = threads or 0
+        options.inter_op_num_threads = 1
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # other work needs the cores too
+        try:
+            # Its fallback would try the same again and print about it, into whatever our output is.
+            self._session = onnxruntime.InferenceSession(
+                content, options, providers=["CPUExecutionProvider"], enable_fallback=0
+            )
+        except Exception as error:  # onnxruntime's exceptions have no common class of their own
+            raise ModelError(f"onnxruntime does not take the graph ({shown(str(error), 200)})") from None
+        self.types = {value.name: _TYPES.get(value.type) for value in self._session.get_inputs()}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (Program, self._made_of)
+
+    def run(self, names: Sequence[str], feeds: Mapping[str, npt.NDArray[Any]]) -> list[npt.NDArray[Any]]:
+        """The values of these outputs."""
+        typed = {name: value.astype(self.types[name], copy=False) for name, value in feeds.items()}
+        try:
+            values: list[npt.NDArray[Any]] = self._session.run(list(names), typed)
+        except Exception as error:  # as above
+            raise ModelError(f"onnxruntime failed on the graph ({shown(str(error), 200)})") from None
+        return values
+
+
+class Runner(Protocol):
+    """A way to run a graph on words."""
+
+    def values(self, layout: Layout, codes: IntArray, names: Sequence[str] = ()) -> list[npt.NDArray[Any]]:
+        """The graph's output, then the values called ``names``, for words of equal length."""
+
+
+@dataclass(frozen=True)
+class WholeGraph:
+    """A graph that takes whole words."""
+
+    program: Program
+    letters: str
+    output: str
+
+    def values(self, layout: Layout, codes: IntArray, names: Sequence[str] = ()) -> list[npt.NDArray[Any]]:
+        return self.program.run([self.output, *names], {self.letters: layout.encode(codes)})
+
+
+@dataclass(frozen=True)
+class SteppedGraph:
+    """A graph that takes one letter and its states, run letter by letter from states that are all zero."""
+
+    program: Program
+    letters: str
+    output: str
+    states: tuple[State, ...]
+
+    @property
+    def width(self) -> int:
+        return sum(state.size for state in self.states)
+
+    def step(
+        self, rows: States, array: npt.NDArray[Any], names: Sequence[str] = ()
+    ) -> tuple[States, list[npt.NDArray[Any]]]:
+        """The states after one more letter; and the output and other values."""
+        feeds = {self.letters: array}
+        at = 0
+        for state in self.states:
+            feeds[state.given] = state.from_rows(rows[:, at : at + state.size])
+            at += state.size
+        wanted = [*(state.left for state in self.states), self.output, *names]
+        values = self.program.run(wanted, feeds)
+        left = [state.to_rows(value) for state, value in zip(self.states, values, strict=False)]
+        return np.concatenate(left, axis=1), values[len(self.states) :]
+
+    def values(self, layout: Layout, codes: IntArray, names: Sequence[str] = ()) -> list[npt.NDArray[Any]]:
+        if not codes.shape[1]:
+            raise ModelError("a graph that takes its states as inputs says nothing about the empty word")
+        rows: States = np.zeros((len(codes), self.width), dtype=np.float32)
+        values: list[npt.NDArray[Any]] = []
+        for t in range(codes.shape[1]):
+            rows, values = self.step(rows, layout.encode(codes[:, t : t + 1]), names)
+        return values
+
+
+@dataclass(frozen=True)
+class OnnxOriginal:
+    """A graph as its owner would run it, which also shows the logits where there is a linear layer at its end."""
+
+    plain: Runner
+    watched: Runner
+    layout: Layout
+    outputs: int
+    logits: str | None
+
+    def __call__(self, codes: IntArray) -> Outputs:
+        return rows_of(self.plain.values(self.layout, codes)[0], len(codes))
+
+    def see(self, word: Codes) -> tuple[Outputs, Outputs]:
+        if self.logits is None:
+            raise UnprovenError("it has no linear layer at its end")
+        codes = np.array([word], dtype=np.int64)
+        logits = self.watched.values(self.layout, codes, [self.logits])[1]
+        if logits.size % self.outputs:
+            raise UnprovenError(f"its linear layer puts out shape {logits.shape} for a word of {len(word)} letters")
+        return logits.astype(np.float64).reshape(-1, self.outputs)[-1], self(codes)[0]
+
+
+class OnnxSteps(SteppingModel):
+    """A graph stepped by onnxruntime. The last column of its states is the score."""
+
+    def __init__(
+        self,
+        alphabet: Alphabet,
+        graph: SteppedGraph,
+        layout: Layout,
+        decision: Decision,
+        definition: Definition,
+        facts: Mapping[str, object],
+        rng: np.random.Generator,
+    ) -> None:
+        self.alphabet = alphabet
+        self._graph = graph
+        self._layout = layout
+        self._decision = decision
+        self._definition = definition
+        self._facts = dict(facts)
+        self.empty_score, self.accepts_empty = definition(())
+        self.margin = self._calibrated(rng)
+
+    def initial(self, rows: int) -> States:
+        return np.zeros((rows, self._graph.width + 1), dtype=np.float32)
+
+    def step(self, states: States, letters: Letters, rows: IntArray | None = None) -> States:
+        before = states if rows is None else states[rows]
+        if len(before) != len(letters):
+            raise ModelError(f"{len(letters)} letters for {len(before)} states; give one each, or say which rows")
+        after = np.empty_like(before)
+        codes = np.asarray(letters, dtype=np.int64)[:, None]
+        for start in range(0, len(before), _ROWS_AT_ONCE):
+            block = slice(start, start + _ROWS_AT_ONCE)
+            rows_left, values = self._graph.step(before[block, :-1], self._layout.encode(codes[block]))
+            after[block, :-1] = rows_left
+            after[block, -1] = self._decision.scores(rows_of(values[0], len(rows_left)))
+        return after
+
+    def scores(self, states: States) -> Scores:
+        return states[:, -1].astype(np.float64)
+
+    def definition(self, codes: Codes) -> bool:
+        return self._definition(codes).accepted
+
+    def describe(self) -> Mapping[str, object]:
+        return {
+            **self._facts,
+            **self._decision.describe(),
+            "letters": len(self.alphabet),
+            "queries": "stepped by onnxruntime",
+            "margin": self.margin,
+        }
+
+    def _calibrated(self, rng: np.random.Generator) -> float:
+        """The margin that covers what rounding does; an UnprovenError where steps and definition differ by more."""
+        lengths = [1, 1, 2, 2, 3, 5, 8, 13, 21, 34, 55, 99, 150]
+        words = [tuple(rng.integers(len(self.alphabet), size=length).tolist()) for length in lengths]
+        ours = self.scores_batch(WordBatch.from_codes(words))
+        theirs = np.array([self._definition(word).score for word in words])
+        largest = float(np.abs(ours - theirs).max())
+        if not largest <= _TOLERANCE * max(float(np.ptp(theirs)), 1e-2):
+            raise UnprovenError(f"run letter by letter it scores up to {largest:.3g} differently than on whole words")
+        return max(_MARGIN_FLOOR, _MARGIN_FACTOR * largest)

@@ -1,0 +1,210 @@
+"""Compile what was read off a foreign model, and prove that it answers as that model does.
+
+Every check word is given to the model alone, and what the model put out, before and after its last activation, is
+compared with the compiled network's score. The words are random, short and long; a model that is something else than
+it was taken for (attention, a pooled output, a learned first state) shows it on most of them.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from rnncheck.errors import InputError, ModelError, shown
+from rnncheck.models.engine.compiled import CompiledNetwork
+from rnncheck.models.engine.reference import Judgement
+from rnncheck.models.network import Cell, Floats, Layer, RecurrentNetwork
+from rnncheck.models.protocol import SteppingModel
+from rnncheck.models.whole_words import Decision, Outputs
+from rnncheck.words import Alphabet, Codes, IntArray, WordBatch, format_word
+
+_LENGTHS = (1, 1, 1, 2, 2, 2, 3, 3, 4, 5, 6, 7, 8, 10, 12, 15, 18, 22, 27, 33, 40, 50, 60, 75, 99, 150, 300)
+_CLOSE = 1e-3  # relative to how much the scores vary; another network differs by 0.1 or more
+_ROUNDING = 4e-6  # relative to the largest score; float32 differs by 1e-7 to 1e-6
+_MEANINGS: Mapping[str, bool | None] = {"auto": None, "logit": False, "probability": True}
+_SAFE_THRESHOLDS = (1e-3, 1 - 1e-3)
+
+
+class UnprovenError(Exception):
+    """Why a model is not what it was taken for."""
+
+
+class Original(Protocol):
+    """A foreign model that can be watched."""
+
+    def __call__(self, codes: IntArray, /) -> Outputs:
+        """The outputs for words of equal length."""
+
+    def see(self, word: Codes, /) -> tuple[Outputs, Outputs]:
+        """The logits and the outputs for one word alone; UnprovenError where there are no logits to see."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a user says of a foreign model's outputs, and how it is to be compiled."""
+
+    threshold: float = 0.5
+    label: int | None = None
+    output: str = "auto"  # of one output: "logit", "probability", or found out
+    dtype: npt.DTypeLike = np.float32
+    threads: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.output not in _MEANINGS:
+            raise InputError(f"output {shown(self.output)} is unknown; choose one of {', '.join(_MEANINGS)}")
+
+    @property
+    def probability(self) -> bool | None:
+        return _MEANINGS[self.output]
+
+
+@dataclass(frozen=True)
+class Parts:
+    """A recurrent classifier as it was read off a foreign model."""
+
+    cell: Cell
+    layers: tuple[Layer, ...]
+    head_weight: Floats
+    head_bias: Floats
+    inputs: Floats  # one row a letter
+
+
+@dataclass(frozen=True)
+class Definition:
+    """One word alone, judged by the original's own output; the score is read before the last activation."""
+
+    original: Original
+    decision: Decision
+    empty: bool | None  # the answer to the empty word, where the original cannot be asked
+
+    def __call__(self, word: Codes) -> Judgement:
+        if not word and self.empty is not None:
+            return Judgement(math.inf if self.empty else -math.inf, self.empty)
+        try:
+            logits, outputs = self.original.see(word)
+        except UnprovenError:  # an original that treats some words apart, such as the empty one
+            outputs = self.original(np.array([word], dtype=np.int64))[0]
+            score = self.decision.scores(outputs[None])
+        else:
+            score = _of_logits(self.decision).scores(logits[None])
+        return Judgement(float(score[0]), bool(self.decision.accepts(outputs[None])[0]))
+
+
+@dataclass(frozen=True)
+class _Observations:
+    """What the original put out for some words, each alone: before and after its last activation."""
+
+    words: WordBatch
+    logits: Outputs
+    outputs: Outputs
+
+    @classmethod
+    def of(cls, original: Original, letters: int, rng: np.random.Generator) -> _Observations:
+        words = WordBatch.from_codes([rng.integers(letters, size=length).tolist() for length in _LENGTHS * 2])
+        seen = [original.see(word) for word in words]
+        return cls(words, np.array([logits for logits, _ in seen]), np.array([outputs for _, outputs in seen]))
+
+    def activation(self) -> str:
+        """Which function turns the logits into the outputs."""
+        for name, function in _ACTIVATIONS.items():
+            if np.allclose(function(self.logits), self.outputs, rtol=1e-3, atol=1e-5):
+                return name
+        raise UnprovenError(f"its output is none of {', '.join(_ACTIVATIONS)} of its last linear layer")
+
+
+def compile_proven(
+    parts: Parts,
+    original: Original,
+    alphabet: Alphabet,
+    reading: Reading,
+    empty: bool | None,
+    facts: Mapping[str, object],
+    rng: np.random.Generator,
+) -> CompiledNetwork:
+    """The compiled network whose definition is the original; an UnprovenError says why it is not the same."""
+    seen = _Observations.of(original, len(alphabet), rng)
+    decision = _decision(seen, reading)
+    how = f"compiled and stepped; compared with the original on {len(seen.words)} words, each alone"
+    try:
+        network = RecurrentNetwork(
+            alphabet=alphabet,
+            threshold=reading.threshold,
+            label=reading.label,
+            facts={**facts, "stepping": how},
+            **{field.name: getattr(parts, field.name) for field in dataclasses.fields(parts)},
+        )
+        definition = Definition(original, decision, empty)
+        compiled = CompiledNetwork(network, dtype=reading.dtype, threads=reading.threads, definition=definition)
+    except ModelError as error:
+        raise UnprovenError(f"it is not recurrent layers with a linear layer alone ({error})") from None
+    _compare(compiled, seen, decision)
+    return compiled
+
+
+def probability_by_range(original: Callable[[IntArray], Outputs], letters: int, rng: np.random.Generator) -> bool:
+    """Whether all outputs for 32 words lie between 0 and 1."""
+    words = [rng.integers(letters, size=(1, length)) for length in range(1, 33)]
+    values = np.concatenate([original(word) for word in words])
+    return bool(((values >= 0) & (values <= 1)).all())
+
+
+def _decision(seen: _Observations, reading: Reading) -> Decision:
+    """What the outputs mean, once the activation is known."""
+    outputs = seen.outputs.shape[1]
+    probability = seen.activation() == "sigmoid"
+    decision = Decision(outputs, reading.threshold, reading.label, probability)
+    if outputs == 1:
+        if reading.probability not in (None, probability):
+            raise UnprovenError(f"the output is to be taken for a {reading.output}")
+        if probability and not _SAFE_THRESHOLDS[0] <= reading.threshold <= _SAFE_THRESHOLDS[1]:
+            raise UnprovenError(f"at the threshold {reading.threshold} float32 probabilities are coarser than logits")
+    return decision
+
+
+def _compare(model: SteppingModel, seen: _Observations, decision: Decision) -> None:
+    expected = _of_logits(decision).scores(seen.logits)
+    scores = model.scores_batch(seen.words)
+    tolerance = _CLOSE * np.ptp(expected) + _ROUNDING * max(1.0, float(np.abs(expected).max()))
+    apart = ~(np.abs(scores - expected) <= tolerance)
+    if apart.any():
+        first = int(np.flatnonzero(apart)[0])
+        word = format_word(model.alphabet.decode(seen.words[first]))
+        raise UnprovenError(
+            f"on the word {shown(word)} it scores {expected[first]:.6g}, "
+            f"and its recurrent layers with a linear layer alone would score {scores[first]:.6g}"
+        )
+
+
+def _of_logits(decision: Decision) -> Decision:
+    """The same decision, before the last activation."""
+    return dataclasses.replace(decision, probability=False)
+
+
+def _sigmoid(logits: Outputs) -> Outputs:
+    return np.asarray(np.exp(-np.logaddexp(0.0, -logits)))
+
+
+def _log_softmax(logits: Outputs) -> Outputs:
+    return np.asarray(logits - np.logaddexp.reduce(logits, axis=-1, keepdims=True))
+
+
+def _softmax(logits: Outputs) -> Outputs:
+    return np.asarray(np.exp(_log_softmax(logits)))
+
+
+def _identity(logits: Outputs) -> Outputs:
+    return logits
+
+
+_ACTIVATIONS: Mapping[str, Callable[[Outputs], Outputs]] = {
+    "identity": _identity,
+    "sigmoid": _sigmoid,
+    "softmax": _softmax,
+    "log-softmax": _log_softmax,
+}

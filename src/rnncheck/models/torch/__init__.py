@@ -1,0 +1,1 @@
+"""A user's PyTorch modules as models (extra ``torch``)."""

@@ -1,0 +1,284 @@
+"""A user's ``torch.nn.Module`` as it is.
+
+The definition of such a model is the module's own ``forward`` on a word alone, in evaluation mode. Where the module
+turns out to be recurrent layers with a linear layer after them, it is compiled and stepped; otherwise its forward is
+called on whole words. The module itself is never changed: mode, parameters, hooks and random state stay as they are.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from rnncheck.errors import ModelError, RnncheckError
+from rnncheck.models.conventions import (
+    Convention,
+    Encode,
+    find_convention,
+    layouts,
+    row_of_first_letter,
+    rows_of,
+)
+from rnncheck.models.protocol import Model
+from rnncheck.models.self_check import Parts, Reading, UnprovenError, compile_proven, probability_by_range
+from rnncheck.models.torch.tracing import Call, Recorder, first_input, last_function, logits_of, parts_of
+from rnncheck.models.whole_words import DEFAULT_BATCH, Decision, Outputs, WholeWords, calibrated
+from rnncheck.words import Alphabet, Codes, IntArray, Word
+
+EncodeWords = Callable[[list[Word]], Any]
+
+
+@dataclass(frozen=True)
+class ModuleOptions:
+    """What a user may say about a module; see :func:`rnncheck.models.wrapping.wrap`."""
+
+    reading: Reading
+    encode: EncodeWords | None = None
+    first_row: int | None = None
+    empty: bool | None = None
+    batch_size: int = DEFAULT_BATCH
+    seed: int = 0
+
+
+def wrap_module(module: torch.nn.Module, alphabet: Alphabet, options: ModuleOptions) -> Model:
+    """The module as a model: compiled and stepped where its forward allows it, called on whole words otherwise."""
+    rng = np.random.default_rng(options.seed)
+    asker = Asker(module)
+    candidates, notes = _candidates(module, alphabet, options)
+    convention = find_convention(asker, candidates, len(alphabet), rng)
+    evaluate = Evaluator(asker, convention)
+    empty = _empty_answer(evaluate, options.empty, notes)
+    facts = {
+        "kind": "PyTorch module",
+        "name": type(module).__name__,
+        "input": convention.note,
+        "definition": "the module's own forward on the word alone, in evaluation mode",
+        "sha256": _digest(module),
+        "notes": notes,
+    }
+    try:
+        parts = _parts(evaluate, len(alphabet))
+        return compile_proven(parts, evaluate, alphabet, options.reading, empty, facts, rng)
+    except UnprovenError as reason:
+        facts["stepping"] = f"not possible: {reason}"
+    decision = _decision(evaluate, len(alphabet), options.reading, notes, rng)
+    most = options.batch_size if convention.batched else 1
+    batch_size, margin = calibrated(evaluate, decision, len(alphabet), most, rng)
+    if batch_size < options.batch_size:
+        notes.append("words are asked one at a time, since answers would change if they were asked together")
+    return WholeWords(alphabet, evaluate, decision, empty=empty, batch_size=batch_size, margin=margin, facts=facts)
+
+
+class Asker:
+    """Calls a module in evaluation mode and leaves it as it was."""
+
+    def __init__(self, module: torch.nn.Module) -> None:
+        if any(map(torch.nn.parameter.is_lazy, module.parameters())):
+            raise ModelError("the module has parameters without values (lazy layers); call it once before wrapping it")
+        self.module = module
+        self._calls = 0
+        self._parameters = self._fingerprint()
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._parameters = self._fingerprint()  # a copy in another process has other addresses
+
+    def __call__(self, arguments: Any) -> npt.NDArray[Any]:
+        """The module's raw output."""
+        with self._evaluation():
+            return _as_numbers(_first_tensor(self.module(*self._tensors(arguments))))
+
+    def watched(self, arguments: Any) -> tuple[npt.NDArray[Any], Sequence[Call], Any]:
+        """The raw output, the functions that were called, and the output as a tensor."""
+        with self._evaluation():
+            tensors = self._tensors(arguments)
+            with Recorder() as recorder:
+                output = self.module(*tensors)
+            tensor = _first_tensor(output)
+            return _as_numbers(tensor), recorder.calls, tensor
+
+    @contextlib.contextmanager
+    def _evaluation(self) -> Iterator[None]:
+        if self._fingerprint() != self._parameters:
+            raise ModelError("the module's parameters have changed since it was wrapped; wrap it again")
+        modes = [(part, part.training) for part in self.module.modules()]
+        device = self._device()
+        devices = [device] if device.type == "cuda" else []
+        try:
+            with torch.inference_mode(), torch.random.fork_rng(devices=devices):
+                self._calls += 1  # another seed each time: a module that draws random numbers shows it
+                torch.default_generator.manual_seed(self._calls)
+                for part, _ in modes:
+                    part.training = False
+                yield
+        finally:
+            for part, training in modes:
+                part.training = training
+
+    def _fingerprint(self) -> list[tuple[int, int]]:
+        """Changes when a parameter is replaced or changed in place."""
+        return [
+            (parameter.data_ptr(), 0 if parameter.is_inference() else parameter._version)
+            for parameter in self.module.parameters()
+        ]
+
+    def _device(self) -> Any:
+        first = next(self.module.parameters(), None)
+        return torch.device("cpu") if first is None else first.device
+
+    def _tensors(self, arguments: Any) -> list[Any]:
+        given = arguments if isinstance(arguments, tuple) else (arguments,)
+        return [self._tensor(value) for value in given]
+
+    def _tensor(self, value: Any) -> Any:
+        if isinstance(value, np.ndarray):
+            tensor = torch.from_numpy(value)
+            first = next(self.module.parameters(), None)
+            if tensor.is_floating_point() and first is not None and first.is_floating_point():
+                tensor = tensor.to(first.dtype)
+            return tensor.to(self._device())
+        return value.to(self._device()) if isinstance(value, torch.Tensor) else value
+
+
+class Evaluator:
+    """Words of equal length to outputs, by the module's forward."""
+
+    def __init__(self, asker: Asker, convention: Convention) -> None:
+        self.asker = asker
+        self.convention = convention
+
+    def __call__(self, codes: IntArray) -> Outputs:
+        try:
+            return rows_of(self.asker(self.convention.encode(codes)), len(codes))
+        except RnncheckError:
+            raise
+        except Exception as error:  # a user's forward can raise anything
+            raise ModelError(
+                f"the module raised {type(error).__name__} for {len(codes)} words of {codes.shape[1]} letters: {error}"
+            ) from error
+
+    def see(self, word: Codes) -> tuple[Outputs, Outputs]:
+        """The logits and the outputs for one word."""
+        raw, calls, _ = self.asker.watched(self.convention.encode(np.array([word], dtype=np.int64)))
+        return logits_of(calls, self.convention.outputs), rows_of(raw, 1)[0]
+
+    def calls(self, word: Codes) -> Sequence[Call]:
+        """What the module calls for one word."""
+        return self.asker.watched(self.convention.encode(np.array([word], dtype=np.int64)))[1]
+
+
+class _ByUser:
+    """A user's own encoding of words."""
+
+    def __init__(self, encode: EncodeWords, alphabet: Alphabet) -> None:
+        self._encode = encode
+        self._alphabet = alphabet
+
+    def __call__(self, codes: IntArray) -> Any:
+        return self._encode([self._alphabet.decode(row) for row in codes.tolist()])
+
+
+def _candidates(
+    module: torch.nn.Module, alphabet: Alphabet, options: ModuleOptions
+) -> tuple[list[tuple[Encode, bool, str]], list[str]]:
+    """The ways to encode words that are worth trying, and what had to be assumed."""
+    if options.encode is not None:
+        return [(_ByUser(options.encode, alphabet), True, "by the function given as encode")], []
+    letters = len(alphabet)
+    recurrent = [part for part in module.modules() if isinstance(part, torch.nn.RNNBase)]
+    time_first = bool(recurrent) and not recurrent[0].batch_first
+    embedding = _embedding(module, letters)
+    if embedding is not None:
+        rows, padding = int(embedding.num_embeddings), embedding.padding_idx
+        first_row, note = row_of_first_letter(letters, rows, padding, options.first_row)
+        found = layouts(letters, ids=True, first_row=first_row, rows=rows, time_first=time_first)
+    else:
+        note, first_row = None, options.first_row or 0
+        found = layouts(letters, ids=False, first_row=first_row, rows=letters + first_row, time_first=time_first)
+    return [(layout.encode, layout.batched, str(layout)) for layout in found], [note] if note else []
+
+
+def _embedding(module: torch.nn.Module, letters: int) -> Any:
+    """The embedding of letters: the one with a row for each, or else the first."""
+    embeddings = [part for part in module.modules() if isinstance(part, torch.nn.Embedding | torch.nn.EmbeddingBag)]
+    fitting = [part for part in embeddings if part.num_embeddings in (letters, letters + 1)]
+    return next(iter([*fitting, *embeddings]), None)
+
+
+def _empty_answer(evaluate: Evaluator, asked: bool | None, notes: list[str]) -> bool | None:
+    """What to answer to the empty word where the module is not asked; None where it can be."""
+    if asked is not None:
+        notes.append(f"the empty word is {'accepted' if asked else 'refused'}, as empty={asked} says")
+        return asked
+    try:
+        outputs = evaluate(np.zeros((1, 0), dtype=np.int64))
+    except ModelError:
+        takes_it = False
+    else:
+        takes_it = outputs.shape == (1, evaluate.convention.outputs) and bool(np.isfinite(outputs).all())
+    if takes_it:
+        return None
+    notes.append("the module does not take the empty word; it is refused (empty=True would accept it)")
+    return False
+
+
+def _parts(evaluate: Evaluator, letters: int) -> Parts:
+    calls = [evaluate.calls((letter,)) for letter in range(letters)]
+    vectors = [first_input(of_letter) for of_letter in calls]
+    if len({vector.shape for vector in vectors}) > 1:
+        raise UnprovenError("its recurrent layer is not fed one vector a letter")
+    return parts_of(calls[0], np.stack(vectors))
+
+
+def _decision(
+    evaluate: Evaluator, letters: int, reading: Reading, notes: list[str], rng: np.random.Generator
+) -> Decision:
+    """What the outputs mean, where the module could not be compiled."""
+    outputs = evaluate.convention.outputs
+    probability = reading.probability
+    if outputs == 1 and probability is None:
+        codes = rng.integers(letters, size=(1, 3))
+        _, calls, tensor = evaluate.asker.watched(evaluate.convention.encode(codes))
+        probability = {"sigmoid": True, "sigmoid_": True, "linear": False}.get(last_function(calls, tensor))
+    if outputs == 1 and probability is None:
+        probability = probability_by_range(evaluate, letters, rng)
+        what = "a probability" if probability else "a logit"
+        notes.append(f"the output is taken for {what}, by its range on 32 words (output='probability' or 'logit')")
+    return Decision(outputs, reading.threshold, reading.label, bool(probability))
+
+
+def _first_tensor(output: Any) -> Any:
+    """The tensor that holds the answers: the output, its ``logits``, or the first of several."""
+    if isinstance(output, torch.Tensor):
+        return output
+    logits = output.get("logits") if isinstance(output, Mapping) else getattr(output, "logits", None)
+    if isinstance(logits, torch.Tensor):
+        return logits
+    if isinstance(output, tuple | list) and output and isinstance(output[0], torch.Tensor):
+        return output[0]
+    raise ModelError(f"the module returned a {type(output).__name__}, not a tensor")
+
+
+def _as_numbers(tensor: Any) -> npt.NDArray[Any]:
+    if tensor.is_complex() or not (tensor.is_floating_point() or tensor.dtype is torch.bool):
+        raise ModelError(
+            f"the module puts out {tensor.dtype}; expected floating-point numbers "
+            "(wrap a function that says which values mean yes)"
+        )
+    return np.asarray(tensor.detach().to(torch.float64).cpu().numpy())
+
+
+def _digest(module: torch.nn.Module) -> str:
+    digest = hashlib.sha256(repr(module).encode())
+    for name, tensor in module.state_dict().items():
+        if isinstance(tensor, torch.Tensor):
+            digest.update(f"{name} {tuple(tensor.shape)} {tensor.dtype}".encode())
+            digest.update(tensor.detach().cpu().contiguous().flatten().view(torch.uint8).numpy().tobytes())
+    return digest.hexdigest()

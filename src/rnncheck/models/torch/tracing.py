@@ -1,0 +1,141 @@
+"""Watch which PyTorch functions a module calls, and read a recurrent classifier off them.
+
+Watching the calls rather than the module's attributes has two merits: names do not matter, and what is seen is what
+runs. Nothing is attached to the module.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch.overrides import TorchFunctionMode
+
+from rnncheck.models.network import Cell, Floats, Layer
+from rnncheck.models.self_check import Parts, UnprovenError
+
+_CELLS = {"lstm": Cell.LSTM, "gru": Cell.GRU, "rnn_tanh": Cell.RNN_TANH, "rnn_relu": Cell.RNN_RELU}
+_SINGLE_STEP = "_cell"  # what the name of a cell's function has after the name of the layer's
+_SAME_NUMBERS = {  # functions that only change the shape or the place
+    *("squeeze", "squeeze_", "unsqueeze", "unsqueeze_", "view", "view_as", "reshape", "reshape_as", "flatten", "ravel"),
+    *("unflatten", "__getitem__", "select", "narrow", "transpose", "permute", "movedim", "t", "contiguous", "clone"),
+    *("detach", "to", "float", "double", "cpu"),
+}
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call of a PyTorch function."""
+
+    name: str
+    args: tuple[Any, ...]
+    options: Mapping[str, Any]
+    result: Any
+
+
+class Recorder(TorchFunctionMode):  # type: ignore[misc]
+    """While it is active, every call of a PyTorch function is listed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.calls: list[Call] = []
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        result = func(*args, **(kwargs or {}))
+        self.calls.append(Call(getattr(func, "__name__", ""), tuple(args), kwargs or {}, result))
+        return result
+
+
+def parts_of(calls: Sequence[Call], inputs: Floats) -> Parts:
+    """The recurrent layers and the linear layer after them, from the calls for a word of one letter.
+
+    ``inputs`` is what the first recurrent layer is fed for each letter, as :func:`first_input` finds it.
+    """
+    recurrent = [(cell, call) for call in calls if (cell := _cell(call)) is not None]
+    if not recurrent:
+        raise UnprovenError("it calls no RNN, GRU or LSTM layer of PyTorch")
+    cell = recurrent[0][0]
+    if any(other is not cell for other, _ in recurrent):
+        raise UnprovenError("its recurrent layers are of different kinds")
+    layers = tuple(layer for _, call in recurrent for layer in _layers(call))
+    head = _head_call(calls)
+    weight = _floats(_argument(head, 1, "weight"))
+    bias = _argument(head, 2, "bias")
+    zeros = np.zeros(len(weight), dtype=weight.dtype)
+    return Parts(cell, layers, weight, zeros if bias is None else _floats(bias), inputs)
+
+
+def first_input(calls: Sequence[Call]) -> Floats:
+    """What the first recurrent layer was fed, as one vector."""
+    first = next((call for call in calls if _cell(call) is not None), None)
+    if first is None:
+        raise UnprovenError("it calls no RNN, GRU or LSTM layer of PyTorch")
+    return _floats(first.args[0]).reshape(-1)
+
+
+def logits_of(calls: Sequence[Call], outputs: int) -> npt.NDArray[np.float64]:
+    """What the linear layer after the recurrent ones put out last."""
+    result = _floats(_head_call(calls).result).astype(np.float64)
+    if result.size % outputs:
+        raise UnprovenError(f"its linear layer puts out shape {result.shape} for a word, the module {outputs} numbers")
+    return np.asarray(result.reshape(-1, outputs)[-1])
+
+
+def last_function(calls: Sequence[Call], output: Any) -> str:
+    """The name of the function that made the output, apart from changes of shape."""
+    tensor = output
+    for call in reversed(calls):
+        if call.result is not tensor:
+            continue
+        if call.name not in _SAME_NUMBERS:
+            return call.name
+        tensor = call.args[0]
+    return ""
+
+
+def _cell(call: Call) -> Cell | None:
+    return _CELLS.get(call.name.removesuffix(_SINGLE_STEP))
+
+
+def _head_call(calls: Sequence[Call]) -> Call:
+    last = max((i for i, call in enumerate(calls) if _cell(call) is not None), default=-1)
+    linear = [call for call in calls[last + 1 :] if call.name == "linear"]
+    if len(linear) != 1:
+        count = len(linear) or "no"
+        raise UnprovenError(f"it has {count} linear layers after the recurrent ones; one is expected")
+    return linear[0]
+
+
+def _layers(call: Call) -> list[Layer]:
+    if call.name.endswith(_SINGLE_STEP):
+        return [_layer(list(call.args[2:]))]
+    flags = next((i for i, value in enumerate(call.args) if isinstance(value, bool)), None)
+    if flags is None:
+        raise UnprovenError(f"it calls {call.name} in an unusual way")
+    weights, biased, count = call.args[flags - 1], call.args[flags], call.args[flags + 1]
+    if call.args[flags + 4]:
+        raise UnprovenError("its recurrent layer is bidirectional, so a word cannot be read letter by letter")
+    each = 4 if biased else 2
+    if len(weights) != each * count:
+        raise UnprovenError("its LSTM has a projection (proj_size)")
+    return [_layer(weights[each * i : each * (i + 1)]) for i in range(count)]
+
+
+def _layer(weights: Sequence[Any]) -> Layer:
+    arrays = [None if weight is None else _floats(weight) for weight in weights]
+    arrays += [None] * (4 - len(arrays))
+    return Layer(*arrays)  # type: ignore[arg-type]
+
+
+def _argument(call: Call, position: int, name: str) -> Any:
+    return call.args[position] if len(call.args) > position else call.options.get(name)
+
+
+def _floats(tensor: Any) -> Floats:
+    if tensor.dtype not in (torch.float32, torch.float64):
+        raise UnprovenError(f"it computes with {tensor.dtype}, not with float32")
+    return np.array(tensor.detach().cpu().numpy())

@@ -1,0 +1,90 @@
+"""The sections for the record: cost, question, guarantee, identities, and how to ask again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from rnncheck.models.traces import LABEL_SPECIFICATION
+from rnncheck.report.markup import Markup, section, shortened, tag
+from rnncheck.report.page import sentences
+from rnncheck.report.page.label_question import about_labels
+from rnncheck.report.page.repeat import repeat_text, replay_text
+from rnncheck.verdict.value import Verdict
+
+_LONGEST_FACT = 300
+
+
+def facts(verdict: Verdict) -> Markup:
+    """Cost, guarantee, distribution, seed, hashes, and whatever else identifies the run."""
+    cost, asked = verdict.cost, verdict.settings
+    drawn = asked.get("distribution")
+    if drawn is None and verdict.guarantee is not None:
+        drawn = verdict.guarantee.distribution
+    random_words = sentences.distribution_sentence(drawn if isinstance(drawn, Mapping) else None)
+    groups: list[tuple[str, list[tuple[str, object]]]] = [
+        ("Cost", [("time", f"{cost.seconds:.2f} s"), ("membership queries", f"{cost.membership_queries:,}"),
+                  ("network steps", f"{cost.network_steps:,}"), ("rounds", f"{cost.rounds:,}")]),
+        ("Question", [("method", verdict.method), ("relation", _relation(verdict)),
+                      *((name, value) for name, value in asked.items() if name != "distribution" and value is not None),
+                      ("seed", verdict.seed), ("version", verdict.version or "not recorded")]),
+        ("Guarantee", [("in words", " ".join(sentences.known(verdict.guarantee))),
+                       *_guarantee_numbers(verdict),
+                       ("random words", random_words)]),
+        ("Network R", [*_plain(verdict.model_facts)]),
+        ("Specification A", [*_plain(verdict.spec_facts)]),
+    ]  # fmt: skip
+    if verdict.violated:
+        groups[2] = ("Random words", [("drawn as", random_words)])
+    nested = [entry for name, value in verdict.model_facts.items() if isinstance(value, Mapping)
+              if name != LABEL_SPECIFICATION for entry in _flat(value, f"{name} · ")]  # fmt: skip
+    more = tag("details", tag("summary", "More about the network"), _fact_group("", nested)) if nested else None
+    made = [_fact_group(*group) for group in groups if group[1]]
+    return section("facts", "Facts", tag("div", *made, class_="facts"), more)
+
+
+def repeat(verdict: Verdict) -> Markup:
+    """The command to ask again, and the one to check the evidence."""
+    same = "The same question with the same seed gives the same verdict:"
+    check = "The evidence can be checked independently, from the JSON document that verify --json writes:"
+    return section("repeat", "Repeat it", tag("p", same), _code(repeat_text(verdict)), tag("p", check),
+                   _code(replay_text(verdict)))  # fmt: skip
+
+
+def _relation(verdict: Verdict) -> str:
+    if about_labels(verdict):
+        return sentences.formula(verdict)
+    return f"{verdict.relation.value}: {verdict.relation.formula}"
+
+
+def _guarantee_numbers(verdict: Verdict) -> list[tuple[str, object]]:
+    guarantee = verdict.guarantee
+    if guarantee is None:
+        return []
+    names = ("epsilon", "gamma", "samples", "bound", "claim", "hypothesis_epsilon", "exact_length")
+    found = [(name.replace("_", " "), getattr(guarantee, name, None)) for name in names]
+    return [(name, f"{value:,}" if isinstance(value, int) else value) for name, value in found if value is not None]
+
+
+def _plain(mapping: Mapping[str, object]) -> Iterable[tuple[str, object]]:
+    """The entries that are neither nested nor empty."""
+    for name, value in mapping.items():
+        if not isinstance(value, Mapping) and value is not None and value != []:
+            yield name.replace("_", " "), value
+
+
+def _flat(mapping: Mapping[str, object], path: str) -> Iterable[tuple[str, object]]:
+    """Nested entries with the names that lead to them."""
+    yield from ((path + name, value) for name, value in _plain(mapping))
+    for name, value in mapping.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{path}{name} · ")
+
+
+def _fact_group(heading: str, entries: Iterable[tuple[str, object]]) -> Markup:
+    rows = [tag("div", tag("dt", name), tag("dd", shortened(str(value), _LONGEST_FACT))) for name, value in entries]
+    return tag("div", tag("h3", heading) if heading else None, tag("dl", *rows), class_="fact-group")
+
+
+def _code(text: str) -> Markup:
+    copy = tag("button", "Copy", type="button", class_="copy", aria_label="Copy this text")
+    return tag("div", tag("pre", tag("code", text), tabindex=0), copy, class_="code")

@@ -1,0 +1,58 @@
+"""The section about faulty flows: which loops can be pumped, and what the network scores as they are."""
+
+from __future__ import annotations
+
+from rnncheck.report.markup import Markup, join, section, tag, word_markup
+from rnncheck.report.plots import pumping_plot
+from rnncheck.verdict.value import FaultyFlow, Verdict
+
+_INTRODUCTION = (
+    "A loop that can be put into the counterexample and repeated n times; for the n counted below the word is a "
+    "violation again. So this is not one slip but a family of mistakes."
+)
+_SHOWN = 16  # letters of a part of a flow; the counterexample is shown in full further up
+
+
+def flows(verdict: Verdict) -> Markup | None:
+    """The loops that can be pumped, with their plots."""
+    if not verdict.faulty_flows:
+        return None
+    choices = [
+        tag(
+            "label",
+            tag("input", type="radio", name="flow", value=number, checked=number == 0),
+            tag("span", _flow_markup(flow)),
+        )
+        for number, flow in enumerate(verdict.faulty_flows)
+    ]
+    several = len(verdict.faulty_flows) > 1
+    panels = [_flow_panel(number, flow) for number, flow in enumerate(verdict.faulty_flows)]
+    return section(
+        "flows",
+        "Faulty flows" if several else "Faulty flow",
+        tag("p", _INTRODUCTION),
+        tag("fieldset", tag("legend", "Show and colour this flow" if several else "The flow"), *choices,
+            class_="flow-choice"),
+        *panels,
+    )  # fmt: skip
+
+
+def _flow_markup(flow: FaultyFlow) -> Markup:
+    power = tag("sup", "n")
+    return join([word_markup(flow.prefix, _SHOWN), tag("span", " · ( ", class_="dot"), word_markup(flow.loop, _SHOWN),
+                 tag("span", " )", power, " · ", class_="dot"), word_markup(flow.suffix, _SHOWN)])  # fmt: skip
+
+
+def _flow_panel(number: int, flow: FaultyFlow) -> Markup:
+    told = [f"{flow.hits} of n = 1 … {flow.pumps} are violations."]
+    if flow.forever:
+        told.append(f"From n = {flow.settles_at} on the network’s state repeats itself bit by bit and every n is a "
+                    "violation: in its arithmetic the flow goes on for ever.")  # fmt: skip
+    elif flow.settles_at is not None:
+        told.append(
+            f"From n = {flow.settles_at} on the network’s state repeats itself, so the answers go on as they are."
+        )
+    title = f"Network’s score against n, 1 to {flow.pumps}: {flow.hits} violations"
+    figure_ = tag("figure", pumping_plot(flow.scores, frozenset(flow.which), flow.pumps, title),
+                  tag("figcaption", "Filled points are violations; point at one for its numbers."))  # fmt: skip
+    return tag("div", tag("p", " ".join(told)), figure_, class_="flow-panel", data_flow=number, hidden=number > 0)

@@ -1,0 +1,209 @@
+"""The sections of the report, each a function from a verdict to markup; None where it has nothing to say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from rnncheck.report.automaton.drawing import marks_of
+from rnncheck.report.automaton.figures import figure, legend
+from rnncheck.report.markup import Child, Markup, count, letter, section, shortened, tag, word_markup
+from rnncheck.report.page import sentences
+from rnncheck.report.page.embedded import MOST_CELLS, can_run
+from rnncheck.report.page.label_question import about_labels, label_question
+from rnncheck.report.page.trace_table import trace_table
+from rnncheck.report.plots import rounds_plot
+from rnncheck.verdict.value import Outcome, Verdict
+from rnncheck.words import format_word
+
+_SIGNS = {Outcome.VIOLATED: "✗", Outcome.SATISFIED: "✓", Outcome.UNDECIDED: "?"}
+
+
+def top(verdict: Verdict) -> Markup:
+    """The verdict in one sentence, with the word that shows it."""
+    outcome = verdict.outcome
+    badge = tag("p", tag("span", _SIGNS[outcome], aria_hidden="true"), outcome.value, class_=f"badge {outcome.value}")
+    origin = str(verdict.spec_facts.get("origin", ""))
+    asked = tag("p", sentences.question(verdict), class_="asked")
+    named = tag("p", "Property A: ", tag("code", shortened(origin, 2000)), class_="property") if origin else None
+    word = None
+    if verdict.counterexample is not None:
+        word = tag(
+            "p", tag("span", "Counterexample", class_="label"), word_markup(verdict.counterexample), class_="word"
+        )
+    return tag("header", tag("p", "rnncheck", tag("span", " verification report"), class_="brand"), badge,
+               tag("h1", sentences.headline(verdict)), word, asked, named, _tiles(verdict))  # fmt: skip
+
+
+def meaning(verdict: Verdict) -> Markup:
+    """What the verdict means and what not, and what weakens it."""
+    sides = tag(
+        "div",
+        tag("div", tag("h3", "It means"), _list(sentences.meaning(verdict)), class_="side"),
+        tag("div", tag("h3", "It does not mean"), _list(sentences.limits(verdict)), class_="side"),
+        class_="sides",
+    )
+    notes = [tag("p", tag("strong", f"{note.check}: "), note.message, class_="health") for note in verdict.health]
+    return section("meaning", "What this verdict means", sides, *notes)
+
+
+def counterexample(verdict: Verdict) -> Markup | None:
+    """The word letter by letter."""
+    word = verdict.counterexample
+    if word is None:
+        return None
+    about = (
+        "what the network says after it, and whether all that it has said so far fits the specification."
+        if about_labels(verdict)
+        else "a score above zero means that the network accepts the prefix, below zero that it refuses it; under it "
+        "stand the states of the automata."
+    )
+    intro = f"Each column is a prefix of the word: {about}" + (
+        " The dashed line is where the loop of the faulty flow goes." if verdict.faulty_flows else ""
+    )
+    told = [intro]
+    learned, trace = verdict.hypothesis, verdict.trace
+    if trace is None:
+        told.append("What the network says of prefixes is not in this verdict; rnncheck report --model adds it.")
+    elif trace.scores is None and not about_labels(verdict):  # labels are right or not, without a score
+        told.append("This model gives answers without scores.")
+    if learned is not None and trace is not None and learned.accepts(word) != trace.answers[-1]:
+        told.append("H, the automaton learned so far, does not show this mistake: it was found another way.")
+    return section(
+        "counterexample",
+        "The counterexample, letter by letter",
+        *(tag("p", text) for text in told),
+        trace_table(verdict, word),
+        tag("details", tag("summary", "The word as text"), tag("pre", tag("code", format_word(word)))),
+    )
+
+
+def automata(verdict: Verdict) -> Markup | None:
+    """Specification and hypothesis."""
+    loops = [(flow.prefix, flow.loop) for flow in verdict.faulty_flows]
+    parts: list[Child] = []
+    if verdict.specification is not None:
+        marks = marks_of(verdict.specification, verdict.counterexample, loops)
+        about = "The property, as its minimal automaton:"
+        parts.append(figure("spec", "Specification A", about, verdict.specification, marks))
+    question = label_question(verdict)
+    if question is not None:
+        marks = marks_of(question.automaton, question.trace)
+        about = "The property, over pairs of a letter and the label that the network gives then:"
+        parts.append(figure("labels", "Specification A", about, question.automaton, marks))
+    if verdict.hypothesis is not None:
+        marks = marks_of(verdict.hypothesis, verdict.counterexample, loops)
+        about = "What was learned of the network: an approximation, not the network itself."
+        if question is not None:
+            about = "The words along which the network says what it should, as far as was learned."
+        parts.append(figure("hypothesis", "Hypothesis H", about, verdict.hypothesis, marks))
+    elif parts and verdict.method == "errors":
+        told = "No automaton of the network was learned: this method learns the mistakes alone."
+        parts.append(tag("p", told, class_="note"))
+    elif parts:
+        parts.append(tag("p", f"No automaton was learned (method {verdict.method}).", class_="note"))
+    if not parts:
+        return None
+    signs = legend(path=verdict.counterexample is not None, loop=bool(verdict.faulty_flows))
+    return section("automata", "The automata", signs, tag("div", *parts, class_="figures"))
+
+
+def try_a_word(verdict: Verdict) -> Markup | None:
+    """A field for words of the reader's own."""
+    machines = [verdict.specification, verdict.hypothesis]
+    if not any(map(can_run, machines)):
+        if all(machine is None for machine in machines):
+            return None
+        large = (
+            f"The automata are too large to be in this page (more than {MOST_CELLS:,} transitions). rnncheck spec test "
+            "runs the specification on words, and rnncheck classify asks the network."
+        )
+        return section("try", "Try a word", tag("p", large, class_="note"))
+    honest = (
+        "This page holds the automata, not the network: H is what was learned of it and may be wrong about your word. "
+        "To ask the network itself, use rnncheck classify."
+        if can_run(verdict.hypothesis)
+        else "This page holds automata, not the network; rnncheck classify asks the network."
+    )
+    hint = "Letters with spaces between, as on the command line; quote a letter that holds spaces or commas."
+    form = tag(
+        "form",
+        tag("label", "A word", for_="word"),
+        tag("div", tag("input", id="word", type="text", autocomplete="off", autocapitalize="off", spellcheck="false",
+                       aria_describedby="word-hint", value=_example(verdict)),
+            tag("button", "Run", type="submit"), class_="row"),
+        tag("p", hint, " Letters: ", *_some_letters(verdict), id="word-hint", class_="hint"),
+        id="try-form",
+    )  # fmt: skip
+    steps = [("first", "«", "Start"), ("back", "‹", "One letter back"), ("next", "›", "One letter on"),
+             ("last", "»", "End")]  # fmt: skip
+    buttons = [tag("button", sign, type="button", data_step=name, title=text, aria_label=text)
+               for name, sign, text in steps]  # fmt: skip
+    return section(
+        "try",
+        "Try a word",
+        tag("p", honest, class_="note"),
+        form,
+        tag("p", id="try-answer", role="status", class_="try-answer"),
+        tag("div", *buttons, tag("span", id="try-where"), id="try-steps", class_="controls", hidden=True, role="group",
+            aria_label="Step through the word"),
+        tag("div", id="try-trace", class_="scroll", tabindex=0, role="region", hidden=True,
+            aria_label="The word letter by letter"),
+        tag("noscript", tag("p", "This part needs scripts, which are switched off.")),
+    )  # fmt: skip
+
+
+def rounds(verdict: Verdict) -> Markup | None:
+    """How learning went."""
+    history = verdict.history
+    if not history:
+        return None
+    last = history[-1]
+    told = (
+        f"{count(len(history), 'round')} of learning; in the last one the automaton had {count(last.states, 'state')}. "
+        "Queries, steps and words are those of all work until the round ended."
+    )
+    if len(history) == 1:
+        return section("rounds", "Rounds", tag("p", told))
+    columns = [
+        ("states of E" if verdict.method == "errors" else "states of H", [entry.states for entry in history]),
+        ("membership queries", [entry.membership_queries for entry in history]),
+        ("network steps", [entry.network_steps for entry in history]),
+        ("words sampled", [entry.words for entry in history]),
+    ]
+    plots = [
+        tag("figure", tag("figcaption", name), rounds_plot(values, f"{name} after each round, at last {values[-1]:,}"))
+        for name, values in columns
+        if any(values)
+    ]
+    return section("rounds", "Rounds", tag("p", told), tag("div", *plots, class_="plots"))
+
+
+def _tiles(verdict: Verdict) -> Markup:
+    cost = verdict.cost
+    tiles = []
+    if verdict.counterexample is not None:
+        tiles.append(("counterexample", count(len(verdict.counterexample), "letter")))
+        tiles.append(("faulty flows", f"{len(verdict.faulty_flows)}"))
+    guarantee = verdict.guarantee
+    if guarantee is not None and guarantee.epsilon is not None:
+        tiles.append(("P(violation)", f"< {guarantee.epsilon:.3g}"))
+    if guarantee is not None and guarantee.exact_length is not None:
+        tiles.append(("exact up to", count(guarantee.exact_length, "letter")))
+    if verdict.hypothesis is not None:
+        tiles.append(("learned", count(len(verdict.hypothesis), "state")))
+    tiles += [("membership queries", f"{cost.membership_queries:,}"), ("time", f"{cost.seconds:.2f} s")]
+    return tag("dl", *(tag("div", tag("dt", name), tag("dd", value)) for name, value in tiles), class_="tiles")
+
+
+def _list(texts: Iterable[str]) -> Markup:
+    return tag("ul", *(tag("li", text) for text in texts))
+
+
+def _some_letters(verdict: Verdict) -> list[Child]:
+    letters = list(verdict.alphabet)
+    parts = [Markup(f"{letter(name, limit=20)} ") for name in letters[:12]]
+    return [*parts, f"and {len(letters) - 12} more." if len(letters) > 12 else None]
+
+
+def _example(verdict: Verdict) -> str:
+    return "" if verdict.counterexample is None else format_word(verdict.counterexample)

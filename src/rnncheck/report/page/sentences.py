@@ -1,0 +1,155 @@
+"""A verdict in sentences: what was found, what that means, and what it does not mean."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from rnncheck.relations import Relation
+from rnncheck.report.markup import count
+from rnncheck.report.page.label_question import RIGHT, about_labels
+from rnncheck.verdict.value import Guarantee, Outcome, Verdict
+from rnncheck.words import letter_text
+
+_ASKED = {
+    Relation.SUBSET: "Is every word that the network accepts also accepted by the specification?",
+    Relation.SUPERSET: "Is every word that the specification accepts also accepted by the network?",
+    Relation.EQUAL: "Do network and specification accept the same words?",
+}
+_NAMES = {Relation.SUBSET: "no false positives", Relation.SUPERSET: "no false negatives", Relation.EQUAL: "equality"}
+
+_SATISFIED_LIMITS = (
+    "It is no proof: words that the distribution hardly draws, very long ones for instance, may be violations.",
+    (
+        "It holds for words drawn as named below; where the network meets other words, choose a distribution like "
+        "them (--words-like) and verify again."
+    ),
+)
+_UNDECIDED_LIMITS = (
+    (
+        "It does not say that the network satisfies the specification: that no violation was found shows only what "
+        "the words looked at show."
+    ),
+    "It does not say either that the network violates it. More time, or another method, may decide.",
+)
+
+
+def headline(verdict: Verdict) -> str:
+    """The verdict in one sentence."""
+    if verdict.counterexample is not None and about_labels(verdict):
+        return "What the network says along this word breaks the specification."
+    if verdict.counterexample is not None:
+        network, spec = ("refuses", "accepts") if spec_accepts(verdict) else ("accepts", "refuses")
+        return f"The network {network} a word that the specification {spec}."
+    if verdict.outcome is Outcome.VIOLATED:
+        return "The network breaks the specification, but the word that shows it is not in this verdict."
+    if verdict.outcome is Outcome.SATISFIED:
+        if verdict.guarantee is not None and verdict.guarantee.proof:
+            return "No word at all violates the specification."
+        return f"No violation was found: {_scope(verdict.guarantee)}."
+    return "It is open whether the network satisfies the specification."
+
+
+def _scope(guarantee: Guarantee | None) -> str:
+    """What a satisfied verdict shows, in half a sentence."""
+    if guarantee is not None and guarantee.epsilon is not None and guarantee.gamma is not None:
+        return (
+            f"a random word is one with probability below {guarantee.epsilon:.2g} "
+            f"(confidence {1 - guarantee.gamma:.6g})"
+        )
+    if guarantee is not None and guarantee.exact_length is not None:
+        return f"no word of at most {count(guarantee.exact_length, 'letter')} is one"
+    return "what that shows is said below"
+
+
+def question(verdict: Verdict) -> str:
+    """What was asked."""
+    if about_labels(verdict):
+        return (
+            "Does the network, after each letter of a word, say a label that fits the specification, whatever the word?"
+        )
+    return f"{_ASKED[verdict.relation]} ({verdict.relation.formula}, {_NAMES[verdict.relation]})"
+
+
+def formula(verdict: Verdict) -> str:
+    """What was to be shown, in a few signs."""
+    return RIGHT if about_labels(verdict) else verdict.relation.formula
+
+
+def spec_accepts(verdict: Verdict) -> bool:
+    """Whether the specification accepts the counterexample."""
+    if verdict.specification is None or verdict.counterexample is None:
+        return verdict.relation is Relation.SUPERSET
+    return verdict.specification.accepts(verdict.counterexample)
+
+
+def meaning(verdict: Verdict) -> list[str]:
+    """What the verdict says."""
+    if verdict.outcome is Outcome.VIOLATED:
+        real = (
+            "Network and specification were both evaluated on this very word, the network by its own definition and "
+            "on that word alone. No probability is involved."
+        )
+        found = [real, f"How: {verdict.reason}."]
+        if verdict.faulty_flows:
+            loops = count(len(verdict.faulty_flows), "loop")
+            found.append(f"It is one of a family: {loops} can be put into it and repeated, and it stays a violation.")
+        if verdict.violation_mass is not None:
+            low, high = verdict.violation_mass
+            found.append(f"A random word is a violation with probability {low:.3g} to {high:.3g} (95 % interval).")
+        return found
+    if verdict.outcome is Outcome.SATISFIED:
+        return [f"{_capital(verdict.reason)}.", *known(verdict.guarantee)]
+    return [f"It ended without an answer: {verdict.reason}.", *known(verdict.guarantee)]
+
+
+def limits(verdict: Verdict) -> list[str]:
+    """What the verdict does not say."""
+    if verdict.outcome is Outcome.VIOLATED:
+        said = ["It says nothing about other words: there may be more violations, of other kinds."]
+        if verdict.violation_mass is None:
+            said.append("It does not say how often such words occur; --mass estimates that.")
+        how = "is shown as it was found" if verdict.settings.get("shrink") is False else "was made as short as we could"
+        said.append(f"The word {how}; a shorter one may exist.")
+        return said
+    if verdict.outcome is Outcome.SATISFIED:
+        if verdict.guarantee is not None and verdict.guarantee.proof:
+            return ["It speaks of this network as it computes here, with this alphabet, and of this property alone."]
+        return list(_SATISFIED_LIMITS)
+    return list(_UNDECIDED_LIMITS)
+
+
+def known(guarantee: Guarantee | None) -> list[str]:
+    """What a guarantee says, one sentence each."""
+    if guarantee is None:
+        return ["Nothing is known of words that were not asked."]
+    said = [f"{_capital(part)}." for part in guarantee.sentence().split("; ")]
+    if guarantee.hypothesis_epsilon is not None:
+        said.append(
+            "The learned automaton H passed a test of its own: a random word shows a difference between the network "
+            f"and H that matters here with probability below {guarantee.hypothesis_epsilon:.3g}."
+        )
+    return said
+
+
+def distribution_sentence(facts: Mapping[str, object] | None) -> str:
+    """How random words are drawn."""
+    if not facts:
+        return "not recorded"
+    if facts.get("kind") == "n-gram":
+        return (
+            f"words like {facts.get('words')} given ones, an n-gram model of order {facts.get('order')} "
+            f"(their sha256 begins {str(facts.get('words_sha256'))[:12]})"
+        )
+    stop = facts.get("stop")
+    length = f", mean length {1 / stop - 1:g}" if isinstance(stop, float) and stop > 0 else ""
+    weights = facts.get("weights")
+    if isinstance(weights, Mapping):
+        some = ", ".join(f"{letter_text(str(name))} {weight:.3g}" for name, weight in list(weights.items())[:8])
+        chance = f"letters with probabilities {some}{', …' if len(weights) > 8 else ''}"
+    else:
+        chance = "independent letters, all equally likely"
+    return f"{chance}; a word stops after each letter with probability {stop}{length}"
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]

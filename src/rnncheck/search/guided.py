@@ -1,0 +1,132 @@
+"""A search for rare violations: the prefix tree, followed to where the model looks as if it had lost its way.
+
+Each beam keeps, for every state of the specification, the words that rank highest for that state, and extends them by
+one letter at a time. A network that has learned its task has one cluster of hidden states for each state of the
+automaton behind it, so the words whose hidden state lies furthest from the others' are where it goes wrong first.
+Scores on the wrong side, or near the decision, are other signs; beams that rank words by these come next. The search
+proves nothing when it finds nothing.
+"""
+
+from __future__ import annotations
+
+import enum
+
+import numpy as np
+
+from rnncheck.models.protocol import Scores
+from rnncheck.relations import Relation
+from rnncheck.search.prefix_tree import Frontier, PrefixTree
+from rnncheck.words import Codes, IntArray
+
+_FIRST_LENGTH = 24
+
+
+class Ranking(enum.Enum):
+    """What makes a word promising, among those that lead to one state of the specification."""
+
+    OUTLIER = "the model's state is far from the others' mean"
+    OUTLIER_LOOSELY = "the same, with noise"
+    WRONG_SIDE = "the score is on the wrong side, or least far on the right one"
+    NEAR_DECISION = "the score is close to the decision"
+    TOWARDS_VIOLATION = "the score is on the side that a violation needs"
+    RANDOM = "chance"
+
+    def values(self, tree: PrefixTree, frontier: Frontier, scores: Scores, rng: np.random.Generator) -> Scores:
+        """One number a word, the most promising highest."""
+        noise = rng.normal(size=len(scores))
+        if self is Ranking.RANDOM:
+            return noise
+        if self is Ranking.OUTLIER:
+            return _distance_from_mean(frontier)
+        if self is Ranking.OUTLIER_LOOSELY:
+            return _distance_from_mean(frontier) * np.exp(0.5 * noise)
+        ties = 1e-3 * noise  # saturated scores are all alike
+        if self is Ranking.NEAR_DECISION:
+            return ties - np.abs(scores)
+        if self is Ranking.TOWARDS_VIOLATION and tree.relation is not Relation.EQUAL:
+            return ties + (scores if tree.relation is Relation.SUBSET else -scores)
+        return ties + np.where(tree.spec.accepting[frontier.spec_states], -scores, scores)
+
+
+def _distance_from_mean(frontier: Frontier) -> Scores:
+    """How far each word's state is, squared, from the mean of the states at the same state of the specification."""
+    states = frontier.states.reshape(len(frontier), -1).astype(np.float64)
+    _, group, sizes = np.unique(frontier.spec_states, return_inverse=True, return_counts=True)
+    order = np.argsort(group, kind="stable")
+    sums = np.add.reduceat(states[order], np.cumsum(sizes) - sizes, axis=0)
+    states -= (sums / sizes[:, None])[group]
+    squared: Scores = np.einsum("ij,ij->i", states, states)
+    return squared
+
+
+class Beam:
+    """One beam: words of one length, ranked one way."""
+
+    def __init__(self, tree: PrefixTree, ranking: Ranking, rng: np.random.Generator, width: int) -> None:
+        self._tree = tree
+        self._ranking = ranking
+        self._rng = rng
+        self._width = width
+        self._front: Frontier = tree.root()
+        self.length = 0
+
+    def grow(self) -> Codes | None:
+        """Extend the words by every letter; a violation among them, or None after keeping the most promising."""
+        grown = self._tree.children(self._front, self._tree.open_states)
+        self.length += 1
+        self._front = grown
+        if not len(grown):
+            return None
+        scores = self._tree.scores(grown)
+        broken = self._tree.broken(grown, scores)
+        if broken.any():
+            return grown.word(int(broken.argmax()))
+        self._front = grown.take(self._most_promising(grown, scores))
+        return None
+
+    def _most_promising(self, frontier: Frontier, scores: Scores) -> IntArray:
+        """Up to ``width`` rows, as equally divided among the specification's states as can be."""
+        values = self._ranking.values(self._tree, frontier, scores, self._rng)
+        order = np.lexsort((-values, frontier.spec_states))
+        states = frontier.spec_states[order]
+        starts = np.flatnonzero(np.append(True, states[1:] != states[:-1]))
+        rank = np.arange(len(order)) - np.repeat(starts, np.diff(np.append(starts, len(order))))
+        return np.sort(order[np.argsort(rank, kind="stable")[: self._width]])
+
+
+class GuidedSearch:
+    """One beam after another, each ranking in its turn; then all again, with other noise and to twice the length.
+
+    ``shorter_than`` bounds the length of what is looked for.
+    """
+
+    def __init__(
+        self, tree: PrefixTree, rng: np.random.Generator, *, width: int = 512, shorter_than: int | None = None
+    ) -> None:
+        self._tree = tree
+        self._rng = rng
+        self._width = width
+        self._shorter_than = shorter_than
+        self.beams = 0  # how many have been begun
+        self._begin_beam()
+        self.violation: Codes | None = () if tree.empty_word_breaks() else None
+
+    @property
+    def finished(self) -> bool:
+        """Whether a violation was found, or none can be: no state is open, or no length is allowed."""
+        possible = self._tree.open_states[self._tree.spec.initial] and self._shorter_than not in (0, 1)
+        return self.violation is not None or not possible
+
+    def advance(self) -> None:
+        """Let the beam grow by one letter; when it is long enough, the next one begins."""
+        self.violation = self._beam.grow()
+        if self._beam.length >= self._longest:
+            self._begin_beam()
+
+    def _begin_beam(self) -> None:
+        rounds, place = divmod(self.beams, len(Ranking))
+        self._longest = _FIRST_LENGTH << rounds
+        if self._shorter_than is not None:
+            self._longest = min(self._longest, self._shorter_than - 1)
+        self._beam = Beam(self._tree, list(Ranking)[place], self._rng, self._width)
+        self.beams += 1

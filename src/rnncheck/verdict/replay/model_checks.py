@@ -1,0 +1,213 @@
+"""The model asked again: is it the same, and does it say what the document says it said?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+import numpy as np
+
+from rnncheck.errors import shown
+from rnncheck.models.protocol import Model, SteppingModel
+from rnncheck.verdict.replay.checks import Check, confirmed, judged, left_open, refuted, unchecked
+from rnncheck.verdict.replay.claims import Evidence, FlowClaims
+from rnncheck.verdict.replay.tables import Table, broken
+from rnncheck.words import Codes, WordBatch, format_word
+
+NOT_ASKED = "the network was not asked; give --model"
+_DECISION = ("outputs", "output", "label", "threshold")
+# A state is looked for again within so many loops after the point where it is claimed to settle.
+_LOOPS_BEYOND = 1000
+
+
+def identity(evidence: Evidence, model: Model) -> Iterator[Check]:
+    """Whether the model is the one that was verified."""
+    claimed = evidence.document.model
+    facts = msgspec.to_builtins(dict(model.describe()), enc_hook=str)
+    others = [name for name in _DECISION if name in claimed and name in facts and claimed[name] != facts[name]]
+    if list(model.alphabet) != evidence.document.alphabet:
+        yield refuted("model", "its alphabet is another than that of the network verified")
+    elif "sha256" in claimed:
+        same = facts.get("sha256") == claimed["sha256"]
+        yield judged("model", same, "the same network" if same else "another network than the one verified")
+    elif "sha256" in facts:
+        yield left_open("model", "the document has no digest of the network verified, so it may be another")
+    elif not others:
+        yield unchecked("model", "it has no digest, so it may be another than the one verified")
+    for name in others:
+        seen = f"{name} is {shown(facts[name])} here and {shown(claimed[name])} in the document; give --{name}"
+        yield refuted("model", seen)
+    if claimed.get("queries") != facts.get("queries"):
+        seen = f"answers come from another engine than in the document ({shown(claimed.get('queries'))})"
+        yield unchecked("engine", f"{seen}; --float64 or --threads may tell the two apart")
+
+
+def counterexample(evidence: Evidence, model: Model | None) -> Iterator[Check]:
+    """Whether the word is a violation: both sides evaluated, the model by its own definition, on that word alone."""
+    word, spec = evidence.counterexample, evidence.spec
+    if evidence.document.verdict != "violated" or word is None or spec is None:
+        return
+    if model is None:
+        yield left_open("counterexample", NOT_ASKED)
+        return
+    accepted, wanted = model.definition(word), spec.accepts(word)
+    seen = f"{evidence.text(word)}: the model {_verb(accepted)} it, the specification {_verb(wanted)} it"
+    yield judged("counterexample", broken(evidence.relation, accepted, wanted), seen)
+
+
+def trace(evidence: Evidence, model: Model | None) -> Iterator[Check]:
+    """Whether the model answers every prefix of the counterexample as the document says."""
+    word = evidence.counterexample
+    if evidence.trace is None or word is None:
+        return
+    claimed = evidence.trace.answers
+    if len(claimed) != len(word) + 1:
+        yield refuted("trace", f"{len(claimed)} answers for the {len(word) + 1} prefixes of the counterexample")
+    elif model is None:
+        yield unchecked("trace", NOT_ASKED)
+    else:
+        answers = _settled(model, [word[:length] for length in range(len(word) + 1)])
+        wrong = [length for length, answer in enumerate(answers) if answer != claimed[length]]
+        seen = (
+            f"the answers after the first {wrong[0]} letters differ" if wrong else f"{len(claimed)} answers, the same"
+        )
+        yield judged("trace", not wrong, seen)
+    if evidence.trace.scores is not None:
+        yield unchecked("trace scores", "they illustrate the answers, and are not evidence")
+
+
+def flows(evidence: Evidence, model: Model | None, steps: int) -> Iterator[Check]:
+    """Whether each flow is one, with these hits and no others."""
+    spec = evidence.spec
+    for flow in evidence.flows:
+        parts = [evidence.encode(part) for part in (flow.prefix, flow.loop, flow.suffix)]
+        prefix, loop, suffix = parts
+        if prefix is None or loop is None or suffix is None:
+            yield refuted("faulty flow", "it has a letter that is not in the document's alphabet")
+            continue
+        problems = list(_flow_problems(evidence, flow, prefix, loop, suffix))
+        for problem in problems:
+            yield refuted("faulty flow", f"{_flow_text(flow)}: {problem}")
+        if problems or spec is None:
+            continue
+        letters = flow.pumps * (len(prefix) + len(suffix)) + len(loop) * flow.pumps * (flow.pumps + 1) // 2
+        if model is None:
+            yield left_open("faulty flow", f"{_flow_text(flow)}: {NOT_ASKED}")
+        elif letters > steps:
+            yield left_open("faulty flow", f"asking takes {letters} network steps, {steps} are allowed; raise --steps")
+        else:
+            pumped = _Pumped(model, spec, evidence.relation, prefix, loop, suffix)
+            yield _hits(flow, pumped)
+            yield from _settling(flow, pumped, steps)
+        if flow.scores is not None:
+            yield unchecked("faulty flow scores", "they illustrate the hits, and are not evidence")
+
+
+def _flow_problems(evidence: Evidence, flow: FlowClaims, prefix: Codes, loop: Codes, suffix: Codes) -> Iterator[str]:
+    if not loop:
+        yield "the loop is empty"
+    if prefix + suffix != evidence.counterexample:
+        yield "without its loop it is not the counterexample"
+    if evidence.spec is not None and evidence.spec.end(loop, evidence.spec.end(prefix)) != evidence.spec.end(prefix):
+        yield "the loop does not lead the specification back to where it was"
+    if not 0 < flow.hits <= flow.pumps:
+        yield f"{flow.hits} hits of {flow.pumps} pumps are impossible"
+    which = flow.which
+    if which is not None:
+        if sorted(set(which)) != which or (which and not 1 <= which[0] <= which[-1] <= flow.pumps):
+            yield f"the hits {shown(which)} do not rise from 1 to {flow.pumps}"
+        if len(which) != flow.hits:
+            yield f"{flow.hits} hits are claimed and {len(which)} are listed"
+    if flow.forever and flow.settles_at is None:
+        yield "it is claimed to go on for ever, and not where it settles"
+    elif flow.forever and which is not None and flow.settles_at is not None:
+        hits = set(which)
+        missing = next((n for n in range(max(1, flow.settles_at), flow.pumps + 1) if n not in hits), None)
+        if missing is not None:
+            yield f"it is claimed to go on for ever from {flow.settles_at} on, and {missing} is no hit"
+
+
+class _Pumped:
+    """prefix · loopⁿ · suffix for every n, and whether it is a violation."""
+
+    def __init__(self, model: Model, spec: Table, relation: str, prefix: Codes, loop: Codes, suffix: Codes) -> None:
+        self._model = model
+        self._spec = spec
+        self._relation = relation
+        self._prefix = prefix
+        self._loop = loop
+        self._suffix = suffix
+
+    def violations(self, numbers: Sequence[int]) -> list[int]:
+        """Those n for which the word is a violation."""
+        words = [self._prefix + self._loop * n + self._suffix for n in numbers]
+        answers = _settled(self._model, words)
+        return [
+            n
+            for n, word, answer in zip(numbers, words, answers, strict=True)
+            if broken(self._relation, answer, self._spec.accepts(word))
+        ]
+
+    def settles(self, most: int) -> tuple[int, int] | None:
+        """The first n after which the state comes back, and after how many loops, looking at n = 0 … ``most``."""
+        if not isinstance(self._model, SteppingModel):
+            return None
+        state = self._model.initial(1)
+        for letter in self._prefix:
+            state = self._model.step(state, np.array([letter]))
+        met: dict[bytes, int] = {}
+        for n in range(most + 1):
+            before = met.setdefault(state.tobytes(), n)
+            if before < n:
+                return before, n - before
+            for letter in self._loop:
+                state = self._model.step(state, np.array([letter]))
+        return None
+
+    def __len__(self) -> int:
+        return len(self._loop)
+
+
+def _hits(flow: FlowClaims, pumped: _Pumped) -> Check:
+    hits = pumped.violations(range(1, flow.pumps + 1))
+    same = len(hits) == flow.hits and flow.which in (None, hits)
+    seen = f"{_flow_text(flow)}: {len(hits)} of {flow.pumps} pumps are violations"
+    return judged("faulty flow", same, seen if same else f"{seen}, not those that are claimed")
+
+
+def _settling(flow: FlowClaims, pumped: _Pumped, steps: int) -> Iterator[Check]:
+    claimed = flow.settles_at
+    if claimed is None:
+        return
+    loops = claimed + _LOOPS_BEYOND
+    if loops * len(pumped) > steps:
+        why = f"looking takes {loops * len(pumped)} network steps, and {steps} are allowed; raise --steps"
+        yield left_open("settling", why)
+        return
+    settled = pumped.settles(loops)
+    if settled is None or settled[0] != claimed:
+        # Bits are those of one processor's arithmetic, so this refutes nothing.
+        seen = "does not settle" if settled is None else f"settles from {settled[0]} on"
+        why = f"{_flow_text(flow)} {seen} here, and from {claimed} on in the document"
+        yield left_open("settling", f"{why}; another processor's arithmetic, or --float64, may be why")
+        return
+    start, period = settled
+    forever = len(pumped.violations(range(start, start + period))) == period
+    seen = f"{_flow_text(flow)}: the state comes back every {period} loops from {start} on"
+    if forever == flow.forever:
+        yield confirmed("settling", f"{seen}, {'always' if forever else 'not always'} with a violation")
+    else:
+        yield refuted("settling", f"{seen}, and the violations {'go' if forever else 'do not go'} on for ever")
+
+
+def _settled(model: Model, words: list[Codes]) -> list[bool]:
+    """The model's answers."""
+    return [bool(answer) for answer in model.accepts_batch(WordBatch.from_codes(words))]
+
+
+def _flow_text(flow: FlowClaims) -> str:
+    return f"{format_word(flow.prefix)} · ({format_word(flow.loop)})ⁿ · {format_word(flow.suffix)}"
+
+
+def _verb(accepted: bool) -> str:
+    return "accepts" if accepted else "refuses"

@@ -1,0 +1,86 @@
+"""A verification's checkpoint: what was asked, and the journal of the answers so far, in one file."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from rnncheck.errors import FormatError, InputError, shown
+from rnncheck.oracle.journal import Journal
+from rnncheck.runtime.budget import Clock
+from rnncheck.runtime.files import check_writable, write_atomically
+
+_DIGEST_BYTES = 32
+
+
+class _Header(msgspec.Struct, forbid_unknown_fields=True):
+    schema: Literal["rnncheck/checkpoint-of-verify/1"]
+    question: dict[str, Any]
+
+
+class Checkpoint:
+    """A file that is written now and then, always as a whole, and from which the same question can be gone on with."""
+
+    def __init__(self, path: str | Path, question: dict[str, Any], *, resume: bool) -> None:
+        check_writable(path)
+        self._path = Path(path)
+        self._header = msgspec.json.encode(_Header("rnncheck/checkpoint-of-verify/1", question))
+        self.journal = Journal(self._earlier(question) if resume else b"", source=str(path))
+
+    def save(self) -> None:
+        """Write what is known by now."""
+        body = self._header + b"\n" + self.journal.content()
+        write_atomically(self._path, body + hashlib.sha256(body).digest())
+
+    def _earlier(self, question: dict[str, Any]) -> bytes:
+        source = str(self._path)
+        try:
+            content = self._path.read_bytes()
+        except FileNotFoundError:
+            raise InputError(f"{source}: there is no checkpoint to go on from; leave out --resume to begin") from None
+        except OSError as error:
+            raise FormatError(f"cannot be read: {error.strerror or error}", source) from None
+        body, digest = content[:-_DIGEST_BYTES], content[-_DIGEST_BYTES:]
+        head, newline, journal = body.partition(b"\n")
+        if not newline or hashlib.sha256(body).digest() != digest:
+            raise FormatError(
+                "not a checkpoint of a verification, or a damaged one; begin anew without --resume", source
+            )
+        try:
+            before = msgspec.json.decode(head, type=_Header).question
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            raise FormatError(f"not a checkpoint of a verification: {error}", source) from None
+        now = msgspec.json.decode(self._header, type=_Header).question
+        for name in sorted(before.keys() | now.keys()):
+            if before.get(name) != now.get(name):
+                raise InputError(
+                    f"{source}: the checkpoint is of another question: its {name} is {shown(before.get(name))}, and "
+                    f"{shown(now.get(name))} was asked for; ask the same, or begin anew without --resume"
+                )
+        return journal
+
+
+class Keeper:
+    """Writes a checkpoint now and then. Where that fails the work goes on: a full disk costs no verdict."""
+
+    def __init__(self, checkpoint: Checkpoint, seconds: float, clock: Clock) -> None:
+        self.checkpoint = checkpoint
+        self._seconds = seconds
+        self._clock = clock
+        self._saved = clock()
+
+    def save_now_and_then(self) -> None:
+        if self._clock() - self._saved >= self._seconds:
+            self.save()
+            self._saved = self._clock()
+
+    def save(self) -> str | None:
+        """Write it; what went wrong, if anything did."""
+        try:
+            self.checkpoint.save()
+        except InputError as error:
+            return f"{error}; the run went on, but could not have been resumed from there"
+        return None

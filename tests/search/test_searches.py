@@ -1,0 +1,204 @@
+"""Exhaustive and guided search, sampling and flows, against brute force."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from rnncheck.automata.dfa import DFA
+from rnncheck.models.adapters import DFAModel
+from rnncheck.models.callables import CallableModel
+from rnncheck.models.engine.compiled import CompiledNetwork
+from rnncheck.models.network import Cell
+from rnncheck.models.protocol import no_tick
+from rnncheck.oracle import Oracle
+from rnncheck.probability.distributions import WordDistribution
+from rnncheck.relations import Relation
+from rnncheck.search.exhaustive import ExhaustiveSearch
+from rnncheck.search.flows import FlowSettings, find_flows, settling, shortest_loops
+from rnncheck.search.guided import GuidedSearch
+from rnncheck.search.prefix_tree import PrefixTree
+from rnncheck.search.sampling import Sampler
+from rnncheck.words import Alphabet
+from support.networks import random_network
+
+LETTERS = Alphabet(["l0", "l1"])
+
+
+def random_dfa(seed: int, states: int, letters: int = 2, share: float = 0.5) -> DFA:
+    rng = np.random.default_rng(seed)
+    names = [f"l{i}" for i in range(letters)]
+    return DFA(names, rng.integers(states, size=(states, letters)), rng.random(states) < share)
+
+
+def brute_force(model, spec, relation, length):
+    """The shortlex-least violation of at most this length, by asking every word."""
+    words = [w for n in range(length + 1) for w in itertools.product(spec.alphabet, repeat=n)]
+    broken = relation.broken(model.accepts_batch(words), spec.accepts_batch(words))
+    return spec.alphabet.encode(words[int(broken.argmax())]) if broken.any() else None
+
+
+MODELS = [
+    *(DFAModel(random_dfa(seed, 5)) for seed in range(6)),
+    *(
+        CompiledNetwork(random_network(cell, seed=seed, alphabet=LETTERS, hidden=(6,), scale=2.0))
+        for seed, cell in enumerate(Cell)
+    ),
+]
+
+
+@pytest.mark.parametrize("relation", Relation)
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
+@pytest.mark.parametrize("memory", [1 << 28, 400])
+def test_exhaustive_search_is_exact_and_shortest(model, relation: Relation, memory: int) -> None:
+    """Also where no level of the tree fits into memory, so that it is walked depth first."""
+    for seed in range(4):
+        spec = random_dfa(100 + seed, 4)
+        search = ExhaustiveSearch(PrefixTree(model, spec, relation, no_tick), memory=memory)
+        while not search.finished and search.length < 6:
+            search.next_length()
+        expected = brute_force(model, spec, relation, 6)
+        assert search.violation == expected
+        if expected is not None:
+            assert search.length == len(expected)
+
+
+def test_exhaustive_search_skips_what_cannot_matter() -> None:
+    """After l0 the specification accepts for ever: no word that begins with it is stepped."""
+    spec = DFA(["l0", "l1"], [[1, 0], [1, 1]], np.array([False, True]))
+    model = DFAModel(random_dfa(1, 4, share=0.0))
+    steps = []
+    search = ExhaustiveSearch(PrefixTree(model, spec, Relation.SUBSET, steps.append))
+    for _ in range(6):
+        search.next_length()
+    assert steps == [1, 1, 1, 1, 1]
+    assert search.violation is None
+
+
+def test_exhaustive_search_ends_when_no_word_can_be_a_violation() -> None:
+    everything = DFA(["l0", "l1"], [[0, 0]], np.array([True]))
+    search = ExhaustiveSearch(PrefixTree(DFAModel(everything), everything, Relation.SUBSET, no_tick))
+    assert search.finished
+    assert search.violation is None
+
+
+@pytest.mark.parametrize("relation", Relation)
+def test_guided_search_finds_real_violations_only(relation: Relation) -> None:
+    found = 0
+    for seed in range(12):
+        model = CompiledNetwork(random_network(Cell.GRU, seed=seed, alphabet=LETTERS, hidden=(6,), scale=2.0))
+        spec = random_dfa(seed, 3)
+        search = GuidedSearch(PrefixTree(model, spec, relation, no_tick), np.random.default_rng(seed), width=16)
+        for _ in range(60):
+            if search.finished:
+                break
+            search.advance()
+        if search.violation is not None:
+            found += 1
+            word = model.alphabet.decode(search.violation)
+            assert relation.broken(np.array([model.accepts(word)]), np.array([spec.accepts(word)]))[0]
+    assert found >= 6
+
+
+def test_guided_search_respects_a_length_limit() -> None:
+    """The only violations have exactly five letters: none is found below, one is found above."""
+    chain = DFA(["a", "b"], [[i + 1, i + 1] for i in range(6)] + [[6, 6]], np.arange(7) == 5)
+    nothing = DFA(["a", "b"], [[0, 0]], np.array([False]))
+    tree = PrefixTree(DFAModel(chain), nothing, Relation.SUBSET, no_tick)
+    short = GuidedSearch(tree, np.random.default_rng(0), width=8, shorter_than=5)
+    for _ in range(100):
+        short.advance()
+    assert short.violation is None
+    longer = GuidedSearch(tree, np.random.default_rng(0), width=8, shorter_than=6)
+    while not longer.finished:
+        longer.advance()
+    assert len(longer.violation) == 5
+
+
+@pytest.mark.parametrize("relation", Relation)
+@pytest.mark.parametrize("stepping", [True, False])
+def test_sampler_finds_the_least_broken_prefix(relation: Relation, stepping: bool) -> None:
+    for seed in range(8):
+        target, spec, hypothesis = random_dfa(seed, 5), random_dfa(seed + 50, 4), random_dfa(seed + 90, 3)
+        model = DFAModel(target) if stepping else CallableModel(target.accepts_batch, target.alphabet)
+        sampler = Sampler(
+            Oracle(model), spec, relation, WordDistribution(target.alphabet, stop=0.2), np.random.default_rng(seed)
+        )
+        again = WordDistribution(target.alphabet, stop=0.2).sample(np.random.default_rng(seed), 64)
+        drawn = sampler.draw(64, hypothesis)
+        words = [target.alphabet.decode(word) for word in again]
+        prefixes = {word[:n] for word in words for n in range(len(word) + 1)} if stepping else set(words)
+        # A word that can break neither relation is not run, and so its prefixes are not seen.
+        run = [
+            word
+            for word in words
+            if relation.can_break(np.array([spec.accepts(word)]))[0]
+            or relation.can_break(np.array([hypothesis.accepts(word)]))[0]
+        ]
+        seen = {word[:n] for word in run for n in range(1, len(word) + 1)} if stepping else set(run)
+        seen |= {()} if () in run else set()
+        assert seen <= prefixes
+        least = _least_broken(seen, target, spec, relation)
+        assert drawn.violation == least
+        differing = [word for word in run if _broken(word, target, hypothesis, relation)]
+        if not differing:
+            assert drawn.difference is None
+        else:
+            assert drawn.difference is not None
+            assert _broken(target.alphabet.decode(drawn.difference), target, hypothesis, relation)
+        assert sampler.words == (0 if least is not None else 64)
+
+
+def _broken(word, model, other, relation) -> bool:
+    return bool(relation.broken(np.array([model.accepts(word)]), np.array([other.accepts(word)]))[0])
+
+
+def _least_broken(words, model, other, relation):
+    broken = [model.alphabet.encode(word) for word in words if _broken(word, model, other, relation)]
+    return min(broken, key=lambda word: (len(word), word), default=None)
+
+
+def test_words_that_cannot_matter_cost_no_step() -> None:
+    everything = DFA(["l0", "l1"], [[0, 0]], np.array([True]))
+    oracle = Oracle(DFAModel(random_dfa(3, 5)))
+    sampler = Sampler(
+        oracle, everything, Relation.SUBSET, WordDistribution(everything.alphabet), np.random.default_rng(0)
+    )
+    assert sampler.draw(500).violation is None
+    assert sampler.words == 64
+    assert oracle.cost.network_steps == 0
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_shortest_loops_against_brute_force(seed: int) -> None:
+    dfa = random_dfa(seed, 4)
+    for state in range(len(dfa)):
+        loops = []
+        for length in range(1, 6):
+            for word in itertools.product(range(2), repeat=length):
+                visited, at = [], state
+                for code in word:
+                    at = int(dfa.transitions[at, code])
+                    visited.append(at)
+                if at == state and state not in visited[:-1]:
+                    loops.append(word)
+        assert shortest_loops(dfa, state, 3, 5) == loops[:3]
+
+
+def test_flows_of_an_automaton_are_found_and_settle() -> None:
+    """The model accepts a·b*·a; the specification wants no second a: the loop b between them can be pumped for ever."""
+    model_dfa = DFA(["a", "b"], [[1, 3], [2, 1], [3, 3], [3, 3]], np.array([False, False, True, False]))
+    spec = DFA(["a", "b"], [[1, 0], [2, 1], [2, 2]], np.array([True, True, False]))
+    model = DFAModel(model_dfa)
+
+    def violates(words):
+        decoded = [spec.alphabet.decode(word) for word in words]
+        return model.accepts_batch(decoded) & ~spec.accepts_batch(decoded)
+
+    flows = list(find_flows((0, 0), spec, model_dfa, violates, FlowSettings(pumps=30, more_than=10), model))
+    assert [(flow.prefix, flow.loop, flow.suffix) for flow in flows] == [((0,), (1,), (0,))]
+    assert flows[0].hits == tuple(range(1, 31))
+    assert flows[0].forever
+    assert flows[0].settles_at == 0
+    assert flows[0].period == 1
+    assert settling(model, (), (0,), 10) == (3, 1)

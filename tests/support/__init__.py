@@ -1,0 +1,1 @@
+"""What several test files share: strategies, small networks, teachers, a browser."""
