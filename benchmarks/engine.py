@@ -29,7 +29,7 @@ from threadpoolctl import threadpool_limits
 
 from rnncheck.models.engine.compiled import CompiledNetwork
 from rnncheck.models.network import Cell, Layer, RecurrentNetwork
-from rnncheck.oracle import Oracle
+from rnncheck.oracle import MembershipOracle
 from rnncheck.words import Alphabet, Codes, WordBatch
 
 LETTERS = 5
@@ -174,8 +174,8 @@ def queries(table: Table, threads: int, rounds: int, scale: float) -> None:
     part = max(PACKED_BATCH, int(scale * 2000))  # torch is measured on so many of the words, drawn at random
     chosen = np.random.default_rng(3).permutation(len(words))[:part]
 
-    def ask(model: CompiledNetwork) -> Oracle:
-        oracle = Oracle(model)
+    def ask(model: CompiledNetwork) -> MembershipOracle:
+        oracle = MembershipOracle(model)
         oracle.table(access, suffixes)
         return oracle
 

@@ -9,7 +9,6 @@ import rnncheck
 from rnncheck import zoo
 from rnncheck.cli.verdict_text import described
 from rnncheck.verdict.replay import replay
-from rnncheck.verdict.value import read_document
 
 
 def main() -> None:
@@ -20,7 +19,7 @@ def main() -> None:
         print(f"specification: {entry.property_text}\n")
         verdict = rnncheck.verify(model, entry.spec(), timeout=60)
         click.echo("\n".join(described(verdict)))
-        print(f"  replayed        {replay(read_document(verdict.to_json()), model).sentence()}")
+        print(f"  replayed        {replay(verdict.to_json(), model).sentence()}")
     print(
         "\nThe same from the command line:\n"
         f"  .venv/bin/rnncheck verify {zoo.entry('response-faulty-lstm').path} \\\n"

@@ -141,7 +141,7 @@ class Trial:
 
     def breaks(self, word: Codes) -> bool:
         """Whether a word is a violation, by the model's definition and the plain table."""
-        return self._broken(self.model.definition(word), self.table.accepts(word))
+        return self._broken(self.model.reference_answer(word), self.table.accepts(word))
 
     def _broken(self, model: bool, allowed: bool) -> bool:
         return {"subset": model and not allowed, "superset": allowed and not model, "equal": model != allowed}[
@@ -150,7 +150,7 @@ class Trial:
 
     def problems(self) -> list[Problem]:
         short = list(_short_words(self.case.letters))
-        answers = {word: self.model.definition(word) for word in short}
+        answers = {word: self.model.reference_answer(word) for word in short}
         violations = {word for word in short if self._broken(answers[word], self.table.accepts(word))}
         verdicts = {method: self._verdict(method) for method in METHODS}
         found = [Problem(method, text) for method, text in self._refused(verdicts)]
@@ -216,7 +216,7 @@ class Trial:
 
     def _replayed(self, method: str, verdict: Verdict) -> Iterator[Problem]:
         settings = ReplaySettings(words=50, seed=self.case.seed, steps=20_000)
-        result = replay(verdict.to_document(), self.model, settings)
+        result = replay(verdict, self.model, settings)
         for check in result.checks:
             if check.status is Status.REFUTED:
                 yield Problem(method, f"replay refutes {check.name}: {check.seen}")

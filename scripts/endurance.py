@@ -107,7 +107,7 @@ def many_verifications(seconds: float, folder: Path, readings: Readings) -> str:
             settings=VerifySettings(checkpoint=str(folder / "many.checkpoint"), search_steps=20_000),
         )
         verdict.save_report(folder / "report.html")
-        replay(verdict.to_document(), model)
+        replay(verdict, model)
         readings.read()
     raise AssertionError
 

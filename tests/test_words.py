@@ -18,7 +18,7 @@ from rnncheck.errors import (
     InputError,
     MissingExtraError,
     StateLimitError,
-    shown,
+    short_repr,
 )
 from rnncheck.words import (
     EPSILON,
@@ -315,9 +315,9 @@ class TestWordBatch:
 
 class TestErrors:
     def test_shown_is_one_short_line(self):
-        assert shown("a\nb") == r"'a\nb'"
-        assert shown(np.zeros((2, 2))) == "array([[0., 0.], [0., 0.]])"
-        assert shown("x" * 1000) == "'" + "x" * 58 + "…"
+        assert short_repr("a\nb") == r"'a\nb'"
+        assert short_repr(np.zeros((2, 2))) == "array([[0., 0.], [0., 0.]])"
+        assert short_repr("x" * 1000) == "'" + "x" * 58 + "…"
 
     @pytest.mark.parametrize(
         "error",

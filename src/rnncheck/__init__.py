@@ -1,8 +1,9 @@
 """Verify recurrent neural networks against regular specifications.
 
-Reading order of the source, from the bottom up: ``errors``, ``words``, ``automata/`` (the DFA and everything that
-compiles to one), ``distributions``, ``spec``, ``models/``, ``oracle``, ``learning/``, ``training/``, ``report/``,
-``cli/``.
+Reading order of the source, from the bottom up: ``errors``, ``words``, ``runtime/`` (budgets, executors, files),
+``automata/`` (the DFA and everything that compiles to one), ``probability/``, ``spec`` and ``relations``, ``models/``,
+``oracle/`` (the one door to a model), ``search/``, ``learning/``, ``extraction/``, ``verification/``, ``verdict/``,
+``training/``, ``contacts/``, ``experiments/``, ``report/``, ``cli/``.
 """
 
 from rnncheck.automata.dfa import DFA

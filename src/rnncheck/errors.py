@@ -113,7 +113,7 @@ class InconsistentAnswersError(RnncheckError):
         self.word = word
         self.before = before
         super().__init__(
-            f"the word with letter positions {shown(list(word))} was first {_verdict(before)} and is now "
+            f"the word with letter positions {short_repr(list(word))} was first {_verdict(before)} and is now "
             f"{_verdict(not before)}; give each word one answer (remember answers, or fix the known words)"
         )
 
@@ -133,7 +133,7 @@ class MissingExtraError(RnncheckError):
         return (type(self), (self.purpose, self.extra))
 
 
-def shown(value: object, limit: int = 60) -> str:
+def short_repr(value: object, limit: int = 60) -> str:
     """``repr`` of a value on one line, cut so that an error message stays readable."""
     text = " ".join(map(str.strip, repr(value).splitlines()))
     return text if len(text) <= limit else text[: limit - 1] + "…"

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import enum
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from rnncheck.automata.dfa import DFA, Mask
 from rnncheck.automata.minimise import coreachable
 from rnncheck.automata.product import difference_witness, inclusion_witness
-from rnncheck.errors import InputError, shown
+from rnncheck.errors import InputError, short_repr
 from rnncheck.words import Word
 
 
@@ -30,26 +32,26 @@ class Relation(enum.Enum):
             return cls(name)
         except ValueError:
             known = ", ".join(relation.value for relation in cls)
-            raise InputError(f"unknown relation {shown(name)}; known are {known}") from None
+            raise InputError(f"unknown relation {short_repr(name)}; known are {known}") from None
 
     @property
     def formula(self) -> str:
         """The relation in signs."""
         return {"subset": "L(R) ⊆ L(A)", "superset": "L(R) ⊇ L(A)", "equal": "L(R) = L(A)"}[self.value]
 
-    def broken(self, model: Mask, other: Mask) -> Mask:
-        """Where a word breaks the relation, from the answers of the two sides."""
+    def broken(self, model: npt.NDArray[Any], other: npt.NDArray[Any]) -> Mask:
+        """Where a word breaks the relation, from the answers of the two sides (labels, if it is equality)."""
         if self is Relation.SUBSET:
-            return model & ~other
+            return np.asarray(model & ~other)
         if self is Relation.SUPERSET:
-            return ~model & other
-        return np.not_equal(model, other)
+            return np.asarray(~model & other)
+        return np.asarray(model != other)
 
-    def can_break(self, other: Mask) -> Mask:
+    def can_break(self, other: npt.NDArray[Any]) -> Mask:
         """Where a word could break the relation, whatever the model says to it."""
         if self is Relation.EQUAL:
-            return np.ones_like(other)
-        return ~other if self is Relation.SUBSET else other
+            return np.ones(other.shape, dtype=np.bool_)
+        return np.logical_not(other) if self is Relation.SUBSET else np.asarray(other, dtype=np.bool_)
 
     def witness(self, model: DFA, other: DFA) -> Word | None:
         """The shortlex-least word that breaks the relation between two automata; None when it holds."""
@@ -64,3 +66,10 @@ class Relation(enum.Enum):
         if self is Relation.EQUAL:
             return np.ones(len(other), dtype=bool)
         return coreachable(other.complement() if self is Relation.SUBSET else other)
+
+
+class Property(NamedTuple):
+    """What R is to satisfy: a specification A, and the relation in which R is to stand to it."""
+
+    spec: DFA
+    relation: Relation

@@ -19,7 +19,7 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from rnncheck.errors import AlphabetError, ExpressionError, InputError, shown, visible
+from rnncheck.errors import AlphabetError, ExpressionError, InputError, short_repr, visible
 
 Word: TypeAlias = tuple[str, ...]
 Codes: TypeAlias = tuple[int, ...]
@@ -44,24 +44,24 @@ class Alphabet(Sequence[str]):
     def __init__(self, letters: Iterable[str]) -> None:
         if isinstance(letters, str):
             raise AlphabetError(
-                f"an alphabet is a sequence of letters, not the string {shown(letters)}; "
-                f"give a list, or Alphabet.parse({shown(letters)})"
+                f"an alphabet is a sequence of letters, not the string {short_repr(letters)}; "
+                f"give a list, or Alphabet.parse({short_repr(letters)})"
             )
         try:
             self.letters = tuple(letters)
         except TypeError:
-            raise AlphabetError(f"{shown(letters)} is not a sequence of letters; give a list of strings") from None
+            raise AlphabetError(f"{short_repr(letters)} is not a sequence of letters; give a list of strings") from None
         if not self.letters:
             raise AlphabetError("the alphabet is empty; give at least one letter")
         self._index: dict[str, int] = {}
         for position, letter in enumerate(self.letters):
             if not isinstance(letter, str):
                 raise AlphabetError(
-                    f"letter {shown(letter)} is a {type(letter).__name__}; letters are strings: "
-                    f"write {shown(str(letter))}"
+                    f"letter {short_repr(letter)} is a {type(letter).__name__}; letters are strings: "
+                    f"write {short_repr(str(letter))}"
                 )
             if letter in self._index:
-                raise AlphabetError(f"letter {shown(letter)} appears twice in the alphabet; list each letter once")
+                raise AlphabetError(f"letter {short_repr(letter)} appears twice in the alphabet; list each letter once")
             self._index[letter] = position
 
     @classmethod
@@ -120,21 +120,22 @@ class Alphabet(Sequence[str]):
     def _letters_of(self, word: Iterable[str]) -> tuple[str, ...]:
         if isinstance(word, str):
             raise InputError(
-                f"a word is a sequence of letters, not the string {shown(word)}; use parse_word({shown(word)}) for text"
+                f"a word is a sequence of letters, not the string {short_repr(word)}; use "
+                f"parse_word({short_repr(word)}) for text"
             )
         try:
             return tuple(word)
         except TypeError:
-            raise InputError(f"{shown(word)} is not a word; a word is a sequence of letters") from None
+            raise InputError(f"{short_repr(word)} is not a word; a word is a sequence of letters") from None
 
     def _unknown(self, letter: object, position: int = 0) -> AlphabetError:
         place = f" (letter {position} of the word)" if position else ""
         if isinstance(letter, str) and len(letter) > 1 and all(ch in self._index for ch in letter):
-            remedy = f"letters are separated by spaces: write {shown(' '.join(letter))}"
+            remedy = f"letters are separated by spaces: write {short_repr(' '.join(letter))}"
         else:
             some = ", ".join(map(letter_text, self.letters[:8])) + (", …" if len(self.letters) > 8 else "")
             remedy = f"the alphabet has {len(self.letters)}: {some}"
-        return AlphabetError(f"unknown letter {shown(letter)}{place}; {remedy}")
+        return AlphabetError(f"unknown letter {short_repr(letter)}{place}; {remedy}")
 
 
 class WordBatch:
@@ -154,7 +155,7 @@ class WordBatch:
         ends = self.offsets[[0, -1]].tolist() if len(self.offsets) else []
         if ends != [0, len(self.codes)] or (self.lengths < 0).any():
             raise InputError(
-                f"offsets {shown(self.offsets.tolist())} do not cut {len(self.codes)} letters into words; "
+                f"offsets {short_repr(self.offsets.tolist())} do not cut {len(self.codes)} letters into words; "
                 f"they must rise from 0 to {len(self.codes)}"
             )
 
@@ -175,7 +176,7 @@ class WordBatch:
         """Encode and pack words of letters; an unknown letter is an AlphabetError."""
         if isinstance(words, str):
             raise InputError(
-                f"expected a list of words, not the string {shown(words)}; use [parse_word({shown(words)})]"
+                f"expected a list of words, not the string {short_repr(words)}; use [parse_word({short_repr(words)})]"
             )
         return cls.from_codes([alphabet.encode(word) for word in words])
 
@@ -221,6 +222,29 @@ class WordBatch:
         np.cumsum(lengths, out=offsets[1:])
         source = np.arange(offsets[-1]) + np.repeat(self.offsets[:-1][picked] - offsets[:-1], lengths)
         return WordBatch(self.codes[source], offsets)
+
+    def prefix_ending_at(self, position: int) -> Codes:
+        """The prefix that ends with the letter at a position of ``codes``."""
+        word = int(np.searchsorted(self.offsets, position, side="right")) - 1
+        return tuple(self.codes[self.offsets[word] : position + 1].tolist())
+
+    def least_prefix(self, marked: npt.NDArray[np.bool_], *, of_marked_words: bool = False) -> Codes | None:
+        """The shortlex-least prefix (of at least one letter) that ends with a marked letter; None without any.
+
+        ``marked`` is aligned with ``codes``. With ``of_marked_words`` only words whose own last letter is marked count.
+        """
+        owner = np.repeat(np.arange(len(self)), self.lengths)
+        if of_marked_words:
+            ends = self.offsets[1:][self.lengths > 0] - 1
+            counts = np.zeros(len(self), dtype=bool)
+            counts[owner[ends[marked[ends]]]] = True
+            marked = marked & counts[owner]
+        at = np.flatnonzero(marked)
+        if not len(at):
+            return None
+        lengths = at - self.offsets[owner[at]] + 1
+        shortest = np.flatnonzero(lengths == lengths.min())
+        return min(self[int(owner[at[i]])][: int(lengths[i])] for i in shortest)
 
     def check_codes(self, letters: int) -> None:
         """Refuse positions outside an alphabet of this many letters."""
@@ -308,7 +332,7 @@ def _frozen_integers(values: npt.ArrayLike, dtype: type[_Int]) -> npt.NDArray[_I
     """A read-only copy of one row of integers, refused where the type is too narrow for them."""
     given = np.asarray(values)
     if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
-        raise InputError(f"a batch of words needs rows of integers, not {shown(values)}")
+        raise InputError(f"a batch of words needs rows of integers, not {short_repr(values)}")
     if given.size and not np.can_cast(given.dtype, dtype):
         for value in (given.min(), given.max()):
             if not np.iinfo(dtype).min <= value <= np.iinfo(dtype).max:

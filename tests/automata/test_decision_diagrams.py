@@ -8,14 +8,14 @@ import random
 
 import pytest
 
-from rnncheck.automata.ltlf.decision_diagrams import FALSE, TRUE, Functions
+from rnncheck.automata.ltlf.decision_diagrams import FALSE, TRUE, DecisionDiagrams
 from rnncheck.errors import ResourceLimitError
 
 VARIABLES = 4
 ROWS = list(itertools.product([False, True], repeat=VARIABLES))
 
 
-def table(functions: Functions, f: int) -> tuple[bool, ...]:
+def table(functions: DecisionDiagrams, f: int) -> tuple[bool, ...]:
     """The truth table, by walking down the stored choices."""
     answers = []
     for row in ROWS:
@@ -30,7 +30,7 @@ def table(functions: Functions, f: int) -> tuple[bool, ...]:
 @pytest.mark.parametrize("seed", range(3))
 def test_equal_tables_are_equal_numbers(seed):
     chance = random.Random(seed)
-    functions = Functions(max_terms=10**6)
+    functions = DecisionDiagrams(max_terms=10**6)
     made = [TRUE, FALSE, *(functions.variable(level) for level in range(VARIABLES))]
     by_table = {table(functions, f): f for f in made}
     for _ in range(2000):
@@ -47,13 +47,13 @@ def test_equal_tables_are_equal_numbers(seed):
 
 
 def test_negation_flips_every_row():
-    functions = Functions(max_terms=100)
+    functions = DecisionDiagrams(max_terms=100)
     f = functions.both(functions.variable(0), functions.variable(2) ^ 1)
     assert table(functions, f ^ 1) == tuple(not answer for answer in table(functions, f))
 
 
 def test_functions_deeper_than_the_stack():
-    functions = Functions(max_terms=10**6)
+    functions = DecisionDiagrams(max_terms=10**6)
     evens = odds = TRUE
     for level in range(30_000):
         if level % 2:
@@ -66,7 +66,7 @@ def test_functions_deeper_than_the_stack():
 
 
 def test_the_limit_on_work():
-    functions = Functions(max_terms=1000)
+    functions = DecisionDiagrams(max_terms=1000)
     products = [functions.both(functions.variable(i), functions.variable(20 + i)) for i in range(20)]
     with pytest.raises(ResourceLimitError, match="more than 1000 terms"):
         functools.reduce(functions.either, products)

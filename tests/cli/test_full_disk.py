@@ -38,7 +38,7 @@ COMMANDS = {
     "specification of contacts": (["contacts", "spec", "contacts.txt", "-o", "c.json"], ["c.json"]),
     "contacts": (["contacts", "generate", "--people", "5", "-o", "g.csv"], ["g.csv"]),
     "words of contacts": (["contacts", "dataset", "contacts.txt", "-o", "words"], ["words/train.tsv"]),
-    "surrogates": (["compare-surrogates", MODEL, "--road", "grid", *QUICK, "--out", "s.html"], ["s.html"]),
+    "surrogates": (["compare-surrogates", MODEL, "--method", "grid", *QUICK, "--out", "s.html"], ["s.html"]),
 }
 
 

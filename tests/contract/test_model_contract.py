@@ -16,8 +16,8 @@ from rnncheck.models.adapters import DFAModel, complement
 from rnncheck.models.callables import CallableModel
 from rnncheck.models.engine.compiled import CompiledNetwork
 from rnncheck.models.network import Cell
-from rnncheck.models.protocol import Model, SteppingModel, settle
-from rnncheck.oracle import Oracle
+from rnncheck.models.protocol import Model, SteppingModel, resolve_near_threshold
+from rnncheck.oracle import MembershipOracle
 from rnncheck.words import Codes, Word, WordBatch
 from support.networks import letters, random_network
 from support.paths import RELEASED
@@ -79,7 +79,7 @@ def some_words(model: Model, count: int, longest: int, seed: int = 0) -> list[Co
 def check_batches(model: Model, words: list[Codes], sizes: tuple[int, ...]) -> None:
     """In shuffled batches of every size, the answers are those of the definition, a word at a time."""
     batch = WordBatch.from_codes(words)
-    expected = np.array([model.definition(word) for word in words])
+    expected = np.array([model.reference_answer(word) for word in words])
     rng = np.random.default_rng(1)
     for size in sizes:
         answers = np.empty(len(words), dtype=np.bool_)
@@ -113,7 +113,7 @@ def test_released_networks(folder: Path) -> None:
     np.testing.assert_allclose(scores, by_torch(model, words), atol=model.margin)
     for size in (1, 7, 256):
         part = batch.take(np.random.default_rng(size).permutation(len(batch))[: 60 * size])
-        np.testing.assert_array_equal(model.accepts_batch(part), Oracle(model).answers(part))
+        np.testing.assert_array_equal(model.accepts_batch(part), MembershipOracle(model).answers(part))
 
 
 def by_torch(model: CompiledNetwork, words: list[Codes]) -> np.ndarray:
@@ -138,7 +138,7 @@ def test_letters_and_positions_are_the_same_words(model: Model) -> None:
 def test_no_words_and_the_empty_word(model: Model) -> None:
     assert model.accepts_batch([]).shape == (0,)
     assert model.accepts_batch(WordBatch.from_codes([])).dtype == np.bool_
-    assert model.accepts([]) == model.definition(()) == model.accepts_batch([["a"], []])[1]
+    assert model.accepts([]) == model.reference_answer(()) == model.accepts_batch([["a"], []])[1]
 
 
 def test_bad_words_are_refused(model: Model) -> None:
@@ -180,11 +180,11 @@ def test_the_complement_says_the_opposite(model: Model) -> None:
 
 def test_the_oracle_gives_the_models_answers(model: Model) -> None:
     words = [word for n in range(4) for word in itertools.product(range(len(model.alphabet)), repeat=n)]
-    expected = [model.definition(word) for word in words]
-    oracle = Oracle(model)
+    expected = [model.reference_answer(word) for word in words]
+    oracle = MembershipOracle(model)
 
     assert oracle.ask([(word[: len(word) // 2], word[len(word) // 2 :]) for word in words]).tolist() == expected
-    assert Oracle(model).answers(words).tolist() == expected
+    assert MembershipOracle(model).answers(words).tolist() == expected
     assert oracle.cost.membership_queries == len(words)
 
 
@@ -200,7 +200,7 @@ def test_stepping_gives_the_answers(stepping: SteppingModel) -> None:
         states[running] = after
         scores[running] = stepping.scores(after)
 
-    answers = settle(scores, stepping.margin, words.__getitem__, stepping.definition)
+    answers = resolve_near_threshold(scores, stepping.margin, words.__getitem__, stepping.reference_answer)
 
     np.testing.assert_array_equal(answers, stepping.accepts_batch(batch))
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from rnncheck.errors import InputError
 from rnncheck.experiments.results import Result, RunResults, overlaps, summarise
-from rnncheck.experiments.run_plots import plots
 from rnncheck.experiments.table import render
+from rnncheck.report.charts.run_charts import plots
 
 METHODS = ["smc", "pdv", "auto"]
 

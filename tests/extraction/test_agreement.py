@@ -1,4 +1,4 @@
-"""Agreement curves and the comparison of roads, judged by exact masses and by counting."""
+"""Agreement curves and the comparison of extraction methods, judged by exact masses and by counting."""
 
 import hashlib
 import itertools
@@ -10,23 +10,23 @@ from rnncheck import zoo
 from rnncheck.automata.dfa import DFA
 from rnncheck.automata.minimise import minimise
 from rnncheck.automata.product import symmetric_difference
+from rnncheck.display import page_of
 from rnncheck.errors import InputError
+from rnncheck.extraction import EXTRACTIONS
 from rnncheck.extraction.agreement import AgreementCurve, Point, agreement_curve, truncations
 from rnncheck.extraction.compare import compare_surrogates
-from rnncheck.extraction.method import Subject
-from rnncheck.extraction.registry import ROADS
-from rnncheck.learning import make_learner
 from rnncheck.models.adapters import DFAModel
 from rnncheck.models.callables import CallableModel
 from rnncheck.models.engine.compiled import CompiledNetwork
 from rnncheck.models.network import Cell
 from rnncheck.models.protocol import Model
-from rnncheck.oracle import Oracle
 from rnncheck.probability.distributions import WordDistribution
+from rnncheck.report.charts.comparison_chart import comparison_chart
 from rnncheck.runtime.budget import Budget, BudgetExceeded
 from rnncheck.spec import Spec
 from rnncheck.verification.settings import VerifySettings
 from rnncheck.words import Alphabet
+from support.extraction import end_of, task_for
 from support.networks import random_network
 
 LETTERS = Alphabet(["a", "b"])
@@ -39,20 +39,7 @@ def noisy_parity(words) -> list[bool]:
 
 
 def curve_of(model: Model, *, words: int = 1_000, budget: Budget | None = None, max_states: int = 60) -> AgreementCurve:
-    oracle = Oracle(model, budget=budget or Budget())
-    subject = Subject(
-        oracle,
-        WordDistribution(model.alphabet),
-        lambda purpose: np.random.default_rng([1, *purpose.encode()]),
-        lambda: make_learner("ttt", model.alphabet, oracle.ask, max_states=max_states, prefixes=oracle.stepping),
-        max_states,
-    )
-    work = agreement_curve(subject, words)
-    while True:
-        try:
-            next(work)
-        except StopIteration as end:
-            return end.value
+    return end_of(agreement_curve(task_for(model, seed=1, budget=budget, max_states=max_states), words))
 
 
 def test_a_small_automaton_is_found_beneath_noise() -> None:
@@ -129,36 +116,36 @@ def test_a_curve_honours_its_budget() -> None:
 # -- comparison -------------------------------------------------------------------------------------------------------
 
 
-def test_all_roads_are_compared() -> None:
-    """Should have a line for each road with what was found, measured and said of the property."""
+def test_all_methods_are_compared() -> None:
+    """Should have a line for each method with what was found, measured and said of the property."""
     entry = zoo.entry("tomita4-gru")
     model = CompiledNetwork(entry.network())
     comparison = compare_surrogates(model, entry.spec(), name="net", **QUICK)
-    assert [result.road for result in comparison.results] == list(ROADS)
+    assert [result.method for result in comparison.results] == list(EXTRACTIONS)
     for result in comparison.results:
         assert result.point.states == 4
         assert result.point.agreement == 1.0
         assert result.network_steps > 0
         assert str(result.property_check) == "satisfied"
     text = comparison.to_text()
-    assert all(road in text for road in ROADS)
+    assert all(method in text for method in EXTRACTIONS)
     assert "knee of the curve: 4 states" in text
 
 
 def test_suspects_are_tried_on_the_network() -> None:
     entry = zoo.entry("even-elman")
     model = CompiledNetwork(entry.network())
-    (result,) = compare_surrogates(model, Spec.from_regex("b*", entry.alphabet), roads=["grid"], **QUICK).results
+    (result,) = compare_surrogates(model, Spec.from_regex("b*", entry.alphabet), methods=["grid"], **QUICK).results
     assert result.property_check.suspect == ("a", "a")
     assert "violated by a a, confirmed" in str(result.property_check)
 
 
-def test_closed_roads_say_so_and_the_others_go_on() -> None:
+def test_methods_that_cannot_be_used_say_so_and_the_others_go_on() -> None:
     """Should compare what can be compared for a callable without hidden states."""
     comparison = compare_surrogates(CallableModel(noisy_parity, LETTERS), timeout=0.5, **QUICK)
-    closed = [result.road for result in comparison.results if result.point is None]
+    closed = [result.method for result in comparison.results if result.point is None]
     assert closed == ["weiss", "kmeans", "grid"]
-    assert all("pac-lstar or bounded-lstar" in r.ending for r in comparison.results if r.road in closed)
+    assert all("pac or bounded" in r.ending for r in comparison.results if r.method in closed)
     assert comparison.specification is None
 
 
@@ -168,7 +155,7 @@ def test_time_is_kept_for_each_road() -> None:
     assert all("time limit" in result.ending for result in comparison.results)
     assert comparison.curve is None
     assert "no time" in comparison.to_text()
-    assert "no time" in comparison.to_html()
+    assert "no time" in page_of(comparison)
     assert all(result.point is None for result in comparison.results)  # nothing was found, so nothing is shown
 
 
@@ -177,7 +164,7 @@ def test_the_same_seed_gives_the_same_comparison() -> None:
     settings = VerifySettings(clock=lambda: 0.0)
     first, second = (
         compare_surrogates(
-            CompiledNetwork(entry.network()), settings=settings, seed=3, roads=["weiss", "grid"], **QUICK
+            CompiledNetwork(entry.network()), settings=settings, seed=3, methods=["weiss", "grid"], **QUICK
         )
         for _ in range(2)
     )
@@ -189,8 +176,8 @@ def test_names_cannot_become_markup() -> None:
     alphabet = Alphabet(["<script>", "b"])
     dfa = DFA(alphabet, [[0, 1], [1, 1]], [True, False])
     spec = Spec.from_regex("∅", alphabet)
-    comparison = compare_surrogates(DFAModel(dfa), spec, name="<img src=x>", roads=["pac-lstar"], **QUICK)
-    page = comparison.to_html()
+    comparison = compare_surrogates(DFAModel(dfa), spec, name="<img src=x>", methods=["pac"], **QUICK)
+    page = page_of(comparison)
     assert "<script>" not in page
     assert "<img src=x>" not in page
     assert "&lt;img src=x&gt;" in page
@@ -198,17 +185,17 @@ def test_names_cannot_become_markup() -> None:
 
 def test_a_plot_is_drawn() -> None:
     entry = zoo.entry("even-elman")
-    comparison = compare_surrogates(CompiledNetwork(entry.network()), roads=["pac-lstar", "grid"], **QUICK)
-    assert comparison.plot("png").startswith(b"\x89PNG")
-    assert b"<svg" in comparison.plot("svg")
+    comparison = compare_surrogates(CompiledNetwork(entry.network()), methods=["pac", "grid"], **QUICK)
+    assert comparison_chart(comparison, "png").startswith(b"\x89PNG")
+    assert b"<svg" in comparison_chart(comparison, "svg")
     with pytest.raises(InputError, match=r"\.png or \.svg"):
-        comparison.plot("gif")
+        comparison_chart(comparison, "gif")
 
 
 def test_nonsense_is_refused() -> None:
     model = DFAModel(DFA(LETTERS, [[0, 0]], [True]))
-    with pytest.raises(InputError, match="unknown road"):
-        compare_surrogates(model, roads=["magic"])
+    with pytest.raises(InputError, match="unknown extraction method"):
+        compare_surrogates(model, methods=["magic"])
     with pytest.raises(InputError, match="at least 1"):
         compare_surrogates(model, words=0)
     with pytest.raises(InputError, match="eta"):

@@ -15,16 +15,19 @@ from rnncheck.automata.formats.moore_files import machine_text, write_moore_dot
 from rnncheck.automata.label_specs import PairAlphabet, compile_label_ltlf, compile_label_regex
 from rnncheck.automata.moore import MooreMachine, difference_of
 from rnncheck.errors import AutomatonError, ExpressionError, InconsistentAnswersError, InputError, ModelError
+from rnncheck.extraction.extract import extract_automaton
 from rnncheck.learning import LEARNERS, make_learner
+from rnncheck.learning.settings import LearningSettings
 from rnncheck.models.callables import CallableModel
 from rnncheck.models.engine.compiled import CompiledNetwork
 from rnncheck.models.labelled import LabelledNetwork
 from rnncheck.models.network import Cell
 from rnncheck.models.traces import TraceModel
-from rnncheck.oracle.label_oracle import LabelOracle
+from rnncheck.oracle import MembershipOracle
+from rnncheck.report.page.labels import pairs_along
 from rnncheck.runtime.budget import Budget, BudgetExceeded
 from rnncheck.verdict.replay import Status, replay
-from rnncheck.verification.labels import extract_machine, label_spec, label_trace, verify_labels
+from rnncheck.verification.labels import label_spec, verify_labels
 from rnncheck.verification.settings import VerifySettings
 from rnncheck.words import Alphabet, WordBatch
 from support.moore_teachers import Teacher, learned, learned_by_aalpy, random_machine
@@ -183,11 +186,11 @@ def test_labels_are_what_the_network_says(outputs: int) -> None:
     else:
         models = [CompiledNetwork(dataclasses.replace(network.network, label=i)) for i in range(outputs)]
         expected = np.stack([model.accepts_batch(batch) for model in models]).argmax(axis=0)
-    oracle = LabelOracle(network)
-    assert oracle.labels([((), word) for word in words]).tolist() == expected.tolist()
-    assert oracle.labels([(word[:2], word[2:]) for word in words]).tolist() == expected.tolist()
-    assert [network.label_definition(word) for word in words] == expected.tolist()
-    prefixes = oracle.prefix_labels(batch)
+    oracle = MembershipOracle(network, labels=True)
+    assert oracle.ask([((), word) for word in words]).tolist() == expected.tolist()
+    assert oracle.ask([(word[:2], word[2:]) for word in words]).tolist() == expected.tolist()
+    assert [network.reference_label(word) for word in words] == expected.tolist()
+    prefixes = oracle.prefix_answers(batch)
     ends = batch.offsets[1:][batch.lengths > 0] - 1
     assert prefixes[ends].tolist() == expected[batch.lengths > 0].tolist()
 
@@ -198,61 +201,65 @@ def test_labels_too_close_to_call_are_settled_by_the_definition() -> None:
     doubtful.margin = 1e9
     words = [((), word) for word in codes_up_to(3, 4)]
     batch = WordBatch.from_codes(codes_up_to(3, 4))
-    assert np.array_equal(LabelOracle(network).labels(words), LabelOracle(doubtful).labels(words))
-    assert np.array_equal(LabelOracle(network).prefix_labels(batch), LabelOracle(doubtful).prefix_labels(batch))
+    assert np.array_equal(
+        MembershipOracle(network, labels=True).ask(words), MembershipOracle(doubtful, labels=True).ask(words)
+    )
+    assert np.array_equal(
+        MembershipOracle(network, labels=True).prefix_answers(batch),
+        MembershipOracle(doubtful, labels=True).prefix_answers(batch),
+    )
     spec = compile_label_ltlf("G(label=0 -> X label=1)", network.alphabet, network.labels)
     one, other = TraceModel(network, spec), TraceModel(doubtful, spec)
     assert np.array_equal(one.accepts_batch(batch), other.accepts_batch(batch))
 
 
 def test_a_question_is_paid_for_once() -> None:
-    oracle = LabelOracle(labelled(3))
-    oracle.labels([((0, 1), (2,)), ((0, 1), (0,))])
+    oracle = MembershipOracle(labelled(3), labels=True)
+    oracle.ask([((0, 1), (2,)), ((0, 1), (0,))])
     steps = oracle.cost.network_steps
-    oracle.labels([((), (0, 1, 2))])
+    oracle.ask([((), (0, 1, 2))])
     assert oracle.cost.network_steps == steps == 4
     assert oracle.cost.membership_queries == 2
 
 
 def test_a_spent_budget_ends_questions_about_labels() -> None:
-    oracle = LabelOracle(labelled(3), budget=Budget.lasting(0))
+    oracle = MembershipOracle(labelled(3), labels=True, budget=Budget.lasting(0))
     with pytest.raises(BudgetExceeded):
-        oracle.labels([((), (0, 1))])
+        oracle.ask([((), (0, 1))])
     with pytest.raises(BudgetExceeded):
-        oracle.prefix_labels(WordBatch.from_codes([(0, 1)]))
+        oracle.prefix_answers(WordBatch.from_codes([(0, 1)]))
 
 
 @pytest.mark.parametrize("learner", ["ttt", "lstar"])
 def test_the_machine_of_a_network_is_extracted(learner: str) -> None:
     """Should give the network's label to all words up to seven letters, with the six states that the labels need."""
     model = CompiledNetwork(zoo.entry("tokens-gru").network())
-    found = extract_machine(model, learner=learner, **QUICK)
+    found = extract_automaton(model, labels=True, settings=LearningSettings(learner=learner), **QUICK)
     assert found.passed
     assert found.epsilon < 0.02
-    assert len(found.machine) == 6
-    assert found.machine.labels == ("decimal", "integer", "malformed")
+    assert len(found.automaton) == 6
+    assert found.automaton.labels == ("decimal", "integer", "malformed")
     words = codes_up_to(3, 7)
-    labels = LabelOracle(LabelledNetwork.of(model)).labels([((), word) for word in words])
-    assert np.array_equal(found.machine.output_batch(WordBatch.from_codes(words)), labels)
+    labels = MembershipOracle(LabelledNetwork.of(model), labels=True).ask([((), word) for word in words])
+    assert np.array_equal(found.automaton.output_batch(WordBatch.from_codes(words)), labels)
 
 
 def test_extraction_of_a_machine_honours_time_states_and_seed() -> None:
     model = CompiledNetwork(zoo.entry("tokens-gru").network())
-    late = extract_machine(model, timeout=0)
-    assert not late.passed
-    assert late.machine is None
-    assert "time limit" in late.sentence
-    small = extract_machine(model, max_states=3, **QUICK)
+    with pytest.raises(BudgetExceeded, match="time limit"):
+        extract_automaton(model, labels=True, timeout=0)
+    small = extract_automaton(model, labels=True, settings=LearningSettings(max_states=3), **QUICK)
     assert not small.passed
-    assert len(small.machine) <= 3
+    assert len(small.automaton) <= 3
     assert "max_states = 3" in small.sentence
-    assert extract_machine(model, seed=4, **QUICK).machine == extract_machine(model, seed=4, **QUICK).machine
+    first, second = (extract_automaton(model, labels=True, seed=4, **QUICK) for _ in range(2))
+    assert first.automaton == second.automaton
 
 
 def test_a_model_without_outputs_has_no_labels() -> None:
     model = CallableModel(lambda words: [True] * len(words), Alphabet(["a"]))
     with pytest.raises(ModelError, match="answers yes or no alone; give a network file"):
-        extract_machine(model)
+        extract_automaton(model, labels=True)
 
 
 # -- specifications over letters and labels ---------------------------------------------------------------------------
@@ -318,9 +325,9 @@ def test_a_trace_model_judges_the_trace(seed: int) -> None:
     model = TraceModel(network, spec)
     words = codes_up_to(3, 4)
     for word, answer in zip(words, model.accepts_batch(WordBatch.from_codes(words)), strict=True):
-        labels = [network.label_definition(word[:length]) for length in range(1, len(word) + 1)]
+        labels = [network.reference_label(word[:length]) for length in range(1, len(word) + 1)]
         trace = [pairs[letter * 3 + label] for letter, label in zip(word, labels, strict=True)]
-        assert answer == spec.accepts(trace) == model.definition(word)
+        assert answer == spec.accepts(trace) == model.reference_answer(word)
 
 
 def test_verdicts_about_labels() -> None:
@@ -330,12 +337,12 @@ def test_verdicts_about_labels() -> None:
     broken = verify_labels(model, label_spec(model, ltlf="G(label=malformed -> G label=malformed)"), **options)
     assert broken.violated
     assert broken.counterexample == ("point", "digit")
-    assert broken.model_facts["label_specification"]["said"] == ["malformed", "decimal"]
-    assert label_trace(model, broken.counterexample) == "point/malformed digit/decimal"
-    assert replay(broken.to_document(), CompiledNetwork(model.network)).status is Status.CONFIRMED
+    assert broken.label_question.said == ("malformed", "decimal")
+    assert pairs_along(broken) == ("point/malformed", "digit/decimal")
+    assert replay(broken, CompiledNetwork(model.network)).status is Status.CONFIRMED
     holds = verify_labels(model, label_spec(model, ltlf="G(point -> !label=integer)"), method="pdv", **options)
     assert holds.satisfied
-    assert "said" not in holds.model_facts["label_specification"]
+    assert holds.label_question.said is None
     never = verify_labels(model, label_spec(model, regex="!(.* 'sign/integer' .*)"), method="smc", **options)
     assert never.satisfied
 

@@ -39,10 +39,9 @@ from rnncheck.models.files.loading import read_alphabet
 from rnncheck.models.files.safetensors_file import save_network
 from rnncheck.models.files.torch_file import read_torch_file
 from rnncheck.models.network import Cell, Layer, RecurrentNetwork
-from rnncheck.report.page.documents import verdict_of
 from rnncheck.training.labelled_files import read_labelled_words
 from rnncheck.verdict.replay import ReplaySettings, replay
-from rnncheck.verdict.value import read_document
+from rnncheck.verdict.value import Verdict
 from rnncheck.word_files import read_words
 from rnncheck.words import format_word, parse_word
 
@@ -158,14 +157,13 @@ def _released(folder: Path) -> Run:
 
 def _verdict(_: Path) -> Run:
     def run(data: bytes) -> None:
-        document = read_document(data)
-        replay(document, None, ReplaySettings(words=5, steps=1000))
+        replay(data, None, ReplaySettings(words=5, steps=1000))
 
     return run
 
 
 def _report(_: Path) -> Run:
-    return lambda data: page_of(verdict_of(read_document(data)))
+    return lambda data: page_of(Verdict.from_json(data))
 
 
 def _run_folder(folder: Path) -> Run:
@@ -199,7 +197,7 @@ def make_benchmark(folder: Path) -> None:
     run = RunFolder.begun(folder, "random", {"methods": ["pdv"], "seed": 0, "networks": 1}, None)
     store_subject(run, "one", Subject(network, {"A": spec.dfa}, {"states": 3, "accuracy": 1.0}))
     verdict = verify(CompiledNetwork(network, threads=1), spec, method="pdv", epsilon=0.2, gamma=0.2)
-    piece = VerdictPiece("rnncheck/piece/1", "one", "A", "pdv", verdict.to_document())
+    piece = VerdictPiece("rnncheck/piece/1", "one", "A", "pdv", verdict)
     run.write_json("verdicts/one-A-pdv.json", piece)
 
 
@@ -232,7 +230,7 @@ def _verdicts() -> tuple[bytes, ...]:
             spec = Spec.from_regex(regex, ABC)
             for model in (CompiledNetwork(small_network(), threads=1), DFAModel(spec.dfa)):
                 verdict = verify(model, spec, method=method, relation=relation, epsilon=0.2, gamma=0.2)
-                documents.append(msgspec.json.encode(verdict.to_document()))
+                documents.append(msgspec.json.format(verdict.to_json().encode(), indent=-1))
     return tuple(document for document in documents if len(document) < 9_000)
 
 

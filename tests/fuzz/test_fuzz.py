@@ -18,8 +18,7 @@ from fuzz.targets import ABC, TARGETS, Target, workplace
 from rnncheck.automata.ltlf.compiler import compile_ltlf
 from rnncheck.automata.regex.compiler import compile_regex
 from rnncheck.errors import FormatError, InputError, RnncheckError
-from rnncheck.report.page.documents import verdict_of
-from rnncheck.verdict.value import read_document
+from rnncheck.verdict.value import Verdict
 from support.strategies import ONE_LINE, refusal
 
 # As many as take about a second each.
@@ -133,4 +132,4 @@ def test_a_trace_of_another_word_is_refused(trace: dict[str, object]) -> None:
     """Found by fuzzing: a report looked for the last answer of a trace that had none."""
     document = next(json.loads(data) for data in TARGETS["report"].corpus() if b'"confirmed":true' in data)
     with pytest.raises(FormatError, match="answers for the"):
-        verdict_of(read_document(json.dumps({**document, "trace": {"scores": None, **trace}})))
+        Verdict.from_json(json.dumps({**document, "trace": {"scores": None, **trace}}))

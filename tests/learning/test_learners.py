@@ -17,10 +17,11 @@ from rnncheck.automata.dfa import DFA
 from rnncheck.automata.minimise import canonical, minimise
 from rnncheck.automata.product import difference_witness
 from rnncheck.errors import InconsistentAnswersError, InputError, LearningBoundReached
-from rnncheck.learning import DEFAULT_LEARNER, LEARNERS, Learner, Query, Search, make_learner
+from rnncheck.learning import LEARNERS, Learner, Query, Search, make_learner
 from rnncheck.learning.learners.answers import Answers
 from rnncheck.learning.learners.counterexamples import _evenly_between, states_on, wrong_transitions
 from rnncheck.learning.learners.discrimination_tree import ROOT, DiscriminationTree
+from rnncheck.learning.settings import LearningSettings
 from rnncheck.words import Alphabet, Codes, WordBatch, shortlex_key
 
 BITS = Alphabet(["0", "1"])
@@ -435,7 +436,7 @@ def test_a_table_is_filled_in_one_batch_a_step() -> None:
 
 
 def test_the_registry_has_a_default() -> None:
-    assert DEFAULT_LEARNER in LEARNERS
+    assert LearningSettings().learner in LEARNERS
     for name, kind in LEARNERS.items():
         assert type(make_learner(name, BITS, Log(lock(1)).ask)) is kind
         assert kind.__doc__

@@ -70,7 +70,7 @@ def test_answers_may_come_as_a_tensor():
 def test_encoded_batches_are_taken():
     batch = WordBatch.from_codes([(), (0,), (1, 0, 0)])
     assert wrap(even_as, AB).accepts_batch(batch).tolist() == [True, False, True]
-    assert wrap(even_as, AB).definition((0, 0))
+    assert wrap(even_as, AB).reference_answer((0, 0))
 
 
 def test_booleans_have_no_scores():

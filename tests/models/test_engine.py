@@ -20,7 +20,7 @@ from rnncheck.models.engine.compiled import CompiledNetwork
 from rnncheck.models.engine.reference import Judgement, reference_judgement, reference_prefix_scores, reference_score
 from rnncheck.models.engine.threads import Workers, single_threaded_blas
 from rnncheck.models.network import Cell, Layer, RecurrentNetwork
-from rnncheck.models.protocol import settle
+from rnncheck.models.protocol import resolve_near_threshold
 from rnncheck.words import Codes, WordBatch
 from support.networks import ByTorch, letters, random_network
 
@@ -71,13 +71,13 @@ def test_answers_are_pytorchs(cell: Cell, layers: int, bias: bool, outputs: int,
     expected = np.array([judgement.accepted for judgement in judgements])
     scores = np.array([judgement.score for judgement in judgements])
     batch = WordBatch.from_codes(words)
-    model = CompiledNetwork(network, definition=judge)
+    model = CompiledNetwork(network, reference=judge)
     answers = np.empty(count, dtype=np.bool_)
     for part in batches(rng, count, alone=5, sevens=5):
         answers[part] = model.accepts_batch(batch.take(part))
     assert np.flatnonzero(answers != expected).tolist() == []
     np.testing.assert_allclose(model.scores_batch(batch), scores, atol=2e-5)
-    double = CompiledNetwork(network, dtype=np.float64, definition=judge)
+    double = CompiledNetwork(network, dtype=np.float64, reference=judge)
     assert np.flatnonzero(double.accepts_batch(batch) != expected).tolist() == []
 
 
@@ -89,7 +89,7 @@ def test_answers_are_pytorchs_in_every_batch_size(cell: Cell) -> None:
     rng = np.random.default_rng(6)
     words = random_words(rng, WORDS, len(network.alphabet))
     expected = np.array([judgement.accepted for judgement in torch_judgements(judge, words)])
-    model = CompiledNetwork(network, definition=judge)
+    model = CompiledNetwork(network, reference=judge)
     batch = WordBatch.from_codes(words)
     for size in (1, 7, 256):
         order = rng.permutation(WORDS)
@@ -282,7 +282,7 @@ def test_overflow_is_an_error_that_names_the_word() -> None:
     with pytest.raises(ModelError, match=r"puts out .*inf.* on the word 'a a a .* \(160 letters\)"):
         model.accepts(["a"] * 160)
     with pytest.raises(ModelError, match="150 letters"):
-        model.definition((0,) * 150)
+        model.reference_answer((0,) * 150)
 
 
 def test_overflow_within_the_self_check_refuses_the_network() -> None:
@@ -296,7 +296,7 @@ def test_a_definition_that_differs_is_refused_with_the_word_and_both_scores() ->
         return Judgement(score, score > 0)
 
     with pytest.raises(ModelError, match=r"on the word '[abc ]+' the stepped network scores -?\d.* its definition"):
-        CompiledNetwork(SMALL, definition=other)
+        CompiledNetwork(SMALL, reference=other)
 
 
 def test_a_wrongly_compiled_network_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -388,11 +388,11 @@ def test_settle_asks_the_definition_where_scores_cannot_be_trusted() -> None:
     scores = np.array([2.0, -2.0, 0.5, -0.5, 0.0, np.nan, np.inf, -np.inf])
     asked: list[Codes] = []
 
-    def definition(word: Codes) -> bool:
+    def reference_answer(word: Codes) -> bool:
         asked.append(word)
         return True
 
-    answers = settle(scores, 0.5, lambda i: (i,), definition)
+    answers = resolve_near_threshold(scores, 0.5, lambda i: (i,), reference_answer)
 
     assert answers.tolist() == [True, False, True, True, True, True, True, True]
     assert asked == [(2,), (3,), (4,), (5,), (6,), (7,)]

@@ -138,7 +138,7 @@ def check_file(torch, path, module, words, shape, options):
             rows = part[start : start + size]
             answers = model.accepts_batch(WordBatch.from_codes([words[row] for row in rows]))
             assert answers.tolist() == expected[rows].tolist()
-    assert [model.definition(word) for word in words[:15]] == expected[:15].tolist()
+    assert [model.reference_answer(word) for word in words[:15]] == expected[:15].tolist()
     return model
 
 
@@ -327,7 +327,7 @@ def test_operators_that_differ_from_ours_are_stepped_by_onnxruntime(tmp_path, op
     words = random_words(80, 40)
     expected = session_answers(made, words)
     assert model.accepts_batch(WordBatch.from_codes(words)).tolist() == expected
-    assert [model.definition(word) for word in words] == expected
+    assert [model.reference_answer(word) for word in words] == expected
     states = model.step(model.initial(3), np.array([0, 1, 2]))
     branched = model.step(states, np.array([3, 4, 3, 0]), np.array([2, 2, 0, 1]))
     pairs = WordBatch.from_codes([(2, 3), (2, 4), (0, 3), (1, 0)])

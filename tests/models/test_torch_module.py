@@ -263,7 +263,7 @@ def check_answers(name, words):
             rows = part[start : start + size]
             answers = model.accepts_batch(WordBatch.from_codes([words[row] for row in rows]))
             assert answers.tolist() == expected[rows].tolist()
-    assert [model.definition(word) for word in words[:20]] == expected[:20].tolist()
+    assert [model.reference_answer(word) for word in words[:20]] == expected[:20].tolist()
     return model
 
 
@@ -308,7 +308,7 @@ def test_the_module_is_not_changed(name):
 
     model = wrap(module, LETTERS, **options)
     model.accepts_batch([("a", "b"), ("c",), ()])
-    model.definition((0, 1))
+    model.reference_answer((0, 1))
 
     assert [part.training for part in module.modules()] == modes
     assert all(torch.equal(value, state[key]) for key, value in module.state_dict().items())
@@ -335,7 +335,7 @@ def test_dropout_is_off():
     module, _ = make("lstm")
     module.train()
     model = wrap(module, LETTERS)
-    assert [model.definition((0, 1, 2)) for _ in range(20)].count(True) in (0, 20)
+    assert [model.reference_answer((0, 1, 2)) for _ in range(20)].count(True) in (0, 20)
 
 
 def test_a_module_that_changed_after_wrapping_is_noticed():
@@ -345,8 +345,8 @@ def test_a_module_that_changed_after_wrapping_is_noticed():
         with torch.no_grad():
             module.r.bias.add_(1.0)
         with pytest.raises(ModelError, match="wrap it again"):
-            model.definition((0,))
-        wrap(module, LETTERS).definition((0,))
+            model.reference_answer((0,))
+        wrap(module, LETTERS).reference_answer((0,))
 
 
 def test_wrapped_modules_can_be_sent_to_other_processes():
@@ -372,7 +372,7 @@ def test_the_empty_word_is_told_where_the_module_does_not_take_it(name):
         told = wrap(module, LETTERS, empty=answer)
         assert told.accepts(()) is answer
         assert told.accepts_batch([("a",), (), ()]).tolist()[1:] == [answer, answer]
-        assert told.definition(()) is answer
+        assert told.reference_answer(()) is answer
 
 
 class TakesEmpty(Classifier):
@@ -394,7 +394,7 @@ def test_the_empty_word_is_asked_where_the_module_takes_it(seed, pooled):
         expected = module.eval()(torch.zeros(1, 0, dtype=torch.long)).item() > 0
     model = wrap(module, LETTERS)
     assert isinstance(model, WholeWords if pooled else CompiledNetwork)
-    assert model.accepts(()) is model.definition(()) is expected
+    assert model.accepts(()) is model.reference_answer(()) is expected
     assert wrap(module, LETTERS, empty=not expected).accepts(()) is not expected
 
 
@@ -415,7 +415,7 @@ def test_an_encode_function_may_give_several_arguments():
     with torch.no_grad():
         for word in random_words(50, 30):
             p = module(torch.tensor([[code + 1 for code in word]]), torch.tensor([len(word)]))[0]
-            assert model.definition(word) == model.accepts(LETTERS.decode(word)) == (p.item() > 0.5)
+            assert model.reference_answer(word) == model.accepts(LETTERS.decode(word)) == (p.item() > 0.5)
 
 
 def test_encode_may_order_the_letters_in_its_own_way():
@@ -425,7 +425,7 @@ def test_encode_may_order_the_letters_in_its_own_way():
         module, LETTERS, encode=lambda words: np.array([[K - 1 - LETTERS.index(a) for a in w] for w in words])
     )
     for word in random_words(40, 20):
-        assert backward.definition(word) == forward.definition(tuple(K - 1 - code for code in word))
+        assert backward.reference_answer(word) == forward.reference_answer(tuple(K - 1 - code for code in word))
 
 
 @pytest.mark.parametrize(("rows", "first"), [(K - 1, None), (K + 2, None), (K, 1), (K + 1, -1), (K + 1, 2)])

@@ -20,9 +20,8 @@ from rnncheck.models.engine.compiled import CompiledNetwork
 from rnncheck.models.engine.reference import reference_judgement
 from rnncheck.models.network import Cell
 from rnncheck.models.protocol import Letters, Model, Scores, States
-from rnncheck.oracle import Cost, Oracle
-from rnncheck.oracle import asking as asking_module
-from rnncheck.oracle.cache import RememberedAnswers, WordKeys
+from rnncheck.oracle import Cost, MembershipOracle, backends
+from rnncheck.oracle.cache import AnswerCache, WordKeys
 from rnncheck.oracle.prefix_states import PrefixStates, walk
 from rnncheck.runtime.budget import UNLIMITED, Budget, BudgetExceeded
 from rnncheck.words import Alphabet, Codes, IntArray, WordBatch
@@ -76,11 +75,11 @@ calls = st.one_of(
     st.tuples(st.just("batch"), st.lists(words_of, max_size=15)),
     st.tuples(st.just("table"), st.lists(st.lists(words_of, max_size=4), min_size=2, max_size=2)),
     st.tuples(st.just("prefixes"), st.lists(words_of, max_size=8)),
-    st.tuples(st.just("confirm"), st.lists(words_of, max_size=2)),
+    st.tuples(st.just("reference_answer"), st.lists(words_of, max_size=2)),
 )
 
 
-def perform(oracle: Oracle, kind: str, given: list) -> tuple[list[bool], list[Codes]]:
+def perform(oracle: MembershipOracle, kind: str, given: list) -> tuple[list[bool], list[Codes]]:
     """Make one call; the answers, and the words they should be about."""
     if kind == "ask":
         return oracle.ask(given).tolist(), [access + suffix for access, suffix in given]
@@ -92,8 +91,8 @@ def perform(oracle: Oracle, kind: str, given: list) -> tuple[list[bool], list[Co
         table = oracle.table(*given)
         assert table.shape == tuple(map(len, given))
         return table.ravel().tolist(), [u + v for u, v in itertools.product(*given)]
-    if kind == "confirm":
-        return [oracle.confirm(word) for word in given], given
+    if kind == "reference_answer":
+        return [oracle.reference_answer(word) for word in given], given
     found = oracle.prefix_answers(WordBatch.from_codes(given)).tolist()
     return found, [word[:end] for word in given for end in range(1, len(word) + 1)]
 
@@ -103,7 +102,7 @@ def perform(oracle: Oracle, kind: str, given: list) -> tuple[list[bool], list[Co
 def test_answers_are_the_truth_whatever_is_asked_and_forgotten(made: list, memory: int, kind: str) -> None:
     stepping = DFAModel(counting_dfa(ABC))
     model = {"stepping": stepping, "plain": WholeWordModel(ABC), "opposite": complement(stepping)}[kind]
-    oracle = Oracle(model, memory_limit=memory)
+    oracle = MembershipOracle(model, memory_limit=memory)
     asked: set[Codes] = set()
     for call in made:
         found, about = perform(oracle, *call)
@@ -118,7 +117,7 @@ def test_answers_are_the_truth_whatever_is_asked_and_forgotten(made: list, memor
 @given(st.lists(st.lists(st.tuples(words_of, words_of), max_size=20), max_size=4))
 def test_no_prefix_is_computed_twice(batches: list[list[tuple[Codes, Codes]]]) -> None:
     """With memory enough, steps are the distinct prefixes, except those that no access word's state can spare."""
-    oracle = Oracle(DFAModel(counting_dfa(ABC)))
+    oracle = MembershipOracle(DFAModel(counting_dfa(ABC)))
     held: set[Codes] = {()}
     known: set[Codes] = set()
     steps = 0
@@ -142,7 +141,7 @@ def test_no_prefix_is_computed_twice(batches: list[list[tuple[Codes, Codes]]]) -
 
 def test_counters_by_hand() -> None:
     model = SpiedModel(counting_dfa(ABC))
-    oracle = Oracle(model)
+    oracle = MembershipOracle(model)
     assert oracle.cost == Cost(0, 0, 0, 0)
 
     oracle.ask([((0, 1), (2,)), ((0, 1), (2, 2)), ((0, 1), (2,)), ((0, 2), ()), ((), ())])
@@ -169,7 +168,7 @@ def test_counters_by_hand() -> None:
 
 def test_counters_of_whole_words() -> None:
     model = WholeWordModel(ABC)
-    oracle = Oracle(model)
+    oracle = MembershipOracle(model)
 
     oracle.ask([((0, 1), (2,)), ((0,), (1, 2)), ((), ()), ((1, 1), ())])
     assert sorted(model.asked) == [(), (0, 1, 2), (1, 1)]
@@ -186,12 +185,12 @@ def test_counters_of_whole_words() -> None:
 
 def test_confirming_asks_the_definition_and_corrects_what_is_remembered() -> None:
     class Moody(WholeWordModel):
-        def definition(self, codes: Codes) -> bool:
+        def reference_answer(self, codes: Codes) -> bool:
             return not truth(codes)
 
-    oracle = Oracle(Moody(ABC))
+    oracle = MembershipOracle(Moody(ABC))
     assert oracle.answer((0, 0)) is True
-    assert oracle.confirm((0, 0)) is False
+    assert oracle.reference_answer((0, 0)) is False
     assert oracle.answer((0, 0)) is False
     assert oracle.cost == Cost(membership_queries=1, network_steps=4, batches=1)
 
@@ -199,7 +198,7 @@ def test_confirming_asks_the_definition_and_corrects_what_is_remembered() -> Non
 @pytest.mark.parametrize("cell", Cell)
 def test_answers_of_a_network(cell: Cell) -> None:
     network = random_network(cell, (6, 5), scale=2.0, seed=1)
-    oracle = Oracle(CompiledNetwork(network))
+    oracle = MembershipOracle(CompiledNetwork(network))
     words = [word for n in range(5) for word in itertools.product(range(3), repeat=n)]
     expected = [reference_judgement(network, word).accepted for word in words]
     rng = np.random.default_rng(0)
@@ -207,7 +206,7 @@ def test_answers_of_a_network(cell: Cell) -> None:
     for size in (1, 7, 40):
         for part in np.array_split(rng.permutation(len(words)), -(-len(words) // size)):
             cut = [(words[i], int(rng.integers(len(words[i]) + 1))) for i in part]
-            fresh = Oracle(oracle.model)
+            fresh = MembershipOracle(oracle.model)
             assert fresh.ask([(word[:at], word[at:]) for word, at in cut]).tolist() == [expected[i] for i in part]
             assert oracle.answers([words[i] for i in part]).tolist() == [expected[i] for i in part]
     prefixes = oracle.prefix_answers(WordBatch.from_codes(words)).tolist()
@@ -223,17 +222,17 @@ def test_answers_on_the_threshold_do_not_depend_on_the_batch() -> None:
     expected = np.array([reference_judgement(network, word).accepted for word in words])
     for size in (1, 3, 50, 150):
         for part in np.array_split(rng.permutation(len(words)), -(-len(words) // size)):
-            oracle = Oracle(model)
+            oracle = MembershipOracle(model)
             pairs = [(words[i][: len(words[i]) // 2], words[i][len(words[i]) // 2 :]) for i in part]
             np.testing.assert_array_equal(oracle.ask(pairs), expected[part])
-            np.testing.assert_array_equal(Oracle(model).answers([words[i] for i in part]), expected[part])
+            np.testing.assert_array_equal(MembershipOracle(model).answers([words[i] for i in part]), expected[part])
     batch = WordBatch.from_codes(words)
-    np.testing.assert_array_equal(Oracle(model).prefix_answers(batch)[batch.offsets[1:] - 1], expected)
+    np.testing.assert_array_equal(MembershipOracle(model).prefix_answers(batch)[batch.offsets[1:] - 1], expected)
 
 
 def test_asking_the_definition_is_counted() -> None:
     """A word that is too close to call costs its letters once more."""
-    oracle = Oracle(CompiledNetwork(on_the_threshold()))
+    oracle = MembershipOracle(CompiledNetwork(on_the_threshold()))
     oracle.answers([(0, 1, 2, 0)])
     assert oracle.cost.network_steps == 8
 
@@ -252,9 +251,9 @@ class Stopwatch:
 @pytest.mark.parametrize("model", [DFAModel(counting_dfa(ABC)), CompiledNetwork(random_network(Cell.GRU, (4,)))])
 def test_a_deadline_midway_loses_nothing(model: Model) -> None:
     queries = [((0,) * n, (1, 2)[:m]) for n in range(12) for m in range(3)]
-    patient = Oracle(model)
+    patient = MembershipOracle(model)
     expected = patient.ask(queries)
-    oracle = Oracle(model)
+    oracle = MembershipOracle(model)
     rounds = 0
     while True:
         oracle.budget = Budget.lasting(5, clock=Stopwatch())
@@ -272,7 +271,7 @@ def test_a_deadline_midway_loses_nothing(model: Model) -> None:
 
 
 def test_what_was_answered_before_the_end_is_remembered_and_counted() -> None:
-    oracle = Oracle(DFAModel(counting_dfa(ABC)), budget=Budget.lasting(4, clock=Stopwatch()))
+    oracle = MembershipOracle(DFAModel(counting_dfa(ABC)), budget=Budget.lasting(4, clock=Stopwatch()))
     with pytest.raises(BudgetExceeded):
         oracle.answers([(), (0,), (0, 1), (0, 1, 2), (0, 1, 2, 0), (0, 1, 2, 0, 1)])
     assert oracle.cost == Cost(membership_queries=4, network_steps=3, batches=1)
@@ -290,7 +289,7 @@ def test_answers_that_need_no_definition_are_kept_when_the_definition_stops() ->
         def scores(self, states: States) -> Scores:
             return super().scores(states) * np.where(states == 2, 1.0, 3.0)
 
-    oracle = Oracle(Undecided(counting_dfa(ABC)), budget=Budget.lasting(2, clock=Stopwatch()))
+    oracle = MembershipOracle(Undecided(counting_dfa(ABC)), budget=Budget.lasting(2, clock=Stopwatch()))
     with pytest.raises(BudgetExceeded):
         oracle.answers([(2,), (0,), (1,)])
     assert oracle.cost == Cost(membership_queries=2, network_steps=3, batches=1)
@@ -303,8 +302,8 @@ def test_answers_that_need_no_definition_are_kept_when_the_definition_stops() ->
 @pytest.mark.parametrize("kind", ["answers", "prefix_answers"])
 @pytest.mark.parametrize("model", [WholeWordModel(ABC), CompiledNetwork(random_network(Cell.LSTM, (8,)), threads=2)])
 def test_cancelling_midway(model: Model, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(asking_module, "_LETTERS_AT_ONCE", 100)
-    monkeypatch.setattr(asking_module, "_FEWEST_LETTERS", 100)
+    monkeypatch.setattr(backends, "_LETTERS_AT_ONCE", 100)
+    monkeypatch.setattr(backends, "_FEWEST_LETTERS", 100)
     stop = threading.Event()
     seen = itertools.count()
 
@@ -313,7 +312,7 @@ def test_cancelling_midway(model: Model, kind: str, monkeypatch: pytest.MonkeyPa
             stop.set()
         return stop.is_set()
 
-    oracle = Oracle(model, budget=Budget(cancelled=cancelled))
+    oracle = MembershipOracle(model, budget=Budget(cancelled=cancelled))
     words = WordBatch.from_codes([(0, 1, 2, 1)[: 1 + n % 4] * 10 + (n % 3,) * (n % 20) for n in range(200)])
     with pytest.raises(BudgetExceeded, match="cancelled"):
         getattr(oracle, kind)(words)
@@ -340,9 +339,9 @@ def test_budgets() -> None:
 
 def test_bad_inputs() -> None:
     with pytest.raises(InputError, match="-5 bytes"):
-        Oracle(DFAModel(counting_dfa(ABC)), memory_limit=-5)
+        MembershipOracle(DFAModel(counting_dfa(ABC)), memory_limit=-5)
     for model in (DFAModel(counting_dfa(ABC)), DFAModel(counting_dfa(letters(300)))):
-        oracle = Oracle(model)
+        oracle = MembershipOracle(model)
         for bad in [(1, 300), (-1,), (0, "a"), ("a",), (0.5,)]:
             with pytest.raises(AlphabetError, match="letter positions"):
                 oracle.answers([bad])
@@ -358,7 +357,7 @@ def test_bad_inputs() -> None:
 def test_overflow_names_the_word() -> None:
     from models.test_engine import doubling
 
-    oracle = Oracle(CompiledNetwork(doubling(1e-3), margin=1e30))
+    oracle = MembershipOracle(CompiledNetwork(doubling(1e-3), margin=1e30))
     with pytest.raises(ModelError, match="160 letters"):
         oracle.ask([((0,) * 150, (0,) * 10)])
 
@@ -426,7 +425,7 @@ def test_the_least_recently_used_state_goes_first() -> None:
 
 
 def test_answers_are_forgotten_oldest_first() -> None:
-    answers = RememberedAnswers(2 * 160 * 10)
+    answers = AnswerCache(2 * 160 * 10)
     for i in range(1000):
         answers.put({bytes([i % 256, i // 256]): i % 3 == 0})
         assert answers.get([b"\x00\x00"]) == [True]  # whatever is used stays
@@ -456,7 +455,7 @@ def test_many_queries_stay_within_the_memory_limit() -> None:
     rng = np.random.default_rng(0)
     model.prefix_scores(WordBatch.from_codes([(0, 1)] * 2000))  # so that scratch memory is there already
     tracemalloc.start()
-    oracle = Oracle(model, memory_limit=limit)
+    oracle = MembershipOracle(model, memory_limit=limit)
     suffixes = [tuple(rng.integers(5, size=n).tolist()) for n in (0, 1, 1, 2)]
     for _ in range(20):
         access = [tuple(rng.integers(5, size=6).tolist()) for _ in range(2500)]

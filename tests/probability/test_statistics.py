@@ -10,16 +10,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rnncheck.errors import InputError
-from rnncheck.probability.statistics import (
-    Bound,
-    clopper_pearson,
-    round_sample_size,
-    round_shown_epsilon,
-    sample_size,
-    shown_epsilon,
-)
+from rnncheck.probability.confidence import Bound, Confidence
+from rnncheck.probability.statistics import clopper_pearson
 
 probability = st.floats(1e-6, 0.9)
+
+
+def sample_size(epsilon: float, gamma: float, bound: Bound = Bound.EXACT) -> int:
+    return Confidence(epsilon, gamma, bound).words
+
+
+def round_sample_size(epsilon: float, gamma: float, round_number: int, bound: Bound = Bound.EXACT) -> int:
+    return Confidence(epsilon, gamma, bound).words_of_test(round_number)
+
+
+def achieved_epsilon(samples: int, gamma: float, bound: Bound = Bound.EXACT) -> float:
+    return Confidence(gamma=gamma, bound=bound).achieved(samples)
+
+
+def round_achieved_epsilon(samples: int, gamma: float, round_number: int, bound: Bound = Bound.EXACT) -> float:
+    return Confidence(gamma=gamma, bound=bound).achieved_by_test(samples, round_number)
 
 
 def at_most(failures: int, samples: int, chance: Fraction) -> Fraction:
@@ -65,25 +75,25 @@ def test_a_round_gets_the_smallest_size_for_its_share(epsilon: float, gamma: flo
 
 @given(samples=st.integers(1, 10**9), gamma=probability, number=st.integers(0, 40), bound=st.sampled_from(Bound))
 def test_a_round_shows_what_its_share_of_gamma_shows(samples: int, gamma: float, number: int, bound: Bound) -> None:
-    shown = round_shown_epsilon(samples, gamma, number, bound)
-    assert shown == pytest.approx(shown_epsilon(samples, gamma / 2 ** (number + 1), bound), rel=1e-9)
+    shown = round_achieved_epsilon(samples, gamma, number, bound)
+    assert shown == pytest.approx(achieved_epsilon(samples, gamma / 2 ** (number + 1), bound), rel=1e-9)
 
 
 @given(epsilon=probability, gamma=probability, bound=st.sampled_from(Bound))
-def test_shown_epsilon_inverts_the_size(epsilon: float, gamma: float, bound: Bound) -> None:
+def test_achieved_epsilon_inverts_the_size(epsilon: float, gamma: float, bound: Bound) -> None:
     size = sample_size(epsilon, gamma, bound)
-    assert shown_epsilon(size, gamma, bound) <= epsilon * (1 + 1e-9)
+    assert achieved_epsilon(size, gamma, bound) <= epsilon * (1 + 1e-9)
     if size > 1:
-        assert shown_epsilon(size - 1, gamma, bound) > epsilon * (1 - 1e-9)
+        assert achieved_epsilon(size - 1, gamma, bound) > epsilon * (1 - 1e-9)
 
 
 def test_no_words_show_nothing() -> None:
-    assert shown_epsilon(0, 0.05) == 1.0
+    assert achieved_epsilon(0, 0.05) == 1.0
 
 
 def test_a_few_words_show_at_most_1_by_hoeffding() -> None:
     """Should not claim a probability above 1 where √(ln(2 / γ) / 2) is 1.63."""
-    assert shown_epsilon(1, 0.01, Bound.HOEFFDING) == 1.0
+    assert achieved_epsilon(1, 0.01, Bound.HOEFFDING) == 1.0
 
 
 def test_sizes_are_given_up_to_1e15_words() -> None:
@@ -134,7 +144,7 @@ def test_probabilities_outside_are_refused(value: float) -> None:
             size(value, 0.1)
         with pytest.raises(InputError, match="gamma"):
             size(0.1, value)
-    for shown in (shown_epsilon, partial(round_shown_epsilon, round_number=0)):
+    for shown in (achieved_epsilon, partial(round_achieved_epsilon, round_number=0)):
         with pytest.raises(InputError, match="gamma"):
             shown(10, value)
     with pytest.raises(InputError, match="confidence"):

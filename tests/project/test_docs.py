@@ -17,7 +17,7 @@ import pytest
 
 import rnncheck
 from rnncheck.cli import rnncheck as command_line
-from rnncheck.verdict.value import VerdictDocument, read_document
+from rnncheck.verdict.value import Verdict
 from support.doc_pages import (
     PLAIN,
     RUNNING,
@@ -200,9 +200,9 @@ def test_the_schema_tells_every_part_of_a_verdict(scripts_on_path: None, reader_
     from verdict_schema import PARTS
 
     page = (ROOT / "docs" / "verdict-json.md").read_text()
-    for name in VerdictDocument.__struct_fields__:
+    for name in Verdict.__struct_fields__:
         assert f"`{name}`" in page, name
-    document = msgspec.to_builtins(read_document((reader_has / "verdict.json").read_bytes()))
+    document = msgspec.to_builtins(Verdict.from_json((reader_has / "verdict.json").read_bytes()))
     parts = {name: document[name] if isinstance(document[name], list) else [document[name]] for name in PARTS}
     assert parts["faulty_flows"]
     assert parts["history"]

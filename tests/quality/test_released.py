@@ -6,7 +6,6 @@ import pytest
 
 import rnncheck
 from rnncheck.verdict.replay import replay
-from rnncheck.verdict.value import read_document
 from support.paths import RELEASED
 
 RANDOM = sorted(RELEASED.glob("random/*/spec_*.dot"))
@@ -30,7 +29,7 @@ def test_every_random_network_is_found_to_violate_its_specification(path: Path) 
     verdict = rnncheck.verify(model, rnncheck.Spec.from_file(path), timeout=60)
     assert verdict.violated, verdict
     assert len(verdict.counterexample) <= LONGEST
-    evidence = replay(read_document(verdict.to_json()), model)
+    evidence = replay(verdict.to_json(), model)
     assert evidence.exit_code == 0, evidence.sentence()
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import importlib.util
 import sys
 from types import ModuleType
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from rnncheck import Verdict
 from rnncheck.verdict.value import Guarantee, Outcome
@@ -56,12 +56,12 @@ def lying(verdict: Verdict, lie: str) -> Verdict:
     honest = verdict.guarantee or Guarantee(epsilon=1e-9, gamma=1e-6, samples=10**9)
     told: dict[str, dict[str, Any]] = {
         "word": {"outcome": Outcome.VIOLATED, "counterexample": (), "guarantee": None},
-        "exact": {"guarantee": dataclasses.replace(honest, exact_length=60)},
-        "proof": {"guarantee": dataclasses.replace(honest, proof=True)},
-        "epsilon": {"guarantee": dataclasses.replace(honest, epsilon=1e-9)},
+        "exact": {"guarantee": replace(honest, exact_length=60)},
+        "proof": {"guarantee": replace(honest, proof=True)},
+        "epsilon": {"guarantee": replace(honest, epsilon=1e-9)},
     }
     satisfied = {"outcome": Outcome.SATISFIED, "counterexample": None, "faulty_flows": (), "trace": None}
-    return dataclasses.replace(verdict, **{**satisfied, **told[lie]})
+    return replace(verdict, **{**satisfied, **told[lie]})
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ from rnncheck.experiments.results import read_results
 from rnncheck.experiments.subjects import stored_facts, stored_subject
 from rnncheck.models.files.safetensors_file import METADATA_KEY, save_network
 from rnncheck.training.labelled_files import read_labelled_words
-from rnncheck.verdict.value import read_document
+from rnncheck.verdict.value import Verdict
 from rnncheck.word_files import read_words
 from support.networks import random_network
 from support.strategies import refusal
@@ -52,7 +52,7 @@ READERS: dict[str, Callable[[Path], object]] = {
     "words": read_words,
     "labelled words": read_labelled_words,
     "contacts": read_contacts,
-    "verdict": lambda path: read_document(path.read_bytes()),
+    "verdict": lambda path: Verdict.from_json(path.read_bytes()),
     "run": RunFolder.existing,
 }
 SUFFIXES = ["pkl", "pickle", "joblib", "pt", "pth", "pt2", "ckpt", "safetensors", "onnx", "dot", "json", "csv", "npz"]
@@ -167,7 +167,7 @@ def test_documents_nested_a_million_deep_are_refused(tmp_path, nested: str) -> N
     began = time.process_time()
     for read in (
         Spec.from_file,
-        lambda path: read_document(path.read_bytes()),
+        lambda path: Verdict.from_json(path.read_bytes()),
         lambda path: RunFolder.existing(path.parent),
     ):
         with pytest.raises(FormatError):

@@ -20,7 +20,7 @@ from rnncheck.errors import ModelError
 from rnncheck.models.engine.compiled import CompiledNetwork
 from rnncheck.models.engine.reference import reference_judgement, reference_score
 from rnncheck.models.network import Cell, Layer, RecurrentNetwork
-from rnncheck.oracle import Oracle
+from rnncheck.oracle import MembershipOracle
 from rnncheck.verification.settings import VerifySettings
 from rnncheck.words import Alphabet, Codes, WordBatch
 from support.engine_comparison import RELEASED, Comparison, Counts, released, shipped
@@ -74,7 +74,7 @@ def test_words_that_sit_on_the_threshold(cell: Cell, seed: int) -> None:
         model = CompiledNetwork(network, dtype=number_type, threads=threads)
         assert model.accepts_batch(WordBatch.from_codes(SHORT)).tolist() == expected
         assert [model.accepts(AB.decode(word)) for word in SHORT[::7]] == expected[::7]
-        assert Oracle(model).answers(SHORT).tolist() == expected
+        assert MembershipOracle(model).answers(SHORT).tolist() == expected
 
 
 def verdict_is_honest(network: RecurrentNetwork, spec: Spec, limit: float = 0.25) -> str:

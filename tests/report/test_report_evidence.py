@@ -13,13 +13,12 @@ from rnncheck.models.callables import CallableModel
 from rnncheck.models.engine.compiled import CompiledNetwork
 from rnncheck.models.network import Cell
 from rnncheck.models.protocol import Model
-from rnncheck.oracle import Oracle
-from rnncheck.report.page.documents import verdict_of, with_scores
+from rnncheck.oracle import MembershipOracle
 from rnncheck.runtime.budget import Budget
 from rnncheck.search.flows import Flow
 from rnncheck.spec import Spec
-from rnncheck.verdict.value import Verdict, read_document
-from rnncheck.verification.evidence import gather, pump_scores, trace_of
+from rnncheck.verdict.value import Verdict
+from rnncheck.verification.evidence import gather, pump_scores, trace_of, with_scores
 from rnncheck.verification.verify import METHODS, verify
 from rnncheck.words import Alphabet, WordBatch
 from support import samples
@@ -47,10 +46,10 @@ def models() -> dict[str, Model]:
 def test_a_trace_is_what_the_model_says_of_each_prefix(name: str) -> None:
     """Should give the answer by definition, and the score, of every prefix asked alone."""
     model = models()[name]
-    trace = trace_of(model, WORD)
+    trace = trace_of(MembershipOracle(model), WORD)
     prefixes = [WORD[:length] for length in range(len(WORD) + 1)]
 
-    assert list(trace.answers) == [model.definition(prefix) for prefix in prefixes]
+    assert list(trace.answers) == [model.reference_answer(prefix) for prefix in prefixes]
     if name == "answers alone":
         assert trace.scores is None
     else:
@@ -62,7 +61,7 @@ def test_a_trace_is_what_the_model_says_of_each_prefix(name: str) -> None:
 def test_pumped_scores_are_those_of_the_pumped_words(name: str) -> None:
     """Should score prefix · loopⁿ · suffix for every n as the model scores the word alone."""
     model = models()[name]
-    found = pump_scores(model, (0, 1), (1, 1, 0), (0,), 12)
+    found = pump_scores(MembershipOracle(model), (0, 1), (1, 1, 0), (0,), 12)
 
     if name == "answers alone":
         assert found is None
@@ -74,12 +73,12 @@ def test_pumped_scores_are_those_of_the_pumped_words(name: str) -> None:
 
 def test_steps_spent_on_evidence_are_counted() -> None:
     """Should tell every step beforehand, reading the loop once and the suffix for all n together."""
-    rows: list[int] = []
-    pump_scores(network(), (0, 1), (1,), (0, 0), 10, rows.append)
-    assert sum(rows) == 2 + 10 + 2 * 10
-    rows.clear()
-    trace_of(network(), WORD, rows.append)
-    assert sum(rows) == len(WORD)
+    oracle = MembershipOracle(network())
+    pump_scores(oracle, (0, 1), (1,), (0, 0), 10)
+    assert oracle.cost.network_steps == 2 + 10 + 2 * 10
+    oracle = MembershipOracle(network())
+    trace_of(oracle, WORD)
+    assert oracle.cost.network_steps == len(WORD)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -112,7 +111,7 @@ def test_the_evidence_of_a_violation_ends_in_it() -> None:
     assert verdict.trace.scores[-1] > 0
     assert len(verdict.trace.scores) == len(verdict.counterexample) + 1
     for flow in verdict.faulty_flows:
-        assert [n for n, score in enumerate(flow.scores, start=1) if score > 0] == list(flow.which)
+        assert [n for n, score in enumerate(flow.scores, start=1) if score > 0] == list(flow.violating_pumps)
 
 
 def test_a_budget_that_ends_leaves_the_rest_standing() -> None:
@@ -121,16 +120,16 @@ def test_a_budget_that_ends_leaves_the_rest_standing() -> None:
     for steps in range(25):
         ended = itertools.count()
         budget = Budget(cancelled=lambda ended=ended, steps=steps: next(ended) >= steps)
-        evidence = gather(Oracle(network(), budget=budget), WORD, flows)
+        evidence = gather(MembershipOracle(network(), budget=budget), WORD, flows)
         assert len(evidence.flow_scores) == 2
         told = [evidence.trace is not None, *(scores is not None for scores in evidence.flow_scores)]
         assert told == sorted(told, reverse=True)
         assert all(told) == (steps >= 6 + 4 + 6), steps
-    assert gather(Oracle(network()), None, []).trace is None
+    assert gather(MembershipOracle(network()), None, []).trace is None
 
 
 def as_read(verdict: Verdict) -> Verdict:
-    return verdict_of(read_document(verdict.to_json()))
+    return Verdict.from_json(verdict.to_json())
 
 
 @pytest.mark.parametrize("make", [samples.faulty, samples.satisfied, samples.undecided, samples.large])
@@ -155,7 +154,7 @@ def test_documents_of_earlier_versions_are_still_read() -> None:
         del document[name]
     for flow in document["faulty_flows"]:
         del flow["scores"]
-    old = verdict_of(read_document(json.dumps(document)))
+    old = Verdict.from_json(json.dumps(document))
 
     assert old.trace is None
     assert old.history == ()
@@ -184,5 +183,5 @@ def test_a_document_whose_parts_do_not_fit_is_refused(change, message: str) -> N
     """Should name the file and the part."""
     document = {**json.loads(samples.faulty().to_json()), **change}
     with pytest.raises(FormatError, match=message) as caught:
-        verdict_of(read_document(json.dumps(document), "v.json"), "v.json")
+        Verdict.from_json(json.dumps(document), "v.json")
     assert str(caught.value).startswith("v.json")

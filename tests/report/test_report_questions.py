@@ -1,11 +1,11 @@
 """Reports and pictures of verdicts about labels, with the mistakes learned, and too large for a page."""
 
-import dataclasses
 import json
 import re
 
 import click
 import pytest
+from msgspec.structs import replace
 
 import rnncheck
 from rnncheck import zoo
@@ -13,16 +13,17 @@ from rnncheck.automata.formats.dot import read_dot
 from rnncheck.automata.formats.moore_files import machine_text, read_moore_json
 from rnncheck.automata.moore import MooreMachine
 from rnncheck.cli.draw import draw_command
-from rnncheck.cli.surrogates import write_machine
+from rnncheck.cli.extraction import extract
+from rnncheck.display import page_of
 from rnncheck.errors import FormatError, InputError
 from rnncheck.extraction.compare import compare_surrogates
 from rnncheck.models.adapters import DFAModel
+from rnncheck.models.traces import as_judged
 from rnncheck.report.automaton import graphviz
 from rnncheck.report.notebook import rich_forms
-from rnncheck.report.page.documents import verdict_of, with_scores
 from rnncheck.report.page.verdict_page import report_page
-from rnncheck.verdict.value import Verdict, read_document
-from rnncheck.verification.labels import as_judged
+from rnncheck.verdict.value import Verdict
+from rnncheck.verification.evidence import with_scores
 from support import samples
 
 needs_graphviz = pytest.mark.skipif(not graphviz.available(), reason="the extra `draw` is not installed")
@@ -35,7 +36,7 @@ def part(page: str, key: str) -> str:
 
 
 def read(verdict: Verdict) -> Verdict:
-    return verdict_of(read_document(verdict.to_json()))
+    return Verdict.from_json(verdict.to_json())
 
 
 def draw(source, *arguments: object) -> None:
@@ -57,16 +58,16 @@ def test_a_verdict_about_labels_tells_of_labels() -> None:
 def test_labels_are_added_to_a_document_that_lacks_them() -> None:
     """Should ask the network for its labels, and judge it by them, where a verdict was written without."""
     verdict = samples.labels()
-    facts = {name: value for name, value in verdict.model_facts["label_specification"].items() if name != "said"}
-    bare = dataclasses.replace(verdict, model_facts={**verdict.model_facts, "label_specification": facts}, trace=None)
+    unsaid = replace(verdict.label_question, said=None)
+    bare = replace(verdict, label_question=unsaid, trace=None)
     assert ">network says<" not in report_page(bare)
     assert ">network says<" in report_page(verdict)
     model = rnncheck.load_model(zoo.path("tokens-gru"))
     assert report_page(with_scores(bare, model)) == report_page(verdict)
-    judged = as_judged(model, verdict.model_facts)
+    judged = as_judged(model, verdict.label_question.automaton)
     assert not judged.accepts(verdict.counterexample)
     assert judged.accepts(verdict.counterexample[:-1])
-    assert as_judged(model, {}) is model
+    assert as_judged(judged, verdict.label_question.automaton) is judged
 
 
 @pytest.mark.parametrize(
@@ -75,9 +76,9 @@ def test_labels_are_added_to_a_document_that_lacks_them() -> None:
 )
 def test_labels_that_do_not_fit_are_refused(name: str, value: object) -> None:
     document = json.loads(samples.labels().to_json())
-    document["model"]["label_specification"][name] = value
+    document["label_question"][name] = value
     with pytest.raises(FormatError, match="verdict"):
-        verdict_of(read_document(json.dumps(document)))
+        Verdict.from_json(json.dumps(document))
 
 
 def test_the_language_of_the_mistakes_is_shown() -> None:
@@ -97,7 +98,7 @@ def test_a_mistake_that_the_language_lacks_is_told() -> None:
     verdict = samples.mistakes()
     other = ("a", "a")
     assert not verdict.specification.accepts(verdict.counterexample)
-    assert "not in E" in part(report_page(dataclasses.replace(verdict, counterexample=other, trace=None)), "mistakes")
+    assert "not in E" in part(report_page(replace(verdict, counterexample=other, trace=None)), "mistakes")
 
 
 @needs_graphviz
@@ -159,30 +160,26 @@ def test_a_moore_machine_is_read_back() -> None:
             read_moore_json(broken, "m.json")
 
 
-def test_options_that_machines_do_not_know_are_refused() -> None:
-    """Should not take --by and then learn in its own way."""
-
-    @click.command()
-    @click.option("--by")
-    def command(**choices: object) -> None:
-        write_machine(rnncheck.load_model(zoo.path("tokens-gru")), "m.dot", choices)
-
-    with pytest.raises(click.UsageError, match="--by has no say in a Moore machine"):
-        command.main(["--by", "weiss"], standalone_mode=False)
+def test_a_machine_is_not_extracted_from_hidden_states() -> None:
+    """Should not take --method weiss and then learn in its own way."""
+    with pytest.raises(click.UsageError, match="learned from answers"):
+        extract.main(
+            [str(zoo.path("tokens-gru")), "--moore", "--method", "weiss", "-o", "m.dot"], standalone_mode=False
+        )
 
 
 def test_a_comparison_of_surrogates_fits_a_telephone(browser, tmp_path) -> None:
     """Should scroll its table sideways inside itself, with words that stay in one piece, and follow a dark system."""
     comparison = compare_surrogates(
         DFAModel(samples.mistakes().specification),
-        roads=["pac-lstar"],
+        methods=["pac"],
         epsilon=0.05,
         gamma=0.05,
         words=100,
         timeout=20,
     )
     path = tmp_path / "table.html"
-    path.write_text(comparison.to_html())
+    path.write_text(page_of(comparison))
     page = browser.open(path, width=400, height=800, dark=True)
     assert page.run("document.documentElement.scrollWidth") <= 400
     assert page.run("document.querySelector('td').getBoundingClientRect().height") < 80

@@ -1,7 +1,6 @@
 """The page as text: sections, sentences, security policy, colours; and how values show themselves in notebooks."""
 
 import base64
-import dataclasses
 import hashlib
 import re
 import subprocess
@@ -11,6 +10,7 @@ from html.parser import HTMLParser
 from importlib.resources import files
 
 import pytest
+from msgspec.structs import replace
 
 from rnncheck import Spec
 from rnncheck.automata.language import all_words
@@ -24,7 +24,7 @@ from rnncheck.report.page.repeat import python_call, replay_text
 from rnncheck.report.page.verdict_page import report_page
 from rnncheck.report.plots import gauge, pumping_plot, rounds_plot, ticks
 from rnncheck.search.flows import FlowSettings
-from rnncheck.verdict.value import FaultyFlow, Guarantee, HealthNote, Outcome
+from rnncheck.verdict.value import FaultyFlow, Guarantee, HealthNote, Outcome, SpecFacts
 from rnncheck.verification.settings import VerifySettings
 from rnncheck.words import Alphabet
 from support import samples, strategies
@@ -43,7 +43,7 @@ def test_a_violated_report_has_all_sections() -> None:
 def test_reports_leave_out_what_there_is_not() -> None:
     """Should have no counterexample, flow or round where none was found."""
     assert sections(report_page(samples.undecided())) == ["meaning", "automata", "try", "facts", "repeat"]
-    bare = dataclasses.replace(samples.undecided(), specification=None)
+    bare = replace(samples.undecided(), spec_facts=SpecFacts())
     assert sections(report_page(bare)) == ["meaning", "facts", "repeat"]
     assert "No automaton was learned" in report_page(samples.undecided())
 
@@ -125,7 +125,7 @@ def test_a_saved_report_is_the_page(tmp_path) -> None:
     assert (tmp_path / "report.html").read_text(encoding="utf-8") == report_page(verdict)
     with pytest.raises(InputError, match="cannot be written"):
         verdict.save_report(tmp_path / "absent" / "report.html")
-    with pytest.raises(InputError, match="has no report"):
+    with pytest.raises(InputError, match="has no page"):
         page_of(3)
 
 
@@ -133,7 +133,9 @@ def test_a_large_table_is_left_out_and_told() -> None:
     """Should not fill the page with millions of numbers."""
     alphabet = Alphabet([str(i) for i in range(700_000)])
     verdict = samples.by_hand(all_words(alphabet), all_words(alphabet).complement(), ("5",))
-    page = report_page(dataclasses.replace(verdict, specification=all_words(Alphabet(["5"])), alphabet=Alphabet(["5"])))
+    page = report_page(
+        replace(verdict, spec_facts=samples.spec_facts(all_words(Alphabet(["5"])), ""), alphabet=Alphabet(["5"]))
+    )
     assert '"hypothesis":null' in page
     assert len(page) < 300_000
 
@@ -144,16 +146,14 @@ def test_a_large_table_is_left_out_and_told() -> None:
 def test_headlines_say_who_errs() -> None:
     """Should follow the relation, and never call "ran out" a success."""
     verdict = samples.faulty()
-    assert sentences.headline(verdict) == "The network accepts a word that the specification refuses."
-    other = dataclasses.replace(verdict, relation=Relation.SUPERSET, counterexample=("a", "b"))
-    assert sentences.headline(other) == "The network refuses a word that the specification accepts."
+    assert sentences.headline(verdict) == "The network accepts a word that the specification rejects."
+    other = replace(verdict, relation=Relation.SUPERSET, counterexample=("a", "b"))
+    assert sentences.headline(other) == "The network rejects a word that the specification accepts."
     assert "open" in sentences.headline(samples.undecided())
     assert "(confidence 0.95)" in sentences.headline(samples.satisfied())
-    proof = dataclasses.replace(
-        verdict, counterexample=None, outcome=Outcome.SATISFIED, guarantee=Guarantee(proof=True)
-    )
+    proof = replace(verdict, counterexample=None, outcome=Outcome.SATISFIED, guarantee=Guarantee(proof=True))
     assert sentences.headline(proof) == "No word at all violates the specification."
-    exact = dataclasses.replace(proof, guarantee=Guarantee(exact_length=7))
+    exact = replace(proof, guarantee=Guarantee(exact_length=7))
     assert sentences.headline(exact) == "No violation was found: no word of at most 7 letters is one."
 
 
@@ -169,7 +169,7 @@ def test_every_outcome_has_limits(make) -> None:
 def test_notes_and_mass_are_told() -> None:
     """Should show what weakens a result, and how bad it is."""
     notes = (HealthNote("long words", "sampled words had up to 900 letters"),)
-    page = report_page(dataclasses.replace(samples.faulty(), health=notes, violation_mass=(0.25, 0.5)))
+    page = report_page(replace(samples.faulty(), health=notes, violation_mass=(0.25, 0.5)))
     assert "sampled words had up to 900 letters" in page
     assert "probability 0.25 to 0.5" in page
 
@@ -191,7 +191,7 @@ def test_the_call_can_be_repeated() -> None:
     assert "epsilon=0.05" in call
     assert "relation='equal'" in call
     assert "changed: search_steps" in call
-    commanded = dataclasses.replace(verdict, command="rnncheck verify my.pt --ltlf 'F a'")
+    commanded = replace(verdict, command="rnncheck verify my.pt --ltlf 'F a'")
     assert "rnncheck verify my.pt --ltlf &#x27;F a&#x27;" in report_page(commanded)
     assert replay_text(commanded) == "rnncheck replay verdict.json --model my.pt"
     assert replay_text(verdict) == "rnncheck replay verdict.json --model MODEL"
@@ -332,7 +332,7 @@ def test_hostile_letters_are_text_in_notebooks_too() -> None:
     html = samples.hostile()._repr_mimebundle_()["text/html"]
     assert "<script" not in html
     assert "<img" not in html
-    flow = FaultyFlow(("<b>",), ("</b>",), ("&",), 1, 2, (1,))
+    flow = FaultyFlow(prefix=("<b>",), loop=("</b>",), suffix=("&",), hits=1, pumps=2, violating_pumps=(1,))
     assert "<b>" not in flow._repr_mimebundle_()["text/html"]
     dfa = strategies.chain(3, 1)
     assert "image/svg+xml" in dfa._repr_mimebundle_() or not graphviz.available()

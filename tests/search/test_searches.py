@@ -10,10 +10,10 @@ from rnncheck.models.adapters import DFAModel
 from rnncheck.models.callables import CallableModel
 from rnncheck.models.engine.compiled import CompiledNetwork
 from rnncheck.models.network import Cell
-from rnncheck.models.protocol import no_tick
-from rnncheck.oracle import Oracle
+from rnncheck.models.protocol import Model
+from rnncheck.oracle import MembershipOracle
 from rnncheck.probability.distributions import WordDistribution
-from rnncheck.relations import Relation
+from rnncheck.relations import Property, Relation
 from rnncheck.search.exhaustive import ExhaustiveSearch
 from rnncheck.search.flows import FlowSettings, find_flows, settling, shortest_loops
 from rnncheck.search.guided import GuidedSearch
@@ -23,6 +23,10 @@ from rnncheck.words import Alphabet
 from support.networks import random_network
 
 LETTERS = Alphabet(["l0", "l1"])
+
+
+def tree_of(model: Model, spec: DFA, relation: Relation) -> PrefixTree:
+    return PrefixTree(MembershipOracle(model).stepper, Property(spec, relation))
 
 
 def random_dfa(seed: int, states: int, letters: int = 2, share: float = 0.5) -> DFA:
@@ -54,7 +58,7 @@ def test_exhaustive_search_is_exact_and_shortest(model, relation: Relation, memo
     """Also where no level of the tree fits into memory, so that it is walked depth first."""
     for seed in range(4):
         spec = random_dfa(100 + seed, 4)
-        search = ExhaustiveSearch(PrefixTree(model, spec, relation, no_tick), memory=memory)
+        search = ExhaustiveSearch(tree_of(model, spec, relation), memory=memory)
         while not search.finished and search.length < 6:
             search.next_length()
         expected = brute_force(model, spec, relation, 6)
@@ -67,17 +71,19 @@ def test_exhaustive_search_skips_what_cannot_matter() -> None:
     """After l0 the specification accepts for ever: no word that begins with it is stepped."""
     spec = DFA(["l0", "l1"], [[1, 0], [1, 1]], np.array([False, True]))
     model = DFAModel(random_dfa(1, 4, share=0.0))
+    oracle = MembershipOracle(model)
+    search = ExhaustiveSearch(PrefixTree(oracle.stepper, Property(spec, Relation.SUBSET)))
     steps = []
-    search = ExhaustiveSearch(PrefixTree(model, spec, Relation.SUBSET, steps.append))
     for _ in range(6):
         search.next_length()
-    assert steps == [1, 1, 1, 1, 1]
+        steps.append(oracle.cost.network_steps)
+    assert steps == [0, 1, 2, 3, 4, 5]
     assert search.violation is None
 
 
 def test_exhaustive_search_ends_when_no_word_can_be_a_violation() -> None:
     everything = DFA(["l0", "l1"], [[0, 0]], np.array([True]))
-    search = ExhaustiveSearch(PrefixTree(DFAModel(everything), everything, Relation.SUBSET, no_tick))
+    search = ExhaustiveSearch(tree_of(DFAModel(everything), everything, Relation.SUBSET))
     assert search.finished
     assert search.violation is None
 
@@ -88,7 +94,7 @@ def test_guided_search_finds_real_violations_only(relation: Relation) -> None:
     for seed in range(12):
         model = CompiledNetwork(random_network(Cell.GRU, seed=seed, alphabet=LETTERS, hidden=(6,), scale=2.0))
         spec = random_dfa(seed, 3)
-        search = GuidedSearch(PrefixTree(model, spec, relation, no_tick), np.random.default_rng(seed), width=16)
+        search = GuidedSearch(tree_of(model, spec, relation), np.random.default_rng(seed), width=16)
         for _ in range(60):
             if search.finished:
                 break
@@ -104,7 +110,7 @@ def test_guided_search_respects_a_length_limit() -> None:
     """The only violations have exactly five letters: none is found below, one is found above."""
     chain = DFA(["a", "b"], [[i + 1, i + 1] for i in range(6)] + [[6, 6]], np.arange(7) == 5)
     nothing = DFA(["a", "b"], [[0, 0]], np.array([False]))
-    tree = PrefixTree(DFAModel(chain), nothing, Relation.SUBSET, no_tick)
+    tree = tree_of(DFAModel(chain), nothing, Relation.SUBSET)
     short = GuidedSearch(tree, np.random.default_rng(0), width=8, shorter_than=5)
     for _ in range(100):
         short.advance()
@@ -122,10 +128,13 @@ def test_sampler_finds_the_least_broken_prefix(relation: Relation, stepping: boo
         target, spec, hypothesis = random_dfa(seed, 5), random_dfa(seed + 50, 4), random_dfa(seed + 90, 3)
         model = DFAModel(target) if stepping else CallableModel(target.accepts_batch, target.alphabet)
         sampler = Sampler(
-            Oracle(model), spec, relation, WordDistribution(target.alphabet, stop=0.2), np.random.default_rng(seed)
+            MembershipOracle(model),
+            WordDistribution(target.alphabet, stop=0.2),
+            np.random.default_rng(seed),
+            Property(spec, relation),
         )
         again = WordDistribution(target.alphabet, stop=0.2).sample(np.random.default_rng(seed), 64)
-        drawn = sampler.draw(64, hypothesis)
+        drawn = sampler.draw(64, (hypothesis, relation))
         words = [target.alphabet.decode(word) for word in again]
         prefixes = {word[:n] for word in words for n in range(len(word) + 1)} if stepping else set(words)
         # A word that can break neither relation is not run, and so its prefixes are not seen.
@@ -160,10 +169,9 @@ def _least_broken(words, model, other, relation):
 
 def test_words_that_cannot_matter_cost_no_step() -> None:
     everything = DFA(["l0", "l1"], [[0, 0]], np.array([True]))
-    oracle = Oracle(DFAModel(random_dfa(3, 5)))
-    sampler = Sampler(
-        oracle, everything, Relation.SUBSET, WordDistribution(everything.alphabet), np.random.default_rng(0)
-    )
+    oracle = MembershipOracle(DFAModel(random_dfa(3, 5)))
+    wanted = Property(everything, Relation.SUBSET)
+    sampler = Sampler(oracle, WordDistribution(everything.alphabet), np.random.default_rng(0), wanted)
     assert sampler.draw(500).violation is None
     assert sampler.words == 64
     assert oracle.cost.network_steps == 0
@@ -195,10 +203,11 @@ def test_flows_of_an_automaton_are_found_and_settle() -> None:
         decoded = [spec.alphabet.decode(word) for word in words]
         return model.accepts_batch(decoded) & ~spec.accepts_batch(decoded)
 
-    flows = list(find_flows((0, 0), spec, model_dfa, violates, FlowSettings(pumps=30, more_than=10), model))
+    stepper = MembershipOracle(model).stepper
+    flows = list(find_flows((0, 0), spec, model_dfa, violates, FlowSettings(pumps=30, more_than=10), stepper))
     assert [(flow.prefix, flow.loop, flow.suffix) for flow in flows] == [((0,), (1,), (0,))]
     assert flows[0].hits == tuple(range(1, 31))
     assert flows[0].forever
     assert flows[0].settles_at == 0
     assert flows[0].period == 1
-    assert settling(model, (), (0,), 10) == (3, 1)
+    assert settling(stepper, (), (0,), 10) == (3, 1)

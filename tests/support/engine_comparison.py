@@ -22,7 +22,7 @@ from rnncheck import zoo
 from rnncheck.models.engine.compiled import CompiledNetwork
 from rnncheck.models.engine.reference import reference_judgement, reference_prefix_scores
 from rnncheck.models.network import RecurrentNetwork
-from rnncheck.models.protocol import settle
+from rnncheck.models.protocol import resolve_near_threshold
 from rnncheck.words import Codes, WordBatch
 from support.paths import RELEASED
 
@@ -90,7 +90,7 @@ class Comparison:
             row = int(np.searchsorted(batch.offsets, at, side="right")) - 1
             return tuple(batch.codes[batch.offsets[row] : at + 1].tolist())
 
-        answers = settle(scores, model.margin, prefix, model.definition)
+        answers = resolve_near_threshold(scores, model.margin, prefix, model.reference_answer)
         counts.answers += len(answers)
         counts.inside_margin += int((~(np.abs(scores) > model.margin)).sum())
         counts.wrong_signs += int(((scores > 0) != expected).sum())

@@ -12,7 +12,7 @@ from rnncheck.automata.dfa import DFA
 from rnncheck.automata.language import all_words
 from rnncheck.models.adapters import DFAModel
 from rnncheck.relations import Relation
-from rnncheck.verdict.value import FaultyFlow, Outcome, Round, TotalCost, Trace, Verdict
+from rnncheck.verdict.value import AutomatonFacts, FaultyFlow, Outcome, Round, SpecFacts, TotalCost, Trace, Verdict
 from rnncheck.verification.labels import label_spec, verify_labels
 from rnncheck.verification.settings import VerifySettings
 from rnncheck.words import Alphabet, Word
@@ -114,15 +114,19 @@ def by_hand(
         "seed": 0,
         "alphabet": spec.alphabet,
         "counterexample": word,
-        "hypothesis": model,
-        "specification": spec,
+        "learned": AutomatonFacts.of(model),
         "faulty_flows": flows,
         "history": (Round(1, 10, 100, 0), Round(3, 20, 300, 64)),
-        "spec_facts": {"origin": "by hand"},
+        "spec_facts": spec_facts(spec, "by hand"),
+        "confirmed": word is not None,
         "trace": answers,
         "version": "0",
     }
     return Verdict(**{**facts, **parts})
+
+
+def spec_facts(spec: DFA | None, origin: str) -> SpecFacts:
+    return SpecFacts(origin=origin, states=None if spec is None else len(spec), automaton=spec)
 
 
 def hostile() -> Verdict:
@@ -130,8 +134,16 @@ def hostile() -> Verdict:
     alphabet = Alphabet(HOSTILE)
     model = all_words(alphabet)
     spec = DFA(alphabet, [[1] * len(alphabet), [1] * len(alphabet)], [True, False], names=["<b>0</b>", "\u202e1"])
-    flow = FaultyFlow((HOSTILE[0],), HOSTILE, (HOSTILE[1],), 3, 3, (1, 2, 3), scores=(1.0, None, 2.0))
-    return by_hand(model, spec, HOSTILE, (flow,), reason="</script><b>why</b>", spec_facts={"origin": HOSTILE[0]})
+    flow = FaultyFlow(
+        prefix=(HOSTILE[0],),
+        loop=HOSTILE,
+        suffix=(HOSTILE[1],),
+        hits=3,
+        pumps=3,
+        violating_pumps=(1, 2, 3),
+        scores=(1.0, None, 2.0),
+    )
+    return by_hand(model, spec, HOSTILE, (flow,), reason="</script><b>why</b>", spec_facts=spec_facts(spec, HOSTILE[0]))
 
 
 @functools.cache
@@ -150,6 +162,14 @@ def large() -> Verdict:
     refusing[states[-1]] = False
     loop = next((alphabet[code],) for code in range(100) if any(table[state, code] == state for state in states[:-1]))
     at = next(i for i, state in enumerate(states[:-1]) if table[state, alphabet.index(loop[0])] == state)
-    flow = FaultyFlow(word[:at], loop, word[at:], 100, 100, tuple(range(1, 101)), scores=tuple([1.0] * 100))
+    flow = FaultyFlow(
+        prefix=word[:at],
+        loop=loop,
+        suffix=word[at:],
+        hits=100,
+        pumps=100,
+        violating_pumps=tuple(range(1, 101)),
+        scores=tuple([1.0] * 100),
+    )
     history = tuple(Round(n, 1000 * n, 9000 * n, 64 * n) for n in range(1, 300))
     return by_hand(model, DFA(alphabet, table, refusing), word, (flow,), history=history)

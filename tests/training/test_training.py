@@ -1,4 +1,4 @@
-"""Training: the course, the batches, the network it makes, checkpoints; and whether anything is learned."""
+"""Training: the curriculum, the batches, the network it makes, checkpoints; and whether anything is learned."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ from rnncheck.training import (
     train_on_automaton,
     train_on_words,
 )
-from rnncheck.training.batches import UNKNOWN, Batch, Lesson, prefix_answers, training_lesson, whole_word_lesson
-from rnncheck.training.curriculum import Course, EpochResult
+from rnncheck.training.batches import UNKNOWN, Batch, Stage, prefix_answers, training_stage, whole_word_stage
+from rnncheck.training.curriculum import Curriculum, EpochResult
 from rnncheck.training.torch_network import AdamOptimizer, TorchNetwork
 from rnncheck.words import Alphabet, WordBatch
 from support.killing import kill_at_random_moments
@@ -80,19 +80,19 @@ def test_settings_refuse_what_makes_no_sense(wrong: dict, message: str) -> None:
         TrainingSettings(**wrong)
 
 
-# The course
+# The curriculum
 
 
-def result(loss: float = 0.5, lesson: float = 0.5, accuracy: float = 0.5, validation_loss: float = 0.5) -> EpochResult:
-    return EpochResult(loss, lesson, accuracy, validation_loss)
+def result(loss: float = 0.5, stage: float = 0.5, accuracy: float = 0.5, validation_loss: float = 0.5) -> EpochResult:
+    return EpochResult(loss, stage, accuracy, validation_loss)
 
 
-def test_learned_lessons_lead_to_longer_words_up_to_the_longest() -> None:
-    course = Course.begin(TrainingSettings(), shortest=1, longest=50)
+def test_learned_stages_lead_to_longer_words_up_to_the_longest() -> None:
+    curriculum = Curriculum.begin(TrainingSettings(), shortest=1, longest=50)
     seen = []
     for _ in range(5):
-        seen.append(course.longest)
-        course = course.after(result(lesson=0.99), TrainingSettings())
+        seen.append(curriculum.longest)
+        curriculum = curriculum.after(result(stage=0.99), TrainingSettings())
     assert seen == [8, 16, 32, 50, 50]
 
 
@@ -107,56 +107,56 @@ def test_learned_lessons_lead_to_longer_words_up_to_the_longest() -> None:
     ],
 )
 def test_stages(shortest: int, longest: int, limit: int | None, lengths: tuple[int, ...]) -> None:
-    assert Course.begin(TrainingSettings(max_length=limit), shortest, longest).lengths == lengths
+    assert Curriculum.begin(TrainingSettings(max_length=limit), shortest, longest).lengths == lengths
 
 
 def test_the_rate_falls_when_stuck_then_training_restarts_then_ends() -> None:
     chosen = TrainingSettings(patience=2, restarts=1, learning_rate=1.0, epochs=1_000)
-    course = Course.begin(chosen, shortest=1, longest=8)
+    curriculum = Curriculum.begin(chosen, shortest=1, longest=8)
     rates = {0: set(), 1: set()}
-    while course.ending(chosen, 0.0) is None:
-        rates[course.attempt].add(round(course.learning_rate, 6))
-        course = course.after(result(), chosen)
-    assert course.ending(chosen, 0.0) is Ending.STUCK
+    while curriculum.ending(chosen, 0.0) is None:
+        rates[curriculum.attempt].add(round(curriculum.learning_rate, 6))
+        curriculum = curriculum.after(result(), chosen)
+    assert curriculum.ending(chosen, 0.0) is Ending.STUCK
     assert rates[0] == rates[1] == {1.0, 0.4, 0.16, 0.064, 0.0256}
 
 
-def test_short_lessons_that_are_not_learned_restart_or_move_on() -> None:
+def test_short_stages_that_are_not_learned_restart_or_move_on() -> None:
     chosen = TrainingSettings(patience=3, restarts=1)
-    course = Course.begin(chosen, shortest=1, longest=100)
+    curriculum = Curriculum.begin(chosen, shortest=1, longest=100)
     for _ in range(4):
-        course = course.after(result(lesson=0.6), chosen)
-    assert (course.attempt, course.longest, course.epoch) == (1, 8, 4)
+        curriculum = curriculum.after(result(stage=0.6), chosen)
+    assert (curriculum.attempt, curriculum.longest, curriculum.epoch) == (1, 8, 4)
     for _ in range(4):
-        course = course.after(result(lesson=0.6), chosen)
-    assert (course.attempt, course.longest, course.epoch) == (1, 16, 8)
-    half_learned = Course.begin(chosen, shortest=1, longest=100)
+        curriculum = curriculum.after(result(stage=0.6), chosen)
+    assert (curriculum.attempt, curriculum.longest, curriculum.epoch) == (1, 16, 8)
+    half_learned = Curriculum.begin(chosen, shortest=1, longest=100)
     for _ in range(4):
-        half_learned = half_learned.after(result(lesson=0.9), chosen)
+        half_learned = half_learned.after(result(stage=0.9), chosen)
     assert (half_learned.attempt, half_learned.longest) == (0, 16)
 
 
 def test_the_target_must_hold() -> None:
     chosen = TrainingSettings(hold=2, target_accuracy=0.9)
-    course = Course.begin(chosen, 1, 8)
+    curriculum = Curriculum.begin(chosen, 1, 8)
     for accuracy, ending in [(0.95, None), (0.8, None), (0.95, None), (0.9, Ending.TARGET)]:
-        course = course.after(result(accuracy=accuracy), chosen)
-        assert course.ending(chosen, 0.0) is ending
+        curriculum = curriculum.after(result(accuracy=accuracy), chosen)
+        assert curriculum.ending(chosen, 0.0) is ending
 
 
 def test_endings_by_epochs_and_time() -> None:
-    course = replace(Course.begin(SMALL, 1, 8), epoch=6)
-    assert course.ending(SMALL, 0.0) is Ending.EPOCHS
-    assert course.ending(replace(SMALL, epochs=7), 99.0) is None
-    assert course.ending(replace(SMALL, epochs=7, max_seconds=99.0), 99.0) is Ending.TIME
+    curriculum = replace(Curriculum.begin(SMALL, 1, 8), epoch=6)
+    assert curriculum.ending(SMALL, 0.0) is Ending.EPOCHS
+    assert curriculum.ending(replace(SMALL, epochs=7), 99.0) is None
+    assert curriculum.ending(replace(SMALL, epochs=7, max_seconds=99.0), 99.0) is Ending.TIME
 
 
 @given(st.lists(st.tuples(*[st.floats(0, 1)] * 3, st.sampled_from([0.1, 0.5, math.nan, math.inf])), max_size=40))
 def test_a_course_survives_json(results: list[tuple[float, float, float, float]]) -> None:
-    course = Course.begin(TrainingSettings(patience=1), 1, 100)
+    curriculum = Curriculum.begin(TrainingSettings(patience=1), 1, 100)
     for numbers in results:
-        course = course.after(EpochResult(*numbers), TrainingSettings(patience=1))
-        assert Course.from_json(course.to_json()) == course
+        curriculum = curriculum.after(EpochResult(*numbers), TrainingSettings(patience=1))
+        assert Curriculum.from_json(curriculum.to_json()) == curriculum
 
 
 def test_a_loss_that_is_not_a_number_is_never_the_best() -> None:
@@ -167,7 +167,7 @@ def test_a_loss_that_is_not_a_number_is_never_the_best() -> None:
     assert not result().is_better_than(result())
 
 
-# Lessons and batches
+# Stages and batches
 
 
 @given(dfas(max_states=5), st.lists(st.lists(st.integers(0, 2), max_size=9), min_size=1, max_size=12))
@@ -188,11 +188,11 @@ def test_shuffled_batches_have_each_usable_word_once_and_nothing_else(
     words: list[tuple[int, ...]], size: int, longest: int, every_prefix: bool
 ) -> None:
     batch = WordBatch.from_codes(words)
-    lesson = Lesson(batch, prefix_answers(EVEN_AS, batch), every_prefix)
-    if not len(lesson.usable(longest)):
+    stage = Stage(batch, prefix_answers(EVEN_AS, batch), every_prefix)
+    if not len(stage.usable(longest)):
         return
     met = []
-    for piece in lesson.shuffled_batches(rng(), size, longest):
+    for piece in stage.shuffled_batches(rng(), size, longest):
         lengths = (piece.answers != UNKNOWN).sum(axis=0) - 1
         assert piece.letters.shape == (lengths.max(), len(lengths))
         assert len(lengths) <= size
@@ -207,22 +207,22 @@ def test_shuffled_batches_have_each_usable_word_once_and_nothing_else(
 
 
 def test_batches_have_little_padding() -> None:
-    lesson = whole_word_lesson(data_from_automaton(EVEN_AS, rng(), count=4_000).train)
-    cells = sum(batch.letters.size for batch in lesson.shuffled_batches(rng(), 64, 10_000))
-    unsorted = sum(lesson.batch(rows).letters.size for rows in np.array_split(rng().permutation(len(lesson.words)), 50))
-    assert cells < 1.25 * len(lesson.words.codes)
-    assert unsorted > 4 * len(lesson.words.codes)
+    stage = whole_word_stage(data_from_automaton(EVEN_AS, rng(), count=4_000).train)
+    cells = sum(batch.letters.size for batch in stage.shuffled_batches(rng(), 64, 10_000))
+    unsorted = sum(stage.batch(rows).letters.size for rows in np.array_split(rng().permutation(len(stage.words)), 50))
+    assert cells < 1.25 * len(stage.words.codes)
+    assert unsorted > 4 * len(stage.words.codes)
 
 
 def test_held_out_words_are_not_learned_as_prefixes() -> None:
     data = small_data()
-    lesson = training_lesson(data)
+    stage = training_stage(data)
     held_out = {*data.validation.words, *data.test.words}
-    starts = lesson.starts.tolist()
+    starts = stage.starts.tolist()
     hidden = 0
     for start, word in zip(starts, data.train.words, strict=True):
         for n in range(len(word) + 1):
-            answer = lesson.answers[start + n]
+            answer = stage.answers[start + n]
             if word[:n] in held_out:
                 assert answer == UNKNOWN
                 hidden += 1
@@ -233,7 +233,7 @@ def test_held_out_words_are_not_learned_as_prefixes() -> None:
 
 def test_labelled_words_teach_their_own_answer_alone() -> None:
     words = LabelledWords.from_pairs([(("a", "b"), True), ((), False), (("b",), True)])
-    assert whole_word_lesson(words).answers.tolist() == [-1, -1, 1, 0, -1, 1]
+    assert whole_word_stage(words).answers.tolist() == [-1, -1, 1, 0, -1, 1]
 
 
 # The trainable network
@@ -250,8 +250,8 @@ def test_the_network_made_answers_as_the_one_trained(cell: Cell, layers: int, em
     trainable.load(surer | {"head.bias": 0.01 * arrays["head.bias"]})
     words = WordBatch.from_codes({(), *WordDistribution(AB, stop=0.1).sample(rng(), 60)})
     labels = ("no", "yes") if outputs == 1 else ("p", "q", "r")
-    lesson = whole_word_lesson(LabelledWords(AB, words, np.zeros(len(words), dtype=np.int64), labels))
-    answers, loss = trainable.answers(lesson)
+    stage = whole_word_stage(LabelledWords(AB, words, np.zeros(len(words), dtype=np.int64), labels))
+    answers, loss = trainable.answers(stage)
     assert math.isfinite(loss)
     assert len(set(answers.tolist())) > 1
     for label in range(outputs) if outputs > 1 else [None]:
@@ -264,9 +264,9 @@ def test_the_network_made_answers_as_the_one_trained(cell: Cell, layers: int, em
 def test_loss_counts_known_answers_only() -> None:
     trainable = TorchNetwork(2, 1, SMALL, rng())
     words = LabelledWords.from_pairs([(("a", "b"), True), (("b",), False), ((), True)])
-    batch = whole_word_lesson(words).batch(np.arange(3))
+    batch = whole_word_stage(words).batch(np.arange(3))
     loss, known, right = trainable.loss(batch, np.ones(2, dtype=np.float32))
-    answers, mean = trainable.answers(whole_word_lesson(words))
+    answers, mean = trainable.answers(whole_word_stage(words))
     assert known.tolist() == [1, 2]
     assert right.tolist() == [sum((answers == words.answers) & (words.answers == label)) for label in (0, 1)]
     assert float(loss.detach()) == pytest.approx(mean, abs=1e-6)
@@ -277,7 +277,7 @@ def test_loss_counts_known_answers_only() -> None:
 @given(st.lists(st.integers(0, 300), min_size=2, max_size=4).filter(any))
 def test_rare_labels_weigh_more_but_not_without_end(counts: list[int]) -> None:
     answers = np.repeat(np.arange(len(counts)), counts)
-    weights = Lesson(WordBatch.from_codes([()]), answers, every_prefix=False).label_weights(len(counts))
+    weights = Stage(WordBatch.from_codes([()]), answers, every_prefix=False).label_weights(len(counts))
     assert weights[answers].mean() == pytest.approx(1.0, rel=1e-4)
     for (a, count_a), (b, count_b) in itertools.permutations(enumerate(counts), 2):
         if count_a >= count_b:

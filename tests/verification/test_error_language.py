@@ -18,16 +18,17 @@ from rnncheck.models.callables import CallableModel
 from rnncheck.models.engine.compiled import CompiledNetwork
 from rnncheck.models.network import Cell
 from rnncheck.models.protocol import Model
-from rnncheck.oracle import Oracle
+from rnncheck.oracle import MembershipOracle
 from rnncheck.probability.conditioned import ConditionedDistribution
 from rnncheck.probability.distributions import WordDistribution
-from rnncheck.relations import Relation
+from rnncheck.relations import Property, Relation
 from rnncheck.spec import Spec
-from rnncheck.verdict.value import automaton_in
-from rnncheck.verification.error_language import ErrorLanguage, Share, describe, measure
-from rnncheck.verification.errors_method import ErrorsFinding, errors
+from rnncheck.verdict.value import Share
+from rnncheck.verification.error_language import ErrorLanguage, describe, measure
+from rnncheck.verification.errors_method import errors
 from rnncheck.verification.settings import VerifySettings
-from rnncheck.verification.verify import METHODS, verify
+from rnncheck.verification.task import Finding
+from rnncheck.verification.verify import verify
 from rnncheck.words import Alphabet, WordBatch
 from support.networks import random_network
 
@@ -47,7 +48,7 @@ def violations(model: DFA, spec: DFA, relation: Relation) -> DFA:
     return difference(model, spec) if relation is Relation.SUBSET else difference(spec, model)
 
 
-def finding_of(model: Model, spec: DFA, relation: Relation) -> ErrorsFinding:
+def finding_of(model: Model, spec: DFA, relation: Relation) -> Finding:
     """What the method itself returns, before a verdict is made of it."""
     findings = []
 
@@ -57,7 +58,7 @@ def finding_of(model: Model, spec: DFA, relation: Relation) -> ErrorsFinding:
         return finding
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(METHODS, "errors", kept)
+        patch.setattr("rnncheck.verification.verify.METHODS", {"errors": kept})
         verify(model, spec, method="errors", relation=relation, settings=BARE, **QUICK)
     return findings[0]
 
@@ -110,8 +111,7 @@ def test_the_forgetful_network_is_described() -> None:
     verdict = verify(model, entry.spec(), method="errors", settings=settings)
     assert verdict.violated
     assert verdict.counterexample == entry.violation
-    learned = automaton_in(verdict.error_language, "error_language")
-    assert learned.accepts(verdict.counterexample)
+    assert verdict.error_language.automaton.accepts(verdict.counterexample)
     assert "c{" in verdict.reason
     assert "precision" in verdict.reason
 
@@ -160,7 +160,7 @@ def test_states_are_bounded() -> None:
     settings = VerifySettings(max_states=3, flows=None)
     verdict = verify(model, Spec.from_regex("∅", LETTERS), method="errors", settings=settings, **QUICK)
     assert verdict.violated
-    assert verdict.error_language["states"] <= 3
+    assert verdict.error_language.states <= 3
 
 
 def test_a_callable_without_states_is_enough() -> None:
@@ -174,8 +174,8 @@ def test_a_callable_without_states_is_enough() -> None:
 
 
 def test_words_that_cannot_be_mistakes_cost_no_step() -> None:
-    oracle = Oracle(CompiledNetwork(zoo.entry("even-elman").network()))
-    language = ErrorLanguage(oracle, Spec.from_regex(".*", LETTERS).dfa, Relation.SUBSET)
+    oracle = MembershipOracle(CompiledNetwork(zoo.entry("even-elman").network()))
+    language = ErrorLanguage(oracle, Property(Spec.from_regex(".*", LETTERS).dfa, Relation.SUBSET))
     assert not language.mistakes(WordBatch.from_codes([(0, 1, 0), (1,), ()])).any()
     assert oracle.cost.network_steps == 0
 
@@ -210,12 +210,13 @@ def test_an_impossible_language_cannot_be_drawn_from() -> None:
 
 def test_measures_without_words_say_so() -> None:
     """Should give the whole interval, not a number, where nothing was drawn."""
-    assert Share(0, 0).interval == (0.0, 1.0)
-    assert "unknown" in str(Share(0, 0))
+    assert Share.of(0, 0).interval == (0.0, 1.0)
+    assert "unknown" in str(Share.of(0, 0))
     distribution = WordDistribution(LETTERS)
-    language = ErrorLanguage(Oracle(DFAModel(random_dfa(0, 3))), Spec.from_regex(".*", LETTERS).dfa, Relation.SUBSET)
-    description = measure(
-        describe(empty_language(LETTERS), distribution), language, distribution, np.random.default_rng(0)
-    )
+    anything = Property(Spec.from_regex(".*", LETTERS).dfa, Relation.SUBSET)
+    language = ErrorLanguage(MembershipOracle(DFAModel(random_dfa(0, 3))), anything)
+    nothing = empty_language(LETTERS)
+    rng = np.random.default_rng(0)
+    description = measure(describe(nothing, distribution), nothing, language, distribution, rng)
     assert (description.precision, description.recall) == (None, None)
-    assert description.facts()["expression"] == "∅"
+    assert description.expression == "∅"

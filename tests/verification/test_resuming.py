@@ -11,7 +11,7 @@ import pytest
 from rnncheck import Spec, VerifySettings, verify, zoo
 from rnncheck.errors import FormatError, InputError
 from rnncheck.models.engine.compiled import CompiledNetwork
-from rnncheck.oracle import Oracle
+from rnncheck.oracle import MembershipOracle
 from rnncheck.oracle.journal import Journal
 from support.killing import kill_at_random_moments
 from support.networks import random_network
@@ -139,10 +139,10 @@ def test_a_journal_never_changes_an_answer() -> None:
     model = CompiledNetwork(NETWORK, threads=1)
     words = [word for length in range(8) for word in itertools.product(range(2), repeat=length)]
     journal = Journal()
-    first = Oracle(model, journal=journal)
+    first = MembershipOracle(model, journal=journal)
     right = first.answers(words)
     for asked in (words[::-1], words[:100], words[50:], words):
-        again = Oracle(model, journal=Journal(journal.content()))
+        again = MembershipOracle(model, journal=Journal(journal.content()))
         expected = [right[words.index(word)] for word in asked]
         assert again.answers(asked).tolist() == expected
 
@@ -150,11 +150,11 @@ def test_a_journal_never_changes_an_answer() -> None:
 def test_a_full_journal_keeps_what_it_has() -> None:
     model = CompiledNetwork(NETWORK, threads=1)
     journal = Journal(most_bytes=60)
-    oracle = Oracle(model, journal=journal)
+    oracle = MembershipOracle(model, journal=journal)
     answers = [oracle.answers([word]) for word in itertools.product(range(2), repeat=4)]
     kept = Journal(journal.content())
     assert 0 < len(journal.content()) <= 60
-    again = Oracle(model, journal=kept)
+    again = MembershipOracle(model, journal=kept)
     assert [again.answers([word]).tolist() for word in itertools.product(range(2), repeat=4)] == [
         answer.tolist() for answer in answers
     ]

@@ -15,8 +15,8 @@ from rnncheck.models.adapters import DFAModel
 from rnncheck.models.callables import CallableModel
 from rnncheck.models.engine.compiled import CompiledNetwork
 from rnncheck.models.network import Cell
+from rnncheck.probability.confidence import Bound, Confidence
 from rnncheck.probability.distributions import WordDistribution
-from rnncheck.probability.statistics import Bound, sample_size
 from rnncheck.relations import Relation
 from rnncheck.spec import Spec
 from rnncheck.verification.assertion import assert_satisfies
@@ -61,9 +61,9 @@ def test_counterexamples_are_real_and_satisfied_is_never_refuted_by_much(method:
         if verdict.violated:
             violated += 1
             word = verdict.counterexample
-            assert relation.broken(np.array([model.definition(LETTERS.encode(word))]), np.array([spec.accepts(word)]))[
-                0
-            ]
+            assert relation.broken(
+                np.array([model.reference_answer(LETTERS.encode(word))]), np.array([spec.accepts(word)])
+            )[0]
             if len(word) <= 8:
                 assert len(word) >= len(words[int(broken.argmax())])
         elif verdict.guarantee is not None and verdict.guarantee.exact_length is not None:
@@ -135,7 +135,7 @@ def test_a_model_that_is_its_own_specification_satisfies_it(method: str, relatio
         assert verdict.exit_code == 0
         guarantee = verdict.guarantee
         if guarantee.epsilon is not None:
-            assert guarantee.samples >= sample_size(0.05, 0.05)
+            assert guarantee.samples >= Confidence(0.05, 0.05).words
             assert guarantee.epsilon <= 0.05
 
 
@@ -162,7 +162,7 @@ def test_running_out_of_time_is_undecided_and_tells_what_is_known() -> None:
     assert verdict.exit_code == 3
     assert "time limit" in verdict.reason
     assert verdict.guarantee.epsilon > 5e-4
-    assert 0 < verdict.guarantee.samples < sample_size(5e-4, 5e-4)
+    assert 0 < verdict.guarantee.samples < Confidence().words
 
 
 def test_an_earned_result_survives_the_end_of_the_budget() -> None:

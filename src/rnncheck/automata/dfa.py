@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rnncheck.display import Displayable
-from rnncheck.errors import AutomatonError, StateLimitError, shown
+from rnncheck.errors import AutomatonError, StateLimitError, short_repr
 from rnncheck.words import Alphabet, WordBatch, encode_batch
 
 Table: TypeAlias = npt.NDArray[np.int32]
@@ -59,7 +59,7 @@ class DFA(Displayable):
             raise AutomatonError(f"{len(self.names)} names for {len(self)} states; give one each")
         for name in self.names or ():
             if not isinstance(name, str):
-                raise AutomatonError(f"state name {shown(name)} is a {type(name).__name__}; names are strings")
+                raise AutomatonError(f"state name {short_repr(name)} is a {type(name).__name__}; names are strings")
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a DFA is immutable; {name!r} cannot be set, build a new one")
@@ -91,6 +91,16 @@ class DFA(Displayable):
             f"<DFA with {len(self)} states, {int(self.accepting.sum())} accepting, over {len(self.alphabet)} letters>"
         )
 
+    @property
+    def support(self) -> DFA:
+        """Itself: a DFA is a Moore machine that says yes or no."""
+        return self
+
+    @property
+    def outputs(self) -> Mask:
+        """What each state says."""
+        return self.accepting
+
     def name(self, state: int) -> str:
         """What to call a state in front of a person."""
         return self.names[state] if self.names else str(state)
@@ -107,7 +117,7 @@ class DFA(Displayable):
         return bool(self.accepting[self.run(word)[-1]])
 
     def accepts_batch(self, words: WordBatch | Iterable[Iterable[str]]) -> Mask:
-        """One answer a word, in the same order."""
+        """One answer per word, in the same order."""
         return self.accepting[self.end_states(words)]
 
     def end_states(self, words: WordBatch | Iterable[Iterable[str]]) -> Table:
@@ -139,7 +149,7 @@ class DFA(Displayable):
         return out
 
     def complement(self) -> DFA:
-        """The automaton of the words that this one refuses."""
+        """The automaton of the words that this one rejects."""
         return DFA(self.alphabet, self.transitions, ~self.accepting, self.initial, self.names)
 
     def over(self, alphabet: Alphabet) -> DFA:
@@ -150,7 +160,7 @@ class DFA(Displayable):
         surplus = [letter for letter in self.alphabet if letter not in alphabet]
         if missing or surplus:
             details = [
-                f"{shown(letters[0])} is only in the {side}"
+                f"{short_repr(letters[0])} is only in the {side}"
                 for side, letters in (("first", missing), ("second", surplus))
                 if letters
             ]
@@ -200,7 +210,7 @@ def _state_number(state: object) -> int:
     try:
         return operator.index(state)  # type: ignore[arg-type]
     except TypeError:
-        raise AutomatonError(f"state {shown(state)} is a {type(state).__name__}; states are integers") from None
+        raise AutomatonError(f"state {short_repr(state)} is a {type(state).__name__}; states are integers") from None
 
 
 def _frozen_table(transitions: npt.ArrayLike, letters: int) -> Table:
@@ -230,7 +240,9 @@ def _frozen_table(transitions: npt.ArrayLike, letters: int) -> Table:
 def _frozen_mask(accepting: npt.ArrayLike, states: int) -> Mask:
     given = np.asarray(accepting)
     if given.shape != (states,) or given.dtype != np.bool_:
-        raise AutomatonError(f"accepting needs one boolean for each of the {states} states, not {shown(accepting)}")
+        raise AutomatonError(
+            f"accepting needs one boolean for each of the {states} states, not {short_repr(accepting)}"
+        )
     mask = given.copy()
     mask.flags.writeable = False
     return mask

@@ -23,7 +23,7 @@ from rnncheck.automata.ltlf.grammar import LETTERS, parse_ltlf
 from rnncheck.automata.ltlf.tokens import tokens_of
 from rnncheck.automata.minimise import minimise
 from rnncheck.automata.regex.compiler import compile_regex
-from rnncheck.errors import ExpressionError, shown
+from rnncheck.errors import ExpressionError, short_repr
 from rnncheck.words import Alphabet, IntArray, letter_text, quoted, read_quoted
 
 _PREFIX = "label="
@@ -126,8 +126,9 @@ def _quoted_labels(text: str) -> str:
 def _pairs_text(atom: str, pairs: PairAlphabet, text: str, column: int) -> str:
     if not pairs.knows(atom):
         raise ExpressionError(
-            f"{shown(atom)} is neither a letter nor a label; the letters are {shown(str(pairs.letters))}, and a label "
-            f"is written {_written(pairs.labels[0])} (there are {shown(', '.join(map(_written, pairs.labels)))})",
+            f"{short_repr(atom)} is neither a letter nor a label; the letters are {short_repr(str(pairs.letters))}, "
+            "and a label "
+            f"is written {_written(pairs.labels[0])} (there are {short_repr(', '.join(map(_written, pairs.labels)))})",
             text,
             column,
         )

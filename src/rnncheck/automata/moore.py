@@ -7,7 +7,7 @@ exists twice.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +15,7 @@ import numpy.typing as npt
 from rnncheck.automata.dfa import DFA, Table
 from rnncheck.automata.minimise import breadth_first_order, equivalence_classes
 from rnncheck.automata.product import difference_witness
-from rnncheck.errors import AutomatonError, shown
+from rnncheck.errors import AutomatonError, short_repr
 from rnncheck.words import Alphabet, Word, WordBatch, encode_batch
 
 Outputs: TypeAlias = npt.NDArray[np.int64]
@@ -48,11 +48,11 @@ class MooreMachine:
         set_once = object.__setattr__
         set_once(self, "labels", tuple(labels))
         if len(self.labels) < 2 or len(set(self.labels)) < len(self.labels):
-            raise AutomatonError(f"labels {shown(self.labels)} were given; give two or more, each once")
+            raise AutomatonError(f"labels {short_repr(self.labels)} were given; give two or more, each once")
         said = np.array(outputs, dtype=np.int64)
         if said.ndim != 1 or ((said < 0) | (said >= len(self.labels))).any():
             raise AutomatonError(
-                f"outputs {shown(said.tolist())} are not one label a state; labels have the numbers 0 to "
+                f"outputs {short_repr(said.tolist())} are not one label a state; labels have the numbers 0 to "
                 f"{len(self.labels) - 1}"
             )
         said.flags.writeable = False
@@ -106,7 +106,7 @@ class MooreMachine:
     def words_labelled(self, label: str) -> DFA:
         """The automaton of the words that get this label."""
         if label not in self.labels:
-            raise AutomatonError(f"unknown label {shown(label)}; the labels are {', '.join(self.labels)}")
+            raise AutomatonError(f"unknown label {short_repr(label)}; the labels are {', '.join(self.labels)}")
         return DFA(self.alphabet, self.transitions, self.outputs == self.labels.index(label), self.initial)
 
     def minimised(self) -> MooreMachine:
@@ -123,10 +123,23 @@ class MooreMachine:
         return MooreMachine(self.alphabet, self.labels, renamed[classes[table[members]]], said[members])
 
 
+Hypothesis: TypeAlias = DFA | MooreMachine  # what a learner supposes: a state for each word, an output for each state
+
+
+def outputs_after(hypothesis: Hypothesis, words: WordBatch) -> npt.NDArray[Any]:
+    """What a hypothesis says of each word."""
+    return np.asarray(hypothesis.outputs[hypothesis.support.end_states(words)])
+
+
+def outputs_along(hypothesis: Hypothesis, words: WordBatch) -> npt.NDArray[Any]:
+    """What a hypothesis says after every letter of every word, aligned with ``words.codes``."""
+    return np.asarray(hypothesis.outputs[hypothesis.support.visited(words)])
+
+
 def difference_of(one: MooreMachine, other: MooreMachine) -> Word | None:
     """The shortlex-least word that two machines label differently; None where there is none."""
     if one.labels != other.labels:
-        raise AutomatonError(f"the labels differ: {shown(one.labels)} and {shown(other.labels)}")
+        raise AutomatonError(f"the labels differ: {short_repr(one.labels)} and {short_repr(other.labels)}")
     found = []
     for label in one.labels[1:]:  # where no other label differs, the first does not either
         word = difference_witness(one.words_labelled(label), other.words_labelled(label))

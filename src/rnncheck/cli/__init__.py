@@ -13,12 +13,12 @@ import click
 from rnncheck.cli.bench import bench
 from rnncheck.cli.contacts import contacts
 from rnncheck.cli.draw import draw_command
+from rnncheck.cli.extraction import compare_surrogates, extract
 from rnncheck.cli.models import classify, inspect, train
 from rnncheck.cli.replay import replay
 from rnncheck.cli.report import report_command
 from rnncheck.cli.spec import spec
-from rnncheck.cli.surrogates import compare_surrogates
-from rnncheck.cli.verify import extract, verify
+from rnncheck.cli.verify import verify
 from rnncheck.errors import RnncheckError
 from rnncheck.version import __version__
 

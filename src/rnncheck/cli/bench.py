@@ -11,6 +11,7 @@ import click
 
 from rnncheck.cli.progress import pieces_progress
 from rnncheck.errors import InputError
+from rnncheck.probability.confidence import Confidence
 from rnncheck.runtime.files import write_atomically
 
 if TYPE_CHECKING:
@@ -31,8 +32,8 @@ def run_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--out", required=True, type=click.Path(path_type=Path), help="The run's folder."),
         click.option("--method", "methods", multiple=True, type=click.Choice(_METHODS), help="May be repeated."),
         click.option("--timeout", type=click.FloatRange(min=0, min_open=True), default=600.0, show_default=True),
-        click.option("--epsilon", type=float, default=5e-4, show_default=True),
-        click.option("--gamma", type=float, default=5e-4, show_default=True),
+        click.option("--epsilon", type=float, default=Confidence.epsilon, show_default=True),
+        click.option("--gamma", type=float, default=Confidence.gamma, show_default=True),
         click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True),
         click.option("--workers", type=click.IntRange(min=1), default=1, show_default=True, help="Processes."),
         click.option("--cluster", metavar="ADDRESS", help="Work on a Dask cluster: tcp://SCHEDULER:8786."),
@@ -175,8 +176,8 @@ def run_and_show(
     from rnncheck.experiments.runner import Questions, Shard, run_experiment
     from rnncheck.runtime.executors import open_executor
 
-    methods = tuple(dict.fromkeys(methods)) or _METHODS
-    questions = Questions(methods=methods, epsilon=epsilon, gamma=gamma, timeout=timeout, seed=seed)
+    chosen: Any = tuple(dict.fromkeys(methods)) or _METHODS
+    questions = Questions(methods=chosen, epsilon=epsilon, gamma=gamma, timeout=timeout, seed=seed)
     part = None if shard is None else Shard.parse(shard)
     settings = msgspec.to_builtins(questions) | {"source": msgspec.to_builtins(source)}
     folder = RunFolder.begun(out, kind, settings, None if part is None else str(part), source.names())
@@ -204,7 +205,7 @@ def _show(folder: RunFolder, form: str, plot_folder: Path | None) -> None:
     run = read_results(folder)
     click.echo(render(run, form), nl=False)
     if plot_folder is not None:
-        from rnncheck.experiments.run_plots import plots
+        from rnncheck.report.charts.run_charts import plots
 
         try:
             plot_folder.mkdir(parents=True, exist_ok=True)

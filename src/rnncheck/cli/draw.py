@@ -16,12 +16,11 @@ from rnncheck.extraction.extract import extract_automaton
 from rnncheck.report.automaton.drawing import Marks, marks_of
 from rnncheck.report.automaton.pictures import FORMATS, draw
 from rnncheck.report.markup import count
-from rnncheck.report.page.documents import verdict_of
-from rnncheck.report.page.label_question import label_question
-from rnncheck.report.page.mistakes import mistakes_of
+from rnncheck.report.page.labels import pairs_along
+from rnncheck.report.page.mistakes import mistakes_automaton
 from rnncheck.runtime.files import write_atomically
 from rnncheck.spec import read_automaton
-from rnncheck.verdict.value import VerdictDocument, read_document
+from rnncheck.verdict.value import Verdict
 from rnncheck.words import Alphabet
 
 _AUTOMATA = (".dot", ".gv", ".json")
@@ -80,7 +79,7 @@ def _to_draw(
         raise FormatError(f"cannot be read: {error.strerror}", source) from None
     schema = _schema(data)
     if schema.startswith("rnncheck/verdict/"):
-        return *_of_verdict(read_document(data, source), source, part, flow), False
+        return *_of_verdict(Verdict.from_json(data, source), source, part, flow), False
     if schema.startswith("rnncheck/moore/"):
         machine = read_moore_json(data, source)
         dfa = DFA(machine.alphabet, machine.transitions, [False] * len(machine), machine.initial, state_names(machine))
@@ -101,12 +100,11 @@ def _schema(data: bytes) -> str:
         return ""
 
 
-def _of_verdict(document: VerdictDocument, source: str, part: str, flow: int) -> tuple[DFA, Marks]:
-    verdict = verdict_of(document, source)
-    learned, question = mistakes_of(verdict), label_question(verdict)
+def _of_verdict(verdict: Verdict, source: str, part: str, flow: int) -> tuple[DFA, Marks]:
+    question = verdict.label_question
     parts = {
         "hypothesis": verdict.hypothesis,
-        "errors": None if learned is None else learned.automaton,
+        "errors": mistakes_automaton(verdict),
         "spec": verdict.specification if question is None else question.automaton,
     }
     held = [name for name, dfa in parts.items() if dfa is not None]
@@ -121,7 +119,7 @@ def _of_verdict(document: VerdictDocument, source: str, part: str, flow: int) ->
     if flow > max(1, len(flows)):
         raise InputError(f"{source}: flow {flow} was asked for, but there are {len(flows)}")
     if part == "spec" and question is not None:
-        return dfa, marks_of(dfa, question.trace)
+        return dfa, marks_of(dfa, pairs_along(verdict))
     loops = [] if part == "errors" else [(chosen.prefix, chosen.loop) for chosen in flows[flow - 1 : flow]]
     return dfa, marks_of(dfa, verdict.counterexample, loops)
 
@@ -130,4 +128,4 @@ def _learned(source: str, alphabet: Alphabet | None) -> DFA:
     model = ModelRequest(source, None, None, None, None, None, False).load(alphabet)
     found = extract_automaton(model, epsilon=_ROUGHLY, gamma=_ROUGHLY, timeout=_LEARNING_SECONDS)
     click.echo(f"learned from the network: {len(found.automaton)} states; {found.sentence}", err=True)
-    return found.automaton
+    return found.automaton.support

@@ -247,6 +247,16 @@ def _weights(text: str | None) -> dict[str, float] | None:
     return weights
 
 
+def renamed_option(old: str, new: str) -> Callable[[Command], Command]:
+    """An option that has another name now: whoever gives the old one is told."""
+
+    def refuse(ctx: click.Context, param: click.Parameter, value: object) -> None:
+        if value is not None:
+            raise click.UsageError(f"{old} is called {new} now; write {new}")
+
+    return click.option(old, hidden=True, expose_value=False, callback=refuse)
+
+
 def words_options(command: Command) -> Command:
     """Add ``--word`` and ``--words-file``."""
     command = click.option(

@@ -11,7 +11,7 @@ from rnncheck.errors import FormatError, InputError
 from rnncheck.models.protocol import Model
 from rnncheck.verdict.replay import ReplaySettings, Status
 from rnncheck.verdict.replay import replay as replay_document
-from rnncheck.verdict.value import VerdictDocument, read_document
+from rnncheck.verdict.replay.claims import Claims, read_claims
 from rnncheck.word_files import read_words
 from rnncheck.words import Alphabet
 
@@ -62,13 +62,13 @@ def replay(
     """
     if path is not None and module is not None:
         raise click.UsageError("give --model or --module, not both")
-    document = _read(verdict)
+    claims = _read(verdict)
     model = None
     if path is not None or module is not None:
         request = ModelRequest(path, module, threshold, label, cell, threads, float64)
-        model = _load(request, alphabet, document)
+        model = _load(request, alphabet, claims.verdict.alphabet)
     like = None if words_like is None else tuple(read_words(words_like))
-    result = replay_document(document, model, ReplaySettings(words, seed, steps, like))
+    result = replay_document(claims, model, ReplaySettings(words, seed, steps, like))
     for check in result.checks:
         status = click.style(check.status.value, fg=_COLOURS[check.status], bold=check.status is Status.REFUTED)
         click.echo(f"{status}\t{check.name}\t{check.seen}")
@@ -78,20 +78,20 @@ def replay(
     ctx.exit(result.exit_code)
 
 
-def _read(verdict: Path) -> VerdictDocument:
+def _read(verdict: Path) -> Claims:
     if verdict.is_dir():
         raise InputError(f"{verdict} is a folder; give the JSON document of a verdict")
     try:
-        return read_document(verdict.read_bytes(), str(verdict))
+        return read_claims(verdict.read_bytes(), str(verdict))
     except OSError as error:
         raise FormatError(f"cannot be read: {error.strerror}", str(verdict)) from None
 
 
-def _load(request: ModelRequest, alphabet: Alphabet | None, document: VerdictDocument) -> Model:
+def _load(request: ModelRequest, alphabet: Alphabet | None, otherwise: Alphabet) -> Model:
     """The model by its own alphabet or the one given; by the verdict's where it has none."""
     try:
         return request.load(alphabet)
     except InputError:
         if alphabet is not None:
             raise
-        return request.load(Alphabet(document.alphabet))
+        return request.load(otherwise)

@@ -8,9 +8,9 @@ import click
 
 from rnncheck.cli.options import AlphabetType, ModelRequest, OutputFile
 from rnncheck.errors import FormatError
-from rnncheck.report.page.documents import verdict_of, with_scores
 from rnncheck.runtime.files import write_atomically
-from rnncheck.verdict.value import read_document
+from rnncheck.verdict.value import Verdict
+from rnncheck.verification.evidence import with_scores
 from rnncheck.words import Alphabet
 
 
@@ -47,7 +47,7 @@ def report_command(
         data = source.read_bytes()
     except OSError as error:
         raise FormatError(f"cannot be read: {error.strerror}", str(source)) from None
-    verdict = verdict_of(read_document(data, str(source)), str(source))
+    verdict = Verdict.from_json(data, str(source))
     if model is not None:
         request = ModelRequest(model, None, threshold, label, None, None, False)
         verdict = with_scores(verdict, request.load(alphabet or verdict.alphabet))

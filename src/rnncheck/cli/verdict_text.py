@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import click
 
+from rnncheck.report.page.labels import pairs_along
 from rnncheck.verdict.value import Verdict
-from rnncheck.words import format_word
+from rnncheck.words import EPSILON, Word, format_word
 
 _COLOURS = {"violated": "red", "satisfied": "green", "undecided": "yellow"}
 _MOST_SHOWN, _END_SHOWN = 500, 100  # characters of a word
@@ -15,19 +16,15 @@ def described(verdict: Verdict) -> list[str]:
     """The verdict, a line a fact."""
     outcome = verdict.outcome.value
     sign = {"violated": "does not hold", "satisfied": "holds", "undecided": "is open"}[outcome]
-    lines = [f"{click.style(outcome.upper(), fg=_COLOURS[outcome], bold=True)}: {verdict.relation.formula} {sign}"]
+    asked = verdict.relation.formula
+    if verdict.label_question is not None:
+        asked = "every trace of letters and labels as specified"
+    lines = [f"{click.style(outcome.upper(), fg=_COLOURS[outcome], bold=True)}: {asked} {sign}"]
     if verdict.counterexample is not None:
-        word = verdict.counterexample
-        accepts = verdict.specification is not None and verdict.specification.accepts(word)
-        who = "the network refuses it, the specification accepts it" if accepts else (
-            "the network accepts it, the specification refuses it")  # fmt: skip
-        lines += [
-            f"  counterexample  {_glimpse(format_word(word))}",
-            f"                  {_counted(len(word), 'letter')}; {who}",
-        ]
+        lines += _counterexample(verdict, verdict.counterexample)
     lines.append(f"  reason          {verdict.reason}")
     if verdict.guarantee is not None:
-        lines.append(f"  known           {verdict.guarantee.sentence()}")
+        lines.append(f"  known           {verdict.guarantee}")
     if verdict.violation_mass is not None:
         low, high = verdict.violation_mass
         lines.append(f"  how bad         a random word is a violation with probability {low:.3g} to {high:.3g} (95 %)")
@@ -39,15 +36,19 @@ def described(verdict: Verdict) -> list[str]:
     return [*lines, f"  cost            {_cost(verdict)}"]
 
 
-def described_by_labels(verdict: Verdict, trace: str | None) -> list[str]:
-    """The verdict on a specification of labels: what the network says after each letter is what was judged."""
-    lines = described(verdict)
-    lines[0] = lines[0].replace(verdict.relation.formula, "every trace of letters and labels as specified")
-    if trace is not None:
-        length = _counted(len(verdict.counterexample or ()), "letter")
-        lines[2] = f"                  {length}, and what the network says after each breaks the specification:"
-        lines.insert(3, f"                  {_glimpse(trace)}")
-    return lines
+def _counterexample(verdict: Verdict, word: Word) -> list[str]:
+    """The word, and what is wrong about it."""
+    shown, length = f"  counterexample  {_glimpse(format_word(word))}", _counted(len(word), "letter")
+    pairs = pairs_along(verdict)
+    if pairs is not None:  # what the network says after each letter is what was judged
+        return [
+            shown,
+            f"                  {length}, and what the network says after each breaks the specification:",
+            f"                  {_glimpse(' '.join(pairs) or EPSILON)}",
+        ]
+    accepts = verdict.specification is not None and verdict.specification.accepts(word)
+    network, spec = ("rejects", "accepts") if accepts else ("accepts", "rejects")
+    return [shown, f"                  {length}; the network {network} it, the specification {spec} it"]
 
 
 def _cost(verdict: Verdict) -> str:

@@ -20,7 +20,7 @@ import csv
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rnncheck.errors import FormatError, InputError, shown
+from rnncheck.errors import FormatError, InputError, short_repr
 
 KINDS = ("time", "day", "hour", "person1", "person2", "group1", "group2", "-")
 
@@ -40,7 +40,7 @@ _HEADER_NAMES = {
 
 
 @dataclass(frozen=True)
-class Layout:
+class Columns:
     """What each column is, and what stands between columns: ``,``, a tab, or None for any white space."""
 
     columns: tuple[str, ...]
@@ -57,32 +57,33 @@ def parse_columns(text: str) -> tuple[str, ...]:
     columns = tuple(part.strip() for part in text.split(","))
     unknown = [column for column in columns if column not in KINDS]
     if unknown:
-        raise InputError(f"columns {shown(text)}: {shown(unknown[0])} is not one of {', '.join(KINDS)}")
+        raise InputError(f"columns {short_repr(text)}: {short_repr(unknown[0])} is not one of {', '.join(KINDS)}")
     problem = _problem(columns)
     if problem:
-        raise InputError(f"columns {shown(text)}: {problem}")
+        raise InputError(f"columns {short_repr(text)}: {problem}")
     return columns
 
 
-def find_layout(line: str, columns: Sequence[str] | None, source: str, number: int) -> Layout:
+def find_layout(line: str, columns: Sequence[str] | None, source: str, number: int) -> Columns:
     """The layout of a file, from its first line of content and what was told of the columns."""
     separator = next((mark for mark in (",", "\t") if mark in line), None)
     fields = split_fields(line, separator)
     named = tuple(_HEADER_NAMES.get(field.lower(), "-") for field in fields)
     has_header = _problem(named) is None
     if columns is not None:
-        return Layout(tuple(columns), separator, has_header)
+        return Columns(tuple(columns), separator, has_header)
     if has_header:
-        return Layout(named, separator, True)
+        return Columns(named, separator, True)
     if len(fields) not in _BY_COUNT:
         raise FormatError(
-            f"{len(fields)} column{'' if len(fields) == 1 else 's'} in {shown(line)}; without a header there are 3 "
+            f"{len(fields)} column{'' if len(fields) == 1 else 's'} in {short_repr(line)}; without a header there "
+            "are 3 "
             "(time and two people) or 5 (and their groups), with commas, tabs or blanks between; say what the columns "
             "are (--columns)",
             source,
             number,
         )
-    return Layout(_BY_COUNT[len(fields)], separator)
+    return Columns(_BY_COUNT[len(fields)], separator)
 
 
 def split_fields(line: str, separator: str | None) -> list[str]:

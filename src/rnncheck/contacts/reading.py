@@ -10,9 +10,9 @@ from typing import Literal, NoReturn, TypeAlias
 
 import numpy as np
 
-from rnncheck.contacts.columns import Layout, find_layout, split_fields
+from rnncheck.contacts.columns import Columns, find_layout, split_fields
 from rnncheck.contacts.temporal import TemporalNetwork
-from rnncheck.errors import FormatError, InputError, shown
+from rnncheck.errors import FormatError, InputError, short_repr
 from rnncheck.runtime.files import write_atomically
 from rnncheck.word_files import content_lines
 from rnncheck.words import Alphabet, IntArray
@@ -58,7 +58,7 @@ class _Contacts:
 class _Table:
     """The lines of a file, cut into columns."""
 
-    def __init__(self, source: str, lines: list[tuple[int, str]], layout: Layout) -> None:
+    def __init__(self, source: str, lines: list[tuple[int, str]], layout: Columns) -> None:
         self.source = source
         self.lines = lines
         self.layout = layout
@@ -84,7 +84,7 @@ class _Table:
         if rows and (choice == "refuse" or (choice == "auto" and len(rows) * _FEW > len(self.rows))):
             self._fail(
                 rows[0],
-                f"{shown(contacts.first[rows[0]])} meets itself; a contact needs two people "
+                f"{short_repr(contacts.first[rows[0]])} meets itself; a contact needs two people "
                 "(--self-contacts drop leaves such lines out, keep takes them as they are)",
             )
         return rows
@@ -144,7 +144,7 @@ class _Table:
             return np.array(times, dtype=np.int64)
         except OverflowError:
             largest = times.index(max(times))
-            self._fail(largest, f"time {shown(times[largest])} is too large; the largest is 2⁶³ - 1")
+            self._fail(largest, f"time {short_repr(times[largest])} is too large; the largest is 2⁶³ - 1")
 
     def _fail_first(self, texts: Sequence[str], is_bad: Callable[[str], bool], kind: str, problem: str) -> NoReturn:
         row = next(row for row, text in enumerate(texts) if is_bad(text))
@@ -153,7 +153,7 @@ class _Table:
             hint = f"; is the time in column {self._other_number_column()}? Say what the columns are (--columns)"
         elif row == 0 and not self.layout.has_header and not any(map(_is_numeric, self.rows[0])):
             hint = "; if this line is a header, put # before it and say what the columns are (--columns)"
-        self._fail(row, f"{kind} {shown(texts[row])} {problem}{hint}")
+        self._fail(row, f"{kind} {short_repr(texts[row])} {problem}{hint}")
 
     def _other_number_column(self) -> int | None:
         """The number of the only column that begins with a whole number, if there is just one."""
@@ -162,14 +162,14 @@ class _Table:
 
     def _fail(self, row: int, problem: str) -> NoReturn:
         number, line = self.lines[row]
-        raise FormatError(f"{problem} (in {shown(line.strip())})", self.source, number)
+        raise FormatError(f"{problem} (in {short_repr(line.strip())})", self.source, number)
 
 
 def write_contacts(network: TemporalNetwork, path: str | Path) -> None:
     """Write a file that ``read_contacts`` reads: commas, no header, the groups behind where everybody has one."""
     for person in [*network.people, *network.groups.values()]:
         if person != person.strip() or not person or set(person) & set(',\n\r"') or not person.isprintable():
-            raise InputError(f"{shown(person)} cannot be written in a file with commas; use plain names")
+            raise InputError(f"{short_repr(person)} cannot be written in a file with commas; use plain names")
     people = list(network.people)
     with_groups = all(person in network.groups for person in people)
     lines = []

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from rnncheck.errors import InputError, ResourceLimitError, shown
+from rnncheck.errors import InputError, ResourceLimitError, short_repr
 from rnncheck.words import Alphabet, IntArray, Word
 
 # Who met whom is a table with a row and a column for each: 400 MB for so many.
@@ -35,7 +35,7 @@ class TemporalNetwork:
 
     def __post_init__(self) -> None:
         if len(self.people) < 2:
-            raise InputError(f"only one person, {shown(self.people[0])}; contacts need at least two people")
+            raise InputError(f"only one person, {short_repr(self.people[0])}; contacts need at least two people")
         if len(self.people) > MOST_PEOPLE:
             raise ResourceLimitError(f"{len(self.people)} people are more than {MOST_PEOPLE}; leave some of them out")
         columns = {name: _integers(name, getattr(self, name)) for name in ("times", "first", "second")}
@@ -171,5 +171,5 @@ def people_of(network: TemporalNetwork, word: Iterable[str]) -> Word:
 def _integers(name: str, values: npt.ArrayLike) -> IntArray:
     column = np.asarray(values)
     if column.ndim != 1 or (column.size and column.dtype.kind not in "iu"):
-        raise InputError(f"{name} must be one row of whole numbers, not {shown(values)}")
+        raise InputError(f"{name} must be one row of whole numbers, not {short_repr(values)}")
     return column.astype(np.int64)

@@ -26,7 +26,7 @@ from rnncheck.contacts import (
     synthetic_contacts,
     time_automaton,
 )
-from rnncheck.errors import InputError, RnncheckError, StateLimitError, shown
+from rnncheck.errors import InputError, RnncheckError, StateLimitError, short_repr
 from rnncheck.experiments.folder import safe_name
 from rnncheck.experiments.released_networks import ReleasedNetworks
 from rnncheck.experiments.subjects import Subject
@@ -79,7 +79,8 @@ class ContactNetworks(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         twice = [stem for stem in stems if stems.count(stem) > 1]
         if twice:
             raise InputError(
-                f"two of the files have the same name, {shown(twice[0])}, by which a run tells its networks apart; "
+                f"two of the files have the same name, {short_repr(twice[0])}, by which a run tells its networks "
+                "apart; "
                 "rename one, or leave it out"
             )
         # What is wrong is better known before a folder is begun than after.

@@ -23,8 +23,9 @@ from typing import Any, Literal, TypeVar
 
 import msgspec
 
-from rnncheck.errors import FormatError, InputError, shown
+from rnncheck.errors import FormatError, InputError, short_repr
 from rnncheck.runtime.files import write_atomically
+from rnncheck.verdict.value import decode_part, encode_part
 from rnncheck.version import __version__
 
 Piece = TypeVar("Piece", bound=msgspec.Struct)
@@ -85,7 +86,7 @@ class RunFolder:
         try:
             as_written = msgspec.json.decode(msgspec.json.encode(settings))
         except UnicodeEncodeError as error:
-            raise InputError(f"{shown(error.object)} is not UTF-8 text; rename the file or folder") from None
+            raise InputError(f"{short_repr(error.object)} is not UTF-8 text; rename the file or folder") from None
         manifest = Manifest(SCHEMA, kind, as_written, version, shard, tuple(networks))
         file = folder / _MANIFEST
         if _is_there(file):
@@ -128,7 +129,7 @@ class RunFolder:
     def place(self, name: str) -> Path:
         """The path of one of the folder's files, which never leads out of it."""
         if not all(_SAFE_NAME.fullmatch(part) for part in name.split("/")):
-            raise InputError(f"{shown(name)} cannot be the name of a file in a run's folder")
+            raise InputError(f"{short_repr(name)} cannot be the name of a file in a run's folder")
         return self.path / name
 
     def has(self, name: str) -> bool:
@@ -144,13 +145,13 @@ class RunFolder:
         write_atomically(target, content)
 
     def write_json(self, name: str, piece: msgspec.Struct) -> None:
-        self.write(name, msgspec.json.format(msgspec.json.encode(piece), indent=1) + b"\n")
+        self.write(name, msgspec.json.format(msgspec.json.encode(piece, enc_hook=encode_part), indent=1) + b"\n")
 
     def read_json(self, name: str, kind: type[Piece]) -> Piece:
         """A piece; one that does not read is named, with what to do."""
         path = self.place(name)
         try:
-            return msgspec.json.decode(path.read_bytes(), type=kind)
+            return msgspec.json.decode(path.read_bytes(), type=kind, dec_hook=decode_part)
         except OSError as error:
             raise FormatError(f"cannot be read: {error.strerror or error}", str(path)) from None
         except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
@@ -178,7 +179,7 @@ def _read_manifest(file: Path) -> Manifest:
         schema = msgspec.json.decode(content, type=_Version).schema
         if schema != SCHEMA:
             raise FormatError(
-                f"the run was written as {shown(schema)}, and this version of rnncheck reads {SCHEMA}; "
+                f"the run was written as {short_repr(schema)}, and this version of rnncheck reads {SCHEMA}; "
                 "use the version that began it, or another folder",
                 str(file),
             )
@@ -231,7 +232,8 @@ def _check_same(folder: Path, earlier: Manifest, now: Manifest) -> None:
     if differs is not None:
         name, before, wanted = differs
         raise InputError(
-            f"{folder} holds a run with {name} = {shown(before)}, and {shown(wanted)} was asked for; repeat the same "
+            f"{folder} holds a run with {name} = {short_repr(before)}, and {short_repr(wanted)} was asked for; "
+            "repeat the same "
             "options to continue it, or give --out another folder"
         )
     if earlier.version != now.version:

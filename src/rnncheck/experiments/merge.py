@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from rnncheck.errors import InputError, shown
+from rnncheck.errors import InputError, short_repr
 from rnncheck.experiments.folder import RunFolder, difference
 from rnncheck.experiments.runner import VerdictPiece
 from rnncheck.experiments.subjects import store_subject, stored_subject
@@ -23,13 +23,13 @@ def merge(shards: Sequence[str | os.PathLike[str]], out: str | os.PathLike[str])
         if differs is not None:
             name, ours, theirs = differs
             raise InputError(
-                f"{folders[0].path} and {folder.path} were asked for different things, {name} = {shown(ours)} and "
-                f"{shown(theirs)}; merge the shards of one run"
+                f"{folders[0].path} and {folder.path} were asked for different things, {name} = {short_repr(ours)} and "
+                f"{short_repr(theirs)}; merge the shards of one run"
             )
         if folder.manifest.version != first.version:
             raise InputError(
-                f"{folders[0].path} was made by rnncheck {shown(first.version)} and {folder.path} by "
-                f"{shown(folder.manifest.version)}, whose results may differ; make all shards with one version"
+                f"{folders[0].path} was made by rnncheck {short_repr(first.version)} and {folder.path} by "
+                f"{short_repr(folder.manifest.version)}, whose results may differ; make all shards with one version"
             )
     merged = RunFolder.begun(out, first.kind, first.settings, None, first.networks, first.version)
     with merged.locked():

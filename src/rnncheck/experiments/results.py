@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from rnncheck.errors import FormatError, shown
+from rnncheck.errors import FormatError, short_repr
 from rnncheck.experiments.folder import RunFolder
 from rnncheck.experiments.runner import Shard, VerdictPiece
 from rnncheck.experiments.subjects import stored_facts
@@ -95,7 +95,7 @@ def _methods(folder: RunFolder) -> list[str]:
     methods = folder.manifest.settings.get("methods")
     if not isinstance(methods, list) or not all(isinstance(method, str) for method in methods):
         raise FormatError(
-            f"the run's methods are {shown(methods)}, not a list of names; is this the folder of a benchmark?",
+            f"the run's methods are {short_repr(methods)}, not a list of names; is this the folder of a benchmark?",
             str(folder.path),
         )
     return methods
@@ -107,7 +107,8 @@ def _stored_result(folder: RunFolder, name: str) -> Result:
         return _result(piece)
     except (KeyError, TypeError, ValueError, OverflowError) as error:  # figures that are missing, or are no figures
         raise FormatError(
-            f"this piece of the run is damaged ({type(error).__name__}: {shown(str(error))}); delete the file and run "
+            f"this piece of the run is damaged ({type(error).__name__}: {short_repr(str(error))}); delete the file "
+            "and run "
             "the same command again: only this piece is repeated",
             str(folder.place(name)),
         ) from None
@@ -120,12 +121,12 @@ def _result(piece: VerdictPiece) -> Result:
         subject=piece.subject,
         spec=piece.spec,
         method=piece.method,
-        verdict=document.verdict,
-        seconds=float(document.cost["seconds"]),
-        queries=int(document.cost["membership_queries"]),
-        steps=int(document.cost["network_steps"]),
+        verdict=document.outcome.value,
+        seconds=document.cost.seconds,
+        queries=document.cost.membership_queries,
+        steps=document.cost.network_steps,
         length=None if word is None else len(word),
-        states=None if document.hypothesis is None else int(document.hypothesis["states"]),
+        states=None if document.learned is None else document.learned.states,
         flows=len(document.faulty_flows),
         reason=document.reason,
         counterexample=None if word is None else tuple(word),

@@ -19,11 +19,12 @@ from rnncheck.experiments.folder import RunFolder
 from rnncheck.experiments.subjects import Source, Subject, store_subject, stored_facts, stored_subject
 from rnncheck.models.engine.compiled import CompiledNetwork
 from rnncheck.models.network import RecurrentNetwork
-from rnncheck.probability.statistics import check_probability
+from rnncheck.probability.confidence import Confidence
 from rnncheck.relations import Relation
 from rnncheck.runtime.executors import Executor
 from rnncheck.runtime.files import remove_leftovers
-from rnncheck.verdict.value import VerdictDocument
+from rnncheck.verdict.value import Verdict
+from rnncheck.verification.question import MethodName, RelationName
 from rnncheck.verification.verify import METHODS, verify
 
 _TICK = 0.5  # seconds between two reports of progress
@@ -32,10 +33,10 @@ _TICK = 0.5  # seconds between two reports of progress
 class Questions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What is asked of every network and specification."""
 
-    methods: tuple[str, ...] = ("smc", "aamc", "pdv", "auto")
-    relation: str = "subset"
-    epsilon: float = 5e-4
-    gamma: float = 5e-4
+    methods: tuple[MethodName, ...] = ("smc", "aamc", "pdv", "auto")
+    relation: RelationName = "subset"
+    epsilon: float = Confidence.epsilon
+    gamma: float = Confidence.gamma
     timeout: float = 600.0
     seed: int = 0
 
@@ -46,8 +47,7 @@ class Questions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         if len(set(self.methods)) < len(self.methods):
             raise InputError(f"methods {', '.join(self.methods)}: give each of them once")
         Relation.named(self.relation)
-        check_probability("epsilon", self.epsilon)
-        check_probability("gamma", self.gamma)
+        Confidence(self.epsilon, self.gamma)
         if not self.timeout > 0:
             raise InputError(f"timeout {self.timeout} is not a positive number of seconds")
 
@@ -59,7 +59,7 @@ class VerdictPiece(msgspec.Struct, forbid_unknown_fields=True):
     subject: str
     spec: str
     method: str
-    verdict: VerdictDocument
+    verdict: Verdict
 
 
 @dataclass(frozen=True)
@@ -145,10 +145,10 @@ class _Run:
         if not self.folder.has(f"verdicts/{piece}.json"):
             return False
         document = self.folder.read_json(f"verdicts/{piece}.json", VerdictPiece).verdict
-        return made_now is None or document.model.get("sha256") == made_now.network.sha256()
+        return made_now is None or document.model_facts.get("sha256") == made_now.network.sha256()
 
-    def _verify(self, piece: str, name: str, spec: str, method: str, subject: Subject) -> None:
-        def answered(document: VerdictDocument) -> None:
+    def _verify(self, piece: str, name: str, spec: str, method: MethodName, subject: Subject) -> None:
+        def answered(document: Verdict) -> None:
             self.folder.write_json(
                 f"verdicts/{piece}.json", VerdictPiece("rnncheck/piece/1", name, spec, method, document)
             )
@@ -204,12 +204,10 @@ def run_experiment(
         raise RnncheckError(f"a piece failed, the others are kept: {name}: {what}{more}") from error
 
 
-def verify_piece(
-    network: RecurrentNetwork, spec: DFA, method: str, piece: str, questions: Questions
-) -> VerdictDocument:
+def verify_piece(network: RecurrentNetwork, spec: DFA, method: MethodName, piece: str, questions: Questions) -> Verdict:
     """One verification, with one thread and a seed of its own: the same wherever and beside whatever it runs."""
     seed = int(np.random.default_rng([questions.seed, *piece.encode()]).integers(2**31))
-    verdict = verify(
+    return verify(
         CompiledNetwork(network, threads=1),
         spec,
         method=method,
@@ -219,7 +217,6 @@ def verify_piece(
         seed=seed,
         timeout=questions.timeout,
     )
-    return verdict.to_document()
 
 
 @contextlib.contextmanager

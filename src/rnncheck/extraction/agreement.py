@@ -13,20 +13,19 @@ from __future__ import annotations
 import math
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from rnncheck.automata.dfa import DFA, Mask
 from rnncheck.automata.minimise import minimise
-from rnncheck.errors import InconsistentAnswersError, InputError, LearningBoundReached
-from rnncheck.extraction.method import Subject
-from rnncheck.learning import Learner
-from rnncheck.oracle import Oracle
+from rnncheck.errors import InputError, LearningBoundReached
+from rnncheck.learning.equivalence.given_words import GivenWords
+from rnncheck.learning.task import LearningTask, refine
+from rnncheck.probability.confidence import check_probability
 from rnncheck.probability.distributions import Probabilities, WordDistribution
-from rnncheck.probability.statistics import check_probability, clopper_pearson
+from rnncheck.probability.statistics import clopper_pearson
 from rnncheck.runtime.budget import BudgetExceeded
-from rnncheck.words import Codes, WordBatch, shortlex_key
+from rnncheck.words import WordBatch
 
 DEFAULT_WORDS = 2_000
 CONFIDENCE = 0.95
@@ -87,23 +86,28 @@ class AgreementCurve:
         return [(point.states, point.agreement, *point.interval) for point in self.points]
 
 
-def agreement_curve(subject: Subject, words: int = DEFAULT_WORDS) -> Generator[DFA, None, AgreementCurve]:
+def agreement_curve(task: LearningTask, words: int = DEFAULT_WORDS) -> Generator[None, None, AgreementCurve]:
     """Learn from ``words`` sampled words, choose by as many others, and measure with as many again.
 
-    Yields the hypothesis between pieces of work. When the budget ends while it learns, the curve is made of what there
+    Yields between pieces of work. When the budget ends while it learns, the curve is made of what there
     is; before that, BudgetExceeded is raised.
     """
     if words < 1:
         raise InputError(f"{words} words were asked for; an agreement is measured with at least 1")
-    oracle, distribution = subject.oracle, subject.distribution
-    samples = [distribution.sample(subject.rng(f"curve {use}"), words) for use in ("measure", "choose", "learn")]
+    oracle, distribution = task.oracle, task.distribution
+    samples = [distribution.sample(task.rng(f"curve {use}"), words) for use in ("measure", "choose", "learn")]
     measured, chosen = ((sample, oracle.answers(sample)) for sample in samples[:2])
     candidates: list[DFA] = []
     complete = True
+    learner, equivalence = task.learner(), GivenWords(oracle, samples[2])
     try:
-        for hypothesis in _hypotheses(subject.learner(), samples[2], oracle):
-            candidates.append(minimise(hypothesis))
-            yield hypothesis
+        while True:
+            task.begin_round(learner)
+            candidates.append(minimise(learner.hypothesis))
+            answer = yield from equivalence.find_counterexample(learner.hypothesis)
+            if answer.counterexample is None:
+                break
+            refine(learner, answer.counterexample)
     except (BudgetExceeded, LearningBoundReached):
         complete = False
         if not candidates:
@@ -130,33 +134,6 @@ def truncations(dfa: DFA, distribution: WordDistribution) -> Iterator[DFA]:
         if finer.max() == classes.max():
             return
         classes = finer
-
-
-def _hypotheses(learner: Learner[Any], words: WordBatch, oracle: Oracle) -> Iterator[DFA]:
-    """Every hypothesis on the way to one that is right about all the words."""
-    answers = oracle.prefix_answers(words) if oracle.stepping else oracle.answers(words)
-    while True:
-        hypothesis = learner.hypothesis
-        yield hypothesis
-        wrong = _least_mistake(hypothesis, words, answers, oracle.stepping)
-        if wrong is None:
-            return
-        if not learner.refine(wrong):
-            raise InconsistentAnswersError(wrong, before=not oracle.answer(wrong))
-
-
-def _least_mistake(hypothesis: DFA, words: WordBatch, answers: Mask, prefixes: bool) -> Codes | None:
-    """The shortest word on which the hypothesis is wrong, among the words or, where these are known, their prefixes."""
-    if not prefixes:
-        wrong = np.flatnonzero(hypothesis.accepts_batch(words) != answers)
-        return min((words[int(row)] for row in wrong), key=shortlex_key, default=None)
-    at = np.flatnonzero(hypothesis.accepting[hypothesis.visited(words)] != answers)
-    if not len(at):
-        return None
-    owner = np.searchsorted(words.offsets, at, side="right") - 1
-    lengths = at - words.offsets[owner] + 1
-    shortest = np.flatnonzero(lengths == lengths.min())
-    return min(words[int(owner[row])][: int(lengths[row])] for row in shortest)
 
 
 def _visits(dfa: DFA, distribution: WordDistribution, letters: int = 1_000) -> Probabilities:

@@ -1,66 +1,95 @@
-"""Just the automaton: what AAMC learns, without a property."""
+"""Just the automaton: extraction without a property."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import replace
 
-from rnncheck.automata.dfa import DFA
-from rnncheck.automata.language import all_words
 from rnncheck.automata.minimise import minimise
+from rnncheck.automata.moore import NO_YES, Hypothesis, MooreMachine
+from rnncheck.errors import InputError
+from rnncheck.extraction import DEFAULT_EXTRACTION, ExtractionName, extraction_method
+from rnncheck.extraction.method import Extraction
+from rnncheck.learning.settings import LearningSettings
+from rnncheck.learning.task import ENDINGS, LearningTask, Progress
+from rnncheck.models.labelled import LabelledNetwork
 from rnncheck.models.protocol import Model
+from rnncheck.oracle import MembershipOracle
+from rnncheck.probability.confidence import Confidence
 from rnncheck.probability.distributions import WordDistribution
+from rnncheck.runtime.budget import Budget
+from rnncheck.runtime.turns import finish
+from rnncheck.runtime.watchdog import watchdog
 from rnncheck.verdict.value import TotalCost
-from rnncheck.verification.settings import Progress, VerifySettings
-from rnncheck.verification.verify import verify
 
-
-@dataclass(frozen=True)
-class ExtractedAutomaton:
-    """An automaton learned from a model.
-
-    ``passed``: it differs from the model with probability below ``epsilon``, with the confidence asked for.
-    """
-
-    automaton: DFA
-    passed: bool
-    epsilon: float | None
-    sentence: str
-    cost: TotalCost
+# Methods that need answers alone, so that it does not matter how many different answers there are.
+_BY_ANSWERS = ("pac", "bounded")
 
 
 def extract_automaton(
     model: Model,
     *,
-    epsilon: float = 5e-4,
-    gamma: float = 5e-4,
+    method: ExtractionName = DEFAULT_EXTRACTION,
+    labels: bool = False,
+    epsilon: float = Confidence.epsilon,
+    gamma: float = Confidence.gamma,
     distribution: WordDistribution | None = None,
     seed: int = 0,
     timeout: float | None = None,
     progress: Callable[[Progress], None] | None = None,
-    settings: VerifySettings | None = None,
-) -> ExtractedAutomaton:
-    """Learn an automaton until it passes an equivalence test, or a bound or the time limit is reached.
+    settings: LearningSettings | None = None,
+) -> Extraction:
+    """Extract an automaton until it passes an equivalence test, or a bound or the time limit is reached.
 
-    ``settings.by`` names the way to it (``rnncheck.extraction.registry.ROADS``). This is AAMC with the property
-    that every word has, which nothing can violate.
+    With ``labels`` it is a Moore machine of all labels of a network, by a method that needs answers alone. Where the
+    time ends before there is any automaton, BudgetExceeded is raised.
     """
-    verdict = verify(
-        model,
-        all_words(model.alphabet),
-        method="aamc",
-        epsilon=epsilon,
-        gamma=gamma,
-        distribution=distribution,
-        seed=seed,
-        timeout=timeout,
-        progress=progress,
-        settings=settings,
+    run = extraction_method(method)
+    if labels and method not in _BY_ANSWERS:
+        raise InputError(f"a Moore machine of all labels is extracted by {' or '.join(_BY_ANSWERS)}, not by {method}")
+    task = extraction_task(
+        model, Confidence(epsilon, gamma), distribution, seed, timeout, settings or LearningSettings(), labels=labels
     )
-    automaton = all_words(model.alphabet) if verdict.hypothesis is None else minimise(verdict.hypothesis)
-    shown = verdict.guarantee.hypothesis_epsilon if verdict.guarantee else None
-    if verdict.satisfied and shown is not None:
-        sentence = f"it differs from the network with probability below {shown:.3g}, with confidence {1 - gamma:.6g}"
-    else:
-        sentence = f"it passed no test: {verdict.reason}"
-    return ExtractedAutomaton(automaton, verdict.satisfied, shown, sentence, verdict.cost)
+
+    def between() -> None:
+        task.oracle.budget.check()
+        if progress is not None:
+            progress(task.progress(method))
+
+    with watchdog(task.oracle.budget.remaining):
+        try:
+            extraction = finish(run(task), between)
+        except ENDINGS as end:
+            if task.hypothesis is None:
+                raise
+            extraction = Extraction(task.hypothesis, task.confidence, unfinished=task.why_ended(end))
+    cost = task.oracle.cost
+    return replace(
+        extraction,
+        automaton=_smallest(extraction.automaton),
+        cost=TotalCost(task.seconds, cost.membership_queries, cost.network_steps, task.rounds),
+    )
+
+
+def extraction_task(
+    model: Model,
+    confidence: Confidence,
+    distribution: WordDistribution | None,
+    seed: int,
+    timeout: float | None,
+    settings: LearningSettings,
+    *,
+    labels: bool = False,
+) -> LearningTask:
+    """A task with an oracle that nobody has asked, and all its time."""
+    budget = Budget.lasting(timeout, clock=settings.clock, cancelled=settings.cancelled)
+    network = LabelledNetwork.of(model) if labels else None
+    oracle = MembershipOracle(network or model, labels=labels, memory_limit=settings.memory_limit, budget=budget)
+    distribution = (distribution or WordDistribution(model.alphabet)).over(model.alphabet)
+    confidence = replace(confidence, bound=settings.bound)
+    names = NO_YES if network is None else network.labels
+    return LearningTask(oracle, distribution, confidence, seed, settings, labels=names)
+
+
+def _smallest(automaton: Hypothesis) -> Hypothesis:
+    return automaton.minimised() if isinstance(automaton, MooreMachine) else minimise(automaton)

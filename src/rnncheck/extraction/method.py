@@ -1,58 +1,80 @@
-"""What every road from a network to a surrogate begins with and ends with."""
+"""The contract of every extraction method: from a learning task to an automaton that stands for its model.
+
+Methods that look at hidden states end by a rule of their own, which is no evidence. Their automaton is tested on fresh
+words afterwards (``tested``): what is claimed rests on that test, whatever the method.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
-import numpy as np
-
-from rnncheck.automata.dfa import DFA
-from rnncheck.errors import ModelError
-from rnncheck.learning import Learner
-from rnncheck.models.protocol import SteppingModel
-from rnncheck.oracle import Oracle
-from rnncheck.probability.distributions import WordDistribution
-
-# Roads that need answers alone, for models that do not show their state between letters.
-ANSWERS_ALONE = ("pac-lstar", "bounded-lstar")
-HIDDEN_STATES = ("weiss", "kmeans", "grid")
+from rnncheck.automata.moore import Hypothesis
+from rnncheck.errors import ModelError, short_repr
+from rnncheck.learning.equivalence.sampling import SamplingEquivalence
+from rnncheck.learning.task import LearningTask
+from rnncheck.oracle import Stepper
+from rnncheck.probability.confidence import Confidence
+from rnncheck.relations import Relation
+from rnncheck.verdict.value import TotalCost
+from rnncheck.words import Codes, format_word
 
 
 @dataclass(frozen=True)
-class Subject:
-    """A model to find a surrogate for: whom to ask, which words matter, where randomness comes from, how large.
+class Extraction:
+    """An automaton extracted from a model.
 
-    ``rng`` gives a generator of its own for each purpose; ``learner`` makes a learner that asks the oracle.
+    ``epsilon``: it differs from the model with probability below this, with the confidence asked for; None where it
+    passed no test, and ``unfinished`` says why. ``how`` is what the method says of itself. ``violation`` is a violation
+    of the property that was being watched, which ended the extraction.
     """
 
-    oracle: Oracle
-    distribution: WordDistribution
-    rng: Callable[[str], np.random.Generator]
-    learner: Callable[[], Learner[Any]]
-    max_states: int
+    automaton: Hypothesis
+    confidence: Confidence
+    epsilon: float | None = None
+    unfinished: str = ""
+    how: str = ""
+    violation: Codes | None = None
+    cost: TotalCost | None = None
 
-    def stepping_model(self, road: str) -> SteppingModel:
-        """The model, whose states between letters this road looks at."""
-        model = self.oracle.model
-        if not isinstance(model, SteppingModel):
-            kind = model.describe().get("kind", type(model).__name__)
-            raise ModelError(
-                f"the road {road} looks at the hidden states of a network, and this model ({kind}) shows none; "
-                f"choose {' or '.join(ANSWERS_ALONE)}, which need its answers alone"
-            )
-        return model
+    @property
+    def passed(self) -> bool:
+        """Whether the automaton passed its test."""
+        return self.epsilon is not None
 
-
-@dataclass(frozen=True)
-class Surrogate:
-    """Where a road ended. ``converged``: by its own rule; otherwise a bound came first. ``how`` tells it in words."""
-
-    automaton: DFA
-    converged: bool
-    how: str
+    @property
+    def sentence(self) -> str:
+        """What is known of it."""
+        if self.epsilon is None:
+            return f"it passed no test: {self.unfinished}"
+        sure = f"with confidence {1 - self.confidence.gamma:.6g}"
+        return f"it differs from the network with probability below {self.epsilon:.3g}, {sure}"
 
 
-# Yields the surrogate so far between pieces of work. The budget ends a road from outside, by BudgetExceeded.
-Road: TypeAlias = Generator[DFA, None, Surrogate]
+Extracting: TypeAlias = Generator[None, None, Extraction]
+ExtractionMethod: TypeAlias = Callable[[LearningTask], Extracting]
+
+
+def hidden_states(task: LearningTask, method: str) -> Stepper:
+    """The model's states, which this method looks at."""
+    if not task.oracle.stepping:
+        model = task.oracle.model
+        kind = model.describe().get("kind", type(model).__name__)
+        raise ModelError(
+            f"the extraction method {method} looks at the hidden states of a network, and this model ({kind}) shows "
+            "none; choose pac or bounded, which need its answers alone"
+        )
+    return task.oracle.stepper
+
+
+def tested(task: LearningTask, automaton: Hypothesis, how: str) -> Extracting:
+    """Test an automaton on words that had no part in choosing it."""
+    task.hypothesis = automaton
+    equivalence = SamplingEquivalence(task.sampler, task.confidence, Relation.EQUAL, chosen_freely=True)
+    answer = yield from equivalence.find_counterexample(automaton)
+    unfinished = ""
+    if answer.counterexample is not None:
+        word = short_repr(format_word(task.oracle.alphabet.decode(answer.counterexample)), 120)
+        unfinished = f"{how}, but model and automaton differ on the sampled word {word}"
+    return Extraction(automaton, task.confidence, answer.epsilon, unfinished, how, answer.violation)

@@ -95,5 +95,5 @@ def _support_vector_machine() -> Any:
     try:
         from sklearn.svm import SVC
     except ImportError:
-        raise MissingExtraError("refining a partition by support vector machines (--by weiss)", "surrogates") from None
+        raise MissingExtraError("the extraction method weiss (support vector machines)", "surrogates") from None
     return SVC(C=_PENALTY, kernel="rbf", gamma="scale")

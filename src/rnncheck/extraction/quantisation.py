@@ -17,10 +17,11 @@ from rnncheck.automata.language import empty_language
 from rnncheck.automata.minimise import minimise
 from rnncheck.errors import InputError
 from rnncheck.extraction.clustering import Clustering, clusterings
-from rnncheck.extraction.method import Road, Subject, Surrogate
+from rnncheck.extraction.method import Extracting, hidden_states, tested
 from rnncheck.extraction.partition import Vectors
-from rnncheck.models.protocol import States, SteppingModel, letters_in_step, settle
-from rnncheck.oracle import Oracle
+from rnncheck.learning.task import LearningTask
+from rnncheck.models.protocol import States, letters_in_step
+from rnncheck.oracle import Stepper
 from rnncheck.words import IntArray, WordBatch
 
 _OBSERVED_LETTERS = 8_000
@@ -32,32 +33,34 @@ _MOST_DIMENSIONS = 24
 _ITERATIONS = 6
 
 
-def quantised(subject: Subject, kind: str) -> Road:
+def quantised(task: LearningTask, kind: str) -> Extracting:
     """The surrogate of the coarsest clustering (``kmeans`` or ``grid``) with the best agreement on fresh words."""
     if kind not in ("kmeans", "grid"):
         raise InputError(f"unknown kind of quantisation {kind!r}; known are kmeans and grid")
-    oracle = subject.oracle
-    model = subject.stepping_model(kind)
-    observed = observe(subject, model)
+    oracle, most_states = task.oracle, task.settings.max_states
+    stepper = hidden_states(task, kind)
+    observed = observe(task, stepper)
     oracle.budget.check()
     points = observed.view.points(observed.states)
-    fresh = subject.distribution.sample(subject.rng(f"{kind} fresh"), _FRESH_WORDS)
+    fresh = task.distribution.sample(task.rng(f"{kind} fresh"), _FRESH_WORDS)
     truth = oracle.prefix_answers(fresh)
     best: tuple[float, int] = (-1.0, 0)
-    chosen, how = empty_language(model.alphabet), ""
-    for clustering in clusterings(kind, points, subject.rng(kind), _MOST_CLASSES):
+    chosen, how = empty_language(stepper.alphabet), ""
+    for clustering in clusterings(kind, points, task.rng(kind), _MOST_CLASSES):
         oracle.budget.check()
-        automaton = minimise(_automaton(clustering, clustering.assign(points), observed, model, oracle))
+        automaton = minimise(_automaton(clustering, clustering.assign(points), observed, stepper))
         agreement = float((automaton.accepting[automaton.visited(fresh)] == truth).mean()) if len(truth) else 1.0
-        if (agreement, -len(automaton)) > best and len(automaton) <= subject.max_states:
+        if (agreement, -len(automaton)) > best and len(automaton) <= most_states:
             best, chosen = (agreement, -len(automaton)), automaton
             how = (
                 f"{clustering}, chosen because it agreed on {agreement:.2%} of the prefixes of {len(fresh)} fresh words"
             )
-        yield chosen
+        task.hypothesis = chosen
+        task.rounds += 1
+        yield
         if agreement == 1.0:
             break
-    return Surrogate(chosen, bool(how), how or f"no clustering gave at most {subject.max_states} states, the bound")
+    return (yield from tested(task, chosen, how or f"no clustering gave at most {most_states} states, the bound"))
 
 
 @dataclass(frozen=True)
@@ -113,39 +116,30 @@ def _squashed(states: States) -> Vectors:
     return np.asarray(values / (1.0 + np.abs(values)))
 
 
-def observe(subject: Subject, model: SteppingModel, letters: int = _OBSERVED_LETTERS) -> Observed:
+def observe(task: LearningTask, stepper: Stepper, letters: int = _OBSERVED_LETTERS) -> Observed:
     """Run sampled words of so many letters in all and keep every state on the way."""
-    words = _observed_words(subject, letters)
-    initial = model.initial(1)
+    words = _observed_words(task, letters)
+    initial = stepper.initial(1)
     states = np.empty((len(words.codes) + 1, *initial.shape[1:]), dtype=initial.dtype)
     states[0] = initial[0]
-    now = model.initial(len(words))
+    now = stepper.initial(len(words))
     for at in letters_in_step(words.offsets[:-1], words.lengths):
-        subject.oracle.tick(len(at))
-        now = model.step(now[: len(at)], words.codes[at])
+        now = stepper.step(now[: len(at)], words.codes[at])
         states[1 + at] = now
     starts = np.repeat(words.offsets[:-1], words.lengths)
     positions = np.arange(len(words.codes))
-
-    def word_at(i: int) -> tuple[int, ...]:
-        return tuple(words.codes[starts[i] : i + 1].tolist())
-
-    def define(word: tuple[int, ...]) -> bool:
-        subject.oracle.tick(len(word))
-        return model.definition(word)
-
-    answers = settle(model.scores(states[1:]), model.margin, word_at, define)
+    answers = stepper.answers(stepper.scores(states[1:]), words.prefix_ending_at)
     before = np.where(positions == starts, 0, positions)
-    said = np.append(model.accepts_empty, answers)
+    said = np.append(stepper.accepts_empty, answers)
     return Observed(states, View(states), said, before, words.codes.astype(np.int64))
 
 
-def _observed_words(subject: Subject, letters: int) -> WordBatch:
+def _observed_words(task: LearningTask, letters: int) -> WordBatch:
     """Sampled words of so many letters, the last cut off, and all short words: the states after these are rarely met
     again, and a network is in one of them at the beginning of every word.
     """
-    rng = subject.rng("observed words")
-    width = len(subject.distribution.alphabet)
+    rng = task.rng("observed words")
+    width = len(task.distribution.alphabet)
     words: list[tuple[int, ...]] = []
     length = 1
     while width**length <= _SHORT_WORDS and length <= _SHORT_WORDS:
@@ -153,31 +147,28 @@ def _observed_words(subject: Subject, letters: int) -> WordBatch:
         length += 1 if width > 1 else _SHORT_WORDS
     total, drawn = 0, 0
     while total < letters and drawn < letters:  # a distribution of empty words alone ends too
-        for word in subject.distribution.sample(rng, _WORDS_AT_ONCE):
+        for word in task.distribution.sample(rng, _WORDS_AT_ONCE):
             words.append(word[: max(0, letters - total)])
             total += len(word)
             drawn += 1
     return WordBatch.from_codes(words)
 
 
-def _automaton(
-    clustering: Clustering, classes: IntArray, observed: Observed, model: SteppingModel, oracle: Oracle
-) -> DFA:
+def _automaton(clustering: Clustering, classes: IntArray, observed: Observed, stepper: Stepper) -> DFA:
     """A state for each class, and one more that answers the empty word, which may be judged apart from all others."""
     size = clustering.size
-    table = _majority(classes[observed.before], observed.letters, classes[1:], (size, len(model.alphabet)))
+    table = _majority(classes[observed.before], observed.letters, classes[1:], (size, len(stepper.alphabet)))
     unseen = np.argwhere(table < 0)
     if len(unseen):
         # The first member of the class is stepped to see where it goes.
         first = np.zeros(size, dtype=np.int64)
         first[classes[::-1]] = np.arange(len(classes))[::-1]
-        oracle.tick(len(unseen))
-        states = model.step(observed.states, unseen[:, 1], first[unseen[:, 0]])
+        states = stepper.step(observed.states, unseen[:, 1], first[unseen[:, 0]])
         table[unseen[:, 0], unseen[:, 1]] = clustering.assign(observed.view.points(states))
     yes = np.bincount(classes[1:], weights=observed.answers[1:], minlength=size)
     accepting = 2 * yes > np.bincount(classes[1:], minlength=size)
     rows = np.vstack([table, table[classes[0]]])
-    return DFA(model.alphabet, rows, np.append(accepting, observed.answers[0]), initial=size)
+    return DFA(stepper.alphabet, rows, np.append(accepting, observed.answers[0]), initial=size)
 
 
 def _majority(before: IntArray, letters: IntArray, after: IntArray, shape: tuple[int, int]) -> IntArray:

@@ -19,11 +19,12 @@ import numpy as np
 
 from rnncheck.automata.dfa import DFA
 from rnncheck.automata.product import difference_witness
-from rnncheck.errors import InconsistentAnswersError, InputError, LearningBoundReached
-from rnncheck.extraction.method import Road, Subject, Surrogate
+from rnncheck.errors import InputError, LearningBoundReached
+from rnncheck.extraction.method import Extracting, hidden_states, tested
 from rnncheck.extraction.partition import Partition, Vectors
-from rnncheck.models.protocol import States, SteppingModel, settle
-from rnncheck.oracle import Oracle
+from rnncheck.learning.task import LearningTask, refine
+from rnncheck.models.protocol import States
+from rnncheck.oracle import MembershipOracle, Stepper
 from rnncheck.words import Codes
 
 DEFAULT_DIMENSIONS = 10
@@ -32,54 +33,48 @@ _FIRST_WORDS = 256  # words looked at before the first hypothesis, for an exampl
 _START = -1  # the cell of the empty word, which a network may judge apart from its initial state
 
 
-def weiss(subject: Subject, *, dimensions: int = DEFAULT_DIMENSIONS, max_cells: int = DEFAULT_MAX_CELLS) -> Road:
+def weiss(
+    task: LearningTask, *, dimensions: int = DEFAULT_DIMENSIONS, max_cells: int = DEFAULT_MAX_CELLS
+) -> Extracting:
     """Learn until exploring the abstraction meets no conflict, or ``max_cells`` cells were not enough for that."""
     if dimensions < 1 or max_cells < 1:
         raise InputError(f"{dimensions} dimensions and {max_cells} cells were asked for; give at least 1 of each")
-    oracle = subject.oracle
-    network = _Network(subject.stepping_model("weiss"), oracle)
+    oracle = task.oracle
+    network = _Network(hidden_states(task, "weiss"))
     partition = Partition(dimensions)
-    learner = subject.learner()
+    learner = task.learner()
     try:
-        learner.refine_all(_examples(subject))
+        learner.refine_all(_examples(task))
         while True:
+            task.begin_round(learner)
             hypothesis = learner.hypothesis
-            yield hypothesis
+            yield
             oracle.budget.check()
             met = _explore(network, partition, hypothesis, max_cells)
             if met is None:
-                steps = f"{partition.refinements} refinement{'' if partition.refinements == 1 else 's'}"
-                return Surrogate(
-                    hypothesis,
-                    True,
-                    f"exploring the abstraction met no conflict ({steps}), which proves "
-                    "nothing about words that were not met",
-                )
+                break
             word = met if isinstance(met, tuple) else _resolved(met, network, partition, hypothesis, oracle)
-            if word is not None and not learner.refine(word):
-                answer = oracle.answer(word)
-                raise InconsistentAnswersError(word, before=not answer)
+            if word is not None:
+                refine(learner, word)
     except LearningBoundReached as bound:
-        return Surrogate(learner.hypothesis, False, str(bound))
+        how = str(bound)
     except _TooManyCellsError:
-        return Surrogate(learner.hypothesis, False, f"the abstraction needs more than {max_cells} cells, the bound")
+        how = f"the abstraction needs more than {max_cells} cells, the bound"
+    else:
+        steps = f"{partition.refinements} refinement{'' if partition.refinements == 1 else 's'}"
+        how = f"exploring the abstraction met no conflict ({steps}), which proves nothing about words that were not met"
+    return (yield from tested(task, learner.hypothesis, how))
 
 
-def _examples(subject: Subject) -> list[Codes]:
+def _examples(task: LearningTask) -> list[Codes]:
     """The least word of either answer among sampled words and their prefixes: without them H may never begin to grow.
 
     With one cell and one state there is no conflict, whatever the network does with longer words.
     """
-    words = subject.distribution.sample(subject.rng("weiss"), _FIRST_WORDS)
-    answers = subject.oracle.prefix_answers(words)
-    positions = np.arange(len(words.codes)) - np.repeat(words.offsets[:-1], words.lengths)
-    found = []
-    for answer in (False, True):
-        at = np.flatnonzero(answers == answer)
-        shortest = at[positions[at] == positions[at].min(initial=len(positions))]
-        if len(shortest):
-            found.append(min(tuple(words.codes[end - positions[end] : end + 1].tolist()) for end in shortest))
-    return found
+    words = task.distribution.sample(task.rng("weiss"), _FIRST_WORDS)
+    answers = task.oracle.prefix_answers(words)
+    found = (words.least_prefix(np.equal(answers, answer)) for answer in (False, True))
+    return [word for word in found if word is not None]
 
 
 class _TooManyCellsError(Exception):
@@ -102,31 +97,25 @@ class _Conflict:
 class _Network:
     """The network's states and answers after words, each computed once; words come after their prefixes."""
 
-    def __init__(self, model: SteppingModel, oracle: Oracle) -> None:
-        self._model = model
-        self._oracle = oracle
-        self._rows: dict[Codes, States] = {(): model.initial(1)[0]}
-        self.answers: dict[Codes, bool] = {(): model.accepts_empty}
+    def __init__(self, stepper: Stepper) -> None:
+        self._stepper = stepper
+        self._rows: dict[Codes, States] = {(): stepper.initial(1)[0]}
+        self.answers: dict[Codes, bool] = {(): stepper.accepts_empty}
 
     def read(self, words: list[Codes]) -> None:
         """Step to words whose prefixes have been read."""
         new = [word for word in words if word not in self.answers]
         if not new:
             return
-        self._oracle.tick(len(new))
         before = np.array([self._rows[word[:-1]] for word in new])
-        states = self._model.step(before, np.array([word[-1] for word in new]))
-        answers = settle(self._model.scores(states), self._model.margin, new.__getitem__, self._define)
+        states = self._stepper.step(before, np.array([word[-1] for word in new]))
+        answers = self._stepper.answers(self._stepper.scores(states), new.__getitem__)
         self._rows.update(zip(new, states, strict=True))
         self.answers.update(zip(new, answers.tolist(), strict=True))
 
     def vectors(self, words: list[Codes]) -> Vectors:
         rows = np.array([self._rows[word] for word in words], dtype=np.float64)
         return rows.reshape(len(words), -1)
-
-    def _define(self, word: Codes) -> bool:
-        self._oracle.tick(len(word))
-        return self._model.definition(word)
 
 
 def _explore(network: _Network, partition: Partition, hypothesis: DFA, max_cells: int) -> Codes | _Conflict | None:
@@ -159,7 +148,7 @@ def _explore(network: _Network, partition: Partition, hypothesis: DFA, max_cells
 
 
 def _resolved(
-    conflict: _Conflict, network: _Network, partition: Partition, hypothesis: DFA, oracle: Oracle
+    conflict: _Conflict, network: _Network, partition: Partition, hypothesis: DFA, oracle: MembershipOracle
 ) -> Codes | None:
     """A counterexample, if the hypothesis is to blame for a conflict; otherwise the partition is refined."""
     words = conflict.earlier, conflict.later

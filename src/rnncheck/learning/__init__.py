@@ -1,41 +1,21 @@
-"""Learners of regular languages behind one contract (:class:`~rnncheck.learning.learners.learner.Learner`), by name."""
+"""Learning automata from a model: learners, and the equivalence oracles that test their hypotheses."""
 
-from __future__ import annotations
-
-from collections.abc import Mapping
-from types import MappingProxyType
-from typing import Any
-
-from rnncheck.errors import InputError, shown
+from rnncheck.learning.equivalence import EQUIVALENCES
+from rnncheck.learning.equivalence.oracle import EquivalenceAnswer, EquivalenceOracle
+from rnncheck.learning.learners import LEARNERS, make_learner
 from rnncheck.learning.learners.answers import Ask, Query
 from rnncheck.learning.learners.counterexamples import Search
-from rnncheck.learning.learners.kearns_vazirani import KearnsVazirani
 from rnncheck.learning.learners.learner import DEFAULT_MAX_STATES, Learner
-from rnncheck.learning.learners.observation_table import AngluinLStar, LStar
-from rnncheck.learning.learners.ttt import TTT
-from rnncheck.words import Alphabet
-
-LEARNERS: Mapping[str, type[Learner[Any]]] = MappingProxyType(
-    {"ttt": TTT, "kv": KearnsVazirani, "lstar": LStar, "lstar-prefixes": AngluinLStar}
-)
-DEFAULT_LEARNER = "ttt"
 
 __all__ = [
-    "DEFAULT_LEARNER",
     "DEFAULT_MAX_STATES",
+    "EQUIVALENCES",
     "LEARNERS",
     "Ask",
+    "EquivalenceAnswer",
+    "EquivalenceOracle",
     "Learner",
     "Query",
     "Search",
     "make_learner",
 ]
-
-
-def make_learner(name: str, alphabet: Alphabet, ask: Ask, **options: Any) -> Learner[Any]:
-    """The learner of that name; ``options`` are the keyword arguments of its class."""
-    try:
-        kind = LEARNERS[name]
-    except KeyError:
-        raise InputError(f"unknown learner {shown(name)}; known are {', '.join(LEARNERS)}") from None
-    return kind(alphabet, ask, **options)

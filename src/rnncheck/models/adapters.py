@@ -32,7 +32,7 @@ class DFAModel(SteppingModel):
     def scores(self, states: States) -> Scores:
         return np.where(self.dfa.accepting[states], 1.0, -1.0)
 
-    def definition(self, codes: Codes) -> bool:
+    def reference_answer(self, codes: Codes) -> bool:
         return bool(self.dfa.accepts_batch(WordBatch.from_codes([codes]))[0])
 
     def accepts_batch(self, words: WordBatch | Iterable[Iterable[str]]) -> Mask:
@@ -68,8 +68,8 @@ class Complement(Model):
         scores = self.inner.scores_batch(words)
         return None if scores is None else -scores
 
-    def definition(self, codes: Codes) -> bool:
-        return not self.inner.definition(codes)
+    def reference_answer(self, codes: Codes) -> bool:
+        return not self.inner.reference_answer(codes)
 
     def describe(self) -> Mapping[str, object]:
         return {"kind": "complement", "of": dict(self.inner.describe())}
@@ -97,8 +97,8 @@ class SteppingComplement(SteppingModel):
     def prefix_scores(self, words: WordBatch, tick: Tick = no_tick) -> Scores:
         return -self.inner.prefix_scores(words, tick)
 
-    def definition(self, codes: Codes) -> bool:
-        return not self.inner.definition(codes)
+    def reference_answer(self, codes: Codes) -> bool:
+        return not self.inner.reference_answer(codes)
 
     def describe(self) -> Mapping[str, object]:
         return {"kind": "complement", "of": dict(self.inner.describe())}

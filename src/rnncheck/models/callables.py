@@ -13,10 +13,10 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from rnncheck.automata.dfa import Mask
-from rnncheck.errors import ModelError, RnncheckError, shown
+from rnncheck.errors import ModelError, RnncheckError, short_repr
 from rnncheck.models.protocol import Model, Scores
 from rnncheck.runtime.budget import BudgetExceeded
-from rnncheck.runtime.watchdog import patiently
+from rnncheck.runtime.watchdog import guarded
 from rnncheck.words import Alphabet, Codes, Word, WordBatch, encode_batch, format_word
 
 Answer: TypeAlias = bool | float
@@ -31,7 +31,7 @@ class CallableModel(Model):
     """A model made of one function.
 
     ``function`` gets at most ``batch_size`` words a call. Where it returns numbers, a word whose number is within
-    ``margin`` of the threshold is asked again, alone, and that answer counts; the definition of the model is its
+    ``margin`` of the threshold is asked again, alone, and that answer counts; the reference of the model is its
     answer to a word asked alone. When the model is made, ``checks`` random words (the empty word among them) are asked
     twice alone and once together: a function that answers the same word differently is refused, and one whose answers
     depend on the other words of a call gets one word at a time from then on, which ``describe`` says. Differences
@@ -76,7 +76,7 @@ class CallableModel(Model):
             return None
         return np.array(answers, dtype=np.float64) - self.threshold
 
-    def definition(self, codes: Codes) -> bool:
+    def reference_answer(self, codes: Codes) -> bool:
         """The answer to one word, asked alone."""
         return self._accepts(self._ask([self.alphabet.decode(codes)])[0])
 
@@ -109,13 +109,13 @@ class CallableModel(Model):
 
     def _call(self, words: list[Word]) -> list[Answer]:
         try:
-            returned = patiently(lambda: _listed(self._function(list(words))), lambda: _at_work_on(words))
+            returned = guarded(lambda: _listed(self._function(list(words))), lambda: _at_work_on(words))
         except RnncheckError:
             raise
         except (Exception, SystemExit) as error:  # whatever the user's function raises is an error about the model
             word = self._culprit(words)
             raise ModelError(
-                f"{self._name} raised {type(error).__name__}: {shown(str(error))} for {_named(word, words)}"
+                f"{self._name} raised {type(error).__name__}: {short_repr(str(error))} for {_named(word, words)}"
             ) from error
         if len(returned) != len(words):
             raise ModelError(
@@ -136,7 +136,7 @@ class CallableModel(Model):
             if not math.isnan(number):
                 return number
         raise ModelError(
-            f"{self._name} answered {shown(answer)} to the word {shown(format_word(word))}; "
+            f"{self._name} answered {short_repr(answer)} to the word {short_repr(format_word(word))}; "
             "an answer is True, False or a number"
         )
 
@@ -149,7 +149,7 @@ class CallableModel(Model):
 
     def _fails(self, words: list[Word]) -> bool:
         try:
-            patiently(lambda: _listed(self._function(list(words))), lambda: _at_work_on(words))
+            guarded(lambda: _listed(self._function(list(words))), lambda: _at_work_on(words))
         except BudgetExceeded:
             raise
         except (Exception, SystemExit):  # the same ones as in _call
@@ -164,8 +164,8 @@ class CallableModel(Model):
             again = self._ask([word])[0]
             if self._accepts(answer) != self._accepts(again) or _noise(answer, again) > largest:
                 raise ModelError(
-                    f"{self._name} answered {shown(answer)} and then {shown(again)} to the word "
-                    f"{shown(format_word(word))}; a model must always answer the same"
+                    f"{self._name} answered {short_repr(answer)} and then {short_repr(again)} to the word "
+                    f"{short_repr(format_word(word))}; a model must always answer the same"
                 )
         noise = max(map(_noise, alone, self._ask(words)))
         if noise > largest:
@@ -187,10 +187,10 @@ def _listed(returned: Any) -> list[Any]:
     if hasattr(returned, "detach"):
         returned = returned.detach().cpu().numpy()
     if isinstance(returned, str | bytes | Mapping):
-        raise TypeError(f"it returned the {type(returned).__name__} {shown(returned)}, not a list of answers")
+        raise TypeError(f"it returned the {type(returned).__name__} {short_repr(returned)}, not a list of answers")
     if not isinstance(returned, Iterable):
         raise TypeError(
-            f"it returned {shown(returned)}; it gets a list of words and must return a list, one answer for each"
+            f"it returned {short_repr(returned)}; it gets a list of words and must return a list, one answer for each"
         )
     if isinstance(returned, np.ndarray) and returned.ndim == 2 and returned.shape[1] == 1:
         returned = returned[:, 0]
@@ -198,11 +198,11 @@ def _listed(returned: Any) -> list[Any]:
 
 
 def _at_work_on(words: Sequence[Word]) -> str:
-    first = shown(format_word(words[0]))
+    first = short_repr(format_word(words[0]))
     return f"the word {first}" if len(words) == 1 else f"{len(words)} words, the first of them {first}"
 
 
 def _named(word: Word | None, words: Sequence[Word]) -> str:
     if word is None:
         return f"a batch of {len(words)} words, though not for any of them alone"
-    return f"the word {shown(format_word(word))}"
+    return f"the word {short_repr(format_word(word))}"

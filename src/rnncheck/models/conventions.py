@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from rnncheck.errors import ModelError, shown
+from rnncheck.errors import ModelError, short_repr
 from rnncheck.models.whole_words import Outputs
 from rnncheck.words import IntArray
 
@@ -25,7 +25,7 @@ _CLOSE = 1e-3  # far above float noise, far below what another word changes
 
 
 @dataclass(frozen=True)
-class Layout:
+class InputLayout:
     """One way to lay words out: letter ``i`` is row ``first_row + i`` of ``rows``."""
 
     axes: str  # "BT" batch × time, "TB" time × batch, "T" one word, "B" one letter of each word
@@ -61,12 +61,12 @@ class Convention:
     note: str
 
 
-def layouts(letters: int, *, ids: bool, first_row: int, rows: int, time_first: bool = False) -> list[Layout]:
+def layouts(letters: int, *, ids: bool, first_row: int, rows: int, time_first: bool = False) -> list[InputLayout]:
     """The layouts to try, the likeliest first."""
     orders = ("TB", "BT", "T") if time_first else ("BT", "TB", "T")
     kinds = (False, True) if ids else (True, False)
     return [
-        Layout(axes, one_hot, 0 if one_hot and rows == letters else first_row, rows)
+        InputLayout(axes, one_hot, 0 if one_hot and rows == letters else first_row, rows)
         for one_hot in kinds
         for axes in orders
     ]
@@ -147,7 +147,7 @@ def _attempt(call: Call, encode: Encode, codes: IntArray) -> npt.NDArray[Any]:
         raise _UnfitError(str(error)) from None
     except Exception as error:  # a foreign model given what it does not take can fail in any way
         text = str(error).strip().splitlines()
-        raise _UnfitError(f"{type(error).__name__} {shown(text[0] if text else '', 80)}") from None
+        raise _UnfitError(f"{type(error).__name__} {short_repr(text[0] if text else '', 80)}") from None
     return raw
 
 

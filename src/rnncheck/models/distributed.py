@@ -53,8 +53,8 @@ class _Distributed(SteppingModel):
     def scores(self, states: States) -> Scores:
         return self._model.scores(states)
 
-    def definition(self, codes: Codes) -> bool:
-        return self._model.definition(codes)
+    def reference_answer(self, codes: Codes) -> bool:
+        return self._model.reference_answer(codes)
 
     def describe(self) -> Mapping[str, object]:
         return self._model.describe()

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from rnncheck.automata.dfa import Mask
 from rnncheck.automata.moore import NO_YES, Outputs
 from rnncheck.errors import ModelError
 from rnncheck.models.engine.compiled import CompiledNetwork
@@ -40,7 +41,7 @@ def label_names(network: RecurrentNetwork) -> tuple[str, ...]:
 
 
 def labels_along(network: RecurrentNetwork, codes: Codes) -> list[int]:
-    """The labels after each letter of one word, by the network's definition."""
+    """The labels after each letter of one word, by the network's reference."""
     if not codes:
         return []
     scores = np.array([reference_prefix_scores(each, codes) for each in _one_a_label(network)])
@@ -88,8 +89,8 @@ class LabelledNetwork(SteppingModel):
     def scores(self, states: States) -> Scores:
         return self._yes.scores(states)
 
-    def definition(self, codes: Codes) -> bool:
-        return self._yes.definition(codes)
+    def reference_answer(self, codes: Codes) -> bool:
+        return self._yes.reference_answer(codes)
 
     def describe(self) -> Mapping[str, object]:
         return {**self._yes.describe(), "labels": list(self.labels)}
@@ -99,22 +100,22 @@ class LabelledNetwork(SteppingModel):
         scores = np.stack([model.scores(states) for model in self._models], axis=1)
         return scores if len(self._models) > 1 else np.hstack([-scores, scores])
 
-    def label_definition(self, codes: Codes) -> int:
-        """The label of one word, by the network's definition."""
-        return self.prefix_label_definitions(codes)[-1] if codes else self.empty_label
+    def reference_label(self, codes: Codes) -> int:
+        """The label of one word, by the network's reference."""
+        return self.reference_labels_along(codes)[-1] if codes else self.empty_label
 
-    def prefix_label_definitions(self, codes: Codes) -> list[int]:
-        """The labels after each letter of one word, by the network's definition."""
+    def reference_labels_along(self, codes: Codes) -> list[int]:
+        """The labels after each letter of one word, by the network's reference."""
         return labels_along(self.network, codes)
 
     def _first_true(self, answers: list[bool]) -> int:
         return answers.index(True) if len(answers) > 1 else int(answers[0])
 
 
-def settled_labels(scores: Scores, margin: float) -> tuple[Outputs, IntArray]:
-    """The labels that scores show, and the rows where they show none."""
+def labels_by_score(scores: Scores, margin: float) -> tuple[Outputs, Mask]:
+    """The labels that scores show, and where they are in doubt."""
     labels = np.asarray(scores.argmax(axis=1))
     best = scores[np.arange(len(scores)), labels]
     with np.errstate(invalid="ignore"):
         unsure = ~(best > margin) | ~np.isfinite(scores).all(axis=1)
-    return labels, np.flatnonzero(unsure)
+    return labels, unsure

@@ -3,7 +3,8 @@
 Every model answers batches of words. A stepping model also exposes the state between letters, so that words with a
 common prefix share its cost. One rule holds for all of them: the answer to a word is a function of the word. Float
 arithmetic depends on the shape of a batch, so an answer whose score lies within ``margin`` of the decision is
-settled by ``definition``: the model as its owner would call it, on that word alone. :func:`settle` is that rule.
+given by its reference: the model as its owner would call it, on that word alone. That rule is
+:func:`resolve_near_threshold`.
 """
 
 from __future__ import annotations
@@ -48,8 +49,8 @@ class Model(ABC):
         """How far each word is from the decision, positive on the accepting side; None where there is no score."""
         return None
 
-    def definition(self, codes: Codes) -> bool:
-        """The answer to one word by the model's own definition, called on that word alone."""
+    def reference_answer(self, codes: Codes) -> bool:
+        """The answer to one word by the model's reference: called as its owner would, on that word alone."""
         return bool(self.accepts_batch(WordBatch.from_codes([codes]))[0])
 
     @abstractmethod
@@ -64,7 +65,7 @@ class SteppingModel(Model):
     read off states: ask ``accepts_empty`` and ``empty_score``.
     """
 
-    margin: float  # scores of at most this size are settled by ``definition``
+    margin: float  # of scores of at most this size the reference gives the answer
     accepts_empty: bool
     empty_score: float
 
@@ -84,12 +85,12 @@ class SteppingModel(Model):
     def scores(self, states: States) -> Scores:
         """The score of each state; a word of at least one letter is accepted where it is positive.
 
-        Scores are not yet answers: :func:`settle` turns them into answers.
+        Scores are not yet answers: :func:`resolve_near_threshold` turns them into answers.
         """
 
     @abstractmethod
-    def definition(self, codes: Codes) -> bool:
-        """The answer to one word by the model's own definition, called on that word alone."""
+    def reference_answer(self, codes: Codes) -> bool:
+        """The answer to one word by the model's reference: called as its owner would, on that word alone."""
 
     def prefix_scores(self, words: WordBatch, tick: Tick = no_tick) -> Scores:
         """The score after every letter of every word, aligned with ``words.codes``."""
@@ -118,7 +119,9 @@ class SteppingModel(Model):
         answers = np.full(len(batch), self.accepts_empty, dtype=np.bool_)
         filled = np.flatnonzero(batch.lengths)
         scores = self.scores_batch(batch)[filled]
-        answers[filled] = settle(scores, self.margin, lambda i: batch[int(filled[i])], self.definition)
+        answers[filled] = resolve_near_threshold(
+            scores, self.margin, lambda i: batch[int(filled[i])], self.reference_answer
+        )
         return answers
 
 
@@ -131,19 +134,21 @@ def check_letters(letters: Letters, alphabet: Alphabet) -> None:
         )
 
 
-def settle(scores: Scores, margin: float, word_at: Callable[[int], Codes], definition: Callable[[Codes], bool]) -> Mask:
-    """The answers that scores give: by their sign, or by the definition where they are too small to be trusted.
+def resolve_near_threshold(
+    scores: Scores, margin: float, word_at: Callable[[int], Codes], reference: Callable[[Codes], bool]
+) -> Mask:
+    """The answers that scores give: by their sign, or by the reference where they are too small to be trusted.
 
-    A score that is not a finite number is no answer either, so the definition is asked (and complains, if it comes
+    A score that is not a finite number is no answer either, so the reference is asked (and complains, if it comes
     to the same). ``word_at(i)`` is the word of score ``i``.
     """
     answers = scores > 0.0
-    for i in np.flatnonzero(in_doubt(scores, margin)).tolist():
-        answers[i] = definition(word_at(i))
+    for i in np.flatnonzero(near_threshold(scores, margin)).tolist():
+        answers[i] = reference(word_at(i))
     return answers
 
 
-def in_doubt(scores: Scores, margin: float) -> Mask:
+def near_threshold(scores: Scores, margin: float) -> Mask:
     """Where a score does not decide: it is within the margin, or not a finite number."""
     return ~(np.abs(scores) > margin) | np.isinf(scores)
 

@@ -16,7 +16,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from rnncheck.errors import InputError, ModelError, shown
+from rnncheck.errors import InputError, ModelError, short_repr
 from rnncheck.models.engine.compiled import CompiledNetwork
 from rnncheck.models.engine.reference import Judgement
 from rnncheck.models.network import Cell, Floats, Layer, RecurrentNetwork
@@ -31,7 +31,7 @@ _MEANINGS: Mapping[str, bool | None] = {"auto": None, "logit": False, "probabili
 _SAFE_THRESHOLDS = (1e-3, 1 - 1e-3)
 
 
-class UnprovenError(Exception):
+class MismatchError(Exception):
     """Why a model is not what it was taken for."""
 
 
@@ -42,7 +42,7 @@ class Original(Protocol):
         """The outputs for words of equal length."""
 
     def see(self, word: Codes, /) -> tuple[Outputs, Outputs]:
-        """The logits and the outputs for one word alone; UnprovenError where there are no logits to see."""
+        """The logits and the outputs for one word alone; MismatchError where there are no logits to see."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Reading:
 
     def __post_init__(self) -> None:
         if self.output not in _MEANINGS:
-            raise InputError(f"output {shown(self.output)} is unknown; choose one of {', '.join(_MEANINGS)}")
+            raise InputError(f"output {short_repr(self.output)} is unknown; choose one of {', '.join(_MEANINGS)}")
 
     @property
     def probability(self) -> bool | None:
@@ -76,7 +76,7 @@ class Parts:
 
 
 @dataclass(frozen=True)
-class Definition:
+class Reference:
     """One word alone, judged by the original's own output; the score is read before the last activation."""
 
     original: Original
@@ -88,7 +88,7 @@ class Definition:
             return Judgement(math.inf if self.empty else -math.inf, self.empty)
         try:
             logits, outputs = self.original.see(word)
-        except UnprovenError:  # an original that treats some words apart, such as the empty one
+        except MismatchError:  # an original that treats some words apart, such as the empty one
             outputs = self.original(np.array([word], dtype=np.int64))[0]
             score = self.decision.scores(outputs[None])
         else:
@@ -115,10 +115,10 @@ class _Observations:
         for name, function in _ACTIVATIONS.items():
             if np.allclose(function(self.logits), self.outputs, rtol=1e-3, atol=1e-5):
                 return name
-        raise UnprovenError(f"its output is none of {', '.join(_ACTIVATIONS)} of its last linear layer")
+        raise MismatchError(f"its output is none of {', '.join(_ACTIVATIONS)} of its last linear layer")
 
 
-def compile_proven(
+def compile_checked(
     parts: Parts,
     original: Original,
     alphabet: Alphabet,
@@ -127,7 +127,7 @@ def compile_proven(
     facts: Mapping[str, object],
     rng: np.random.Generator,
 ) -> CompiledNetwork:
-    """The compiled network whose definition is the original; an UnprovenError says why it is not the same."""
+    """The compiled network whose reference is the original; a MismatchError says why it is not the same."""
     seen = _Observations.of(original, len(alphabet), rng)
     decision = _decision(seen, reading)
     how = f"compiled and stepped; compared with the original on {len(seen.words)} words, each alone"
@@ -139,10 +139,10 @@ def compile_proven(
             facts={**facts, "stepping": how},
             **{field.name: getattr(parts, field.name) for field in dataclasses.fields(parts)},
         )
-        definition = Definition(original, decision, empty)
-        compiled = CompiledNetwork(network, dtype=reading.dtype, threads=reading.threads, definition=definition)
+        reference = Reference(original, decision, empty)
+        compiled = CompiledNetwork(network, dtype=reading.dtype, threads=reading.threads, reference=reference)
     except ModelError as error:
-        raise UnprovenError(f"it is not recurrent layers with a linear layer alone ({error})") from None
+        raise MismatchError(f"it is not recurrent layers with a linear layer alone ({error})") from None
     _compare(compiled, seen, decision)
     return compiled
 
@@ -161,9 +161,9 @@ def _decision(seen: _Observations, reading: Reading) -> Decision:
     decision = Decision(outputs, reading.threshold, reading.label, probability)
     if outputs == 1:
         if reading.probability not in (None, probability):
-            raise UnprovenError(f"the output is to be taken for a {reading.output}")
+            raise MismatchError(f"the output is to be taken for a {reading.output}")
         if probability and not _SAFE_THRESHOLDS[0] <= reading.threshold <= _SAFE_THRESHOLDS[1]:
-            raise UnprovenError(f"at the threshold {reading.threshold} float32 probabilities are coarser than logits")
+            raise MismatchError(f"at the threshold {reading.threshold} float32 probabilities are coarser than logits")
     return decision
 
 
@@ -175,8 +175,8 @@ def _compare(model: SteppingModel, seen: _Observations, decision: Decision) -> N
     if apart.any():
         first = int(np.flatnonzero(apart)[0])
         word = format_word(model.alphabet.decode(seen.words[first]))
-        raise UnprovenError(
-            f"on the word {shown(word)} it scores {expected[first]:.6g}, "
+        raise MismatchError(
+            f"on the word {short_repr(word)} it scores {expected[first]:.6g}, "
             f"and its recurrent layers with a linear layer alone would score {scores[first]:.6g}"
         )
 

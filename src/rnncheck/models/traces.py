@@ -4,33 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-import msgspec
 import numpy as np
 
 from rnncheck.automata.dfa import DFA
-from rnncheck.automata.formats.dfa_json import write_json
 from rnncheck.automata.label_specs import PairAlphabet
-from rnncheck.models.labelled import LabelledNetwork, settled_labels
-from rnncheck.models.protocol import Letters, Scores, States, SteppingModel
+from rnncheck.models.labelled import LabelledNetwork, labels_by_score
+from rnncheck.models.protocol import Letters, Model, Scores, States, SteppingModel
 from rnncheck.words import Codes, IntArray
-
-# The entry among a model's facts that says it was judged by its labels, and against what.
-LABEL_SPECIFICATION = "label_specification"
 
 
 class TraceModel(SteppingModel):
     """Says yes to the words whose trace satisfies a specification over letters and labels.
 
     A state is the network's, the specification's, and whether some label on the way was too close to call. In that
-    case the score is 0, so that the definition decides: the labels of all prefixes as the network itself gives them.
-    ``text`` is what the specification was made of, for people.
+    case the score is 0, so that the reference decides: the labels of all prefixes as the network itself gives them.
+    ``text`` is what the specification ``spec`` was made of, for people.
     """
 
     margin = 0.5
 
     def __init__(self, network: LabelledNetwork, spec: DFA, text: str = "") -> None:
         self._network = network
-        self._text = text
+        self.text = text
         self._pairs = PairAlphabet(network.alphabet, network.labels)
         self.spec = spec.over(self._pairs.pairs)
         self.alphabet = network.alphabet
@@ -46,7 +41,7 @@ class TraceModel(SteppingModel):
         letters = np.asarray(letters)
         before = states if rows is None else states[rows]
         inner = self._network.step(np.ascontiguousarray(before[:, :-2]), letters)
-        labels, unsure = settled_labels(self._network.label_scores(inner), self._network.margin)
+        labels, unsure = labels_by_score(self._network.label_scores(inner), self._network.margin)
         after = np.empty((len(inner), inner.shape[1] + 2), dtype=inner.dtype)
         after[:, :-2] = inner
         after[:, -2] = self.spec.transitions[before[:, -2].astype(np.int64), self._pairs.code(letters, labels)]
@@ -58,23 +53,28 @@ class TraceModel(SteppingModel):
         answers = np.where(self.spec.accepting[states[:, -2].astype(np.int64)], 1.0, -1.0)
         return np.asarray(np.where(states[:, -1] > 0, 0.0, answers))
 
-    def definition(self, codes: Codes) -> bool:
+    def reference_answer(self, codes: Codes) -> bool:
         state = self.spec.initial
         if codes:
-            labels = np.array(self._network.prefix_label_definitions(codes))
+            labels = np.array(self._network.reference_labels_along(codes))
             for pair in self._pairs.code(np.array(codes), labels).tolist():
                 state = int(self.spec.transitions[state, pair])
         return bool(self.spec.accepting[state])
 
     def describe(self) -> Mapping[str, object]:
-        facts: dict[str, object] = {
-            "text": self._text,
-            "labels": list(self._network.labels),
-            "automaton": msgspec.json.decode(write_json(self.spec)),
-        }
-        return {**self._network.describe(), LABEL_SPECIFICATION: facts}
+        return self._network.describe()
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """What the network may say."""
+        return self._network.labels
 
     def said_along(self, word: Iterable[str]) -> list[str]:
         """The label that the network gives to the word so far, after each of its letters."""
         codes = self.alphabet.encode(word)
-        return [self._network.labels[label] for label in self._network.prefix_label_definitions(codes)]
+        return [self._network.labels[label] for label in self._network.reference_labels_along(codes)]
+
+
+def as_judged(model: Model, spec: DFA, text: str = "") -> TraceModel:
+    """The model judged by its labels, against a specification over letters and labels."""
+    return model if isinstance(model, TraceModel) else TraceModel(LabelledNetwork.of(model), spec, text)

@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from rnncheck.automata.dfa import Mask
-from rnncheck.errors import ModelError, shown
-from rnncheck.models.protocol import Model, Scores, settle
+from rnncheck.errors import ModelError, short_repr
+from rnncheck.models.protocol import Model, Scores, resolve_near_threshold
 from rnncheck.words import Alphabet, Codes, IntArray, WordBatch, encode_batch, format_word
 
 Outputs: TypeAlias = npt.NDArray[np.float64]  # words × outputs
@@ -109,7 +109,7 @@ class WholeWords(Model):
 
     def accepts_batch(self, words: WordBatch | Iterable[Iterable[str]]) -> Mask:
         batch = encode_batch(self.alphabet, words)
-        return settle(self.scores_batch(batch), self.margin, batch.__getitem__, self.definition)
+        return resolve_near_threshold(self.scores_batch(batch), self.margin, batch.__getitem__, self.reference_answer)
 
     def scores_batch(self, words: WordBatch | Iterable[Iterable[str]]) -> Scores:
         """Distances from the decision, accurate to about ``margin``; infinite where an answer was only told."""
@@ -121,7 +121,7 @@ class WholeWords(Model):
             scores[batch.lengths == 0] = np.inf if self._empty else -np.inf
         return scores
 
-    def definition(self, codes: Codes) -> bool:
+    def reference_answer(self, codes: Codes) -> bool:
         """The answer to one word, asked alone."""
         if not codes and self._empty is not None:
             return self._empty
@@ -153,7 +153,9 @@ class WholeWords(Model):
         if bad.any():
             row = int(np.flatnonzero(bad)[0])
             word = format_word(self.alphabet.decode(codes[row]))
-            raise ModelError(f"the model gave {shown(outputs[row].tolist())} for the word {shown(word)}; not a number")
+            raise ModelError(
+                f"the model gave {short_repr(outputs[row].tolist())} for the word {short_repr(word)}; not a number"
+            )
         return outputs
 
 

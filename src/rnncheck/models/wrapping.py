@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rnncheck.errors import InputError, ModelError, RnncheckError, shown
+from rnncheck.errors import InputError, ModelError, RnncheckError, short_repr
 from rnncheck.models.callables import CallableModel
 from rnncheck.models.protocol import Model
 from rnncheck.words import Alphabet, Word
@@ -51,7 +51,7 @@ def wrap(
     if isinstance(model, Model):
         if alphabet is not None and _alphabet(alphabet) != model.alphabet:
             raise InputError(
-                f"the model has the alphabet {shown(str(model.alphabet))}, not the one given; leave it out"
+                f"the model has the alphabet {short_repr(str(model.alphabet))}, not the one given; leave it out"
             )
         return model
     letters = _alphabet(alphabet)
@@ -66,10 +66,12 @@ def wrap(
         options = ModuleOptions(reading, encode, first_row, empty, seed=seed, **sizes)
         return wrap_module(model, letters, options)
     if not callable(model):
-        raise ModelError(f"{shown(model)} is neither a PyTorch module nor a callable")
+        raise ModelError(f"{short_repr(model)} is neither a PyTorch module nor a callable")
     for name, value in {"label": label, "encode": encode, "first_row": first_row, "empty": empty}.items():
         if value is not None:
-            raise InputError(f"{name}={shown(value)} is for PyTorch modules; a callable gets the words as they are")
+            raise InputError(
+                f"{name}={short_repr(value)} is for PyTorch modules; a callable gets the words as they are"
+            )
     return CallableModel(model, letters, threshold=threshold, seed=seed, **sizes)
 
 
@@ -81,7 +83,7 @@ def import_model(reference: str, alphabet: Iterable[str] | None = None, **option
     """
     module_name, colon, path = reference.partition(":")
     if not colon or not module_name or not path:
-        raise InputError(f"{shown(reference)} is not of the form package.module:function")
+        raise InputError(f"{short_repr(reference)} is not of the form package.module:function")
     with _current_folder_importable():
         found = _attribute(_import(module_name, reference), path, reference)
         if _is_factory(found):

@@ -1,5 +1,7 @@
 """Membership queries: batched, remembered, counted, and within a budget."""
 
-from rnncheck.oracle.membership import DEFAULT_MEMORY, Cost, Oracle, Query
+from rnncheck.oracle.counters import Cost
+from rnncheck.oracle.membership import DEFAULT_MEMORY, MembershipOracle, Query
+from rnncheck.oracle.stepper import Stepper
 
-__all__ = ["DEFAULT_MEMORY", "Cost", "Oracle", "Query"]
+__all__ = ["DEFAULT_MEMORY", "Cost", "MembershipOracle", "Query", "Stepper"]

@@ -1,9 +1,7 @@
-"""How new questions reach a model: stepped from states that are held already, or as whole words."""
+"""How new queries reach a model: stepped from states that are held already, or as whole words."""
 
 from __future__ import annotations
 
-import itertools
-import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeAlias
@@ -11,14 +9,16 @@ from typing import TypeAlias
 import numpy as np
 
 from rnncheck.automata.dfa import Mask
-from rnncheck.models.protocol import Model, Scores, States, SteppingModel, in_doubt, settle, slices_within
+from rnncheck.automata.moore import Outputs
+from rnncheck.models.protocol import Model, States, slices_within
 from rnncheck.oracle.cache import WordKeys
+from rnncheck.oracle.counters import Counters
 from rnncheck.oracle.prefix_states import PrefixStates, walk
-from rnncheck.runtime.budget import Budget
+from rnncheck.oracle.reading import Reading
 from rnncheck.words import Codes, IntArray, WordBatch
 
 Pair: TypeAlias = tuple[bytes, bytes]  # a word's beginning, from whose state it is continued, and the rest
-Store: TypeAlias = Callable[[Mapping[bytes, bool]], None]
+Store: TypeAlias = Callable[[Mapping[bytes, int]], None]
 
 _ROWS_AT_ONCE = 4096  # enough to keep the cores busy, few enough to hear of a deadline soon
 _LETTERS_AT_ONCE = 1 << 18
@@ -27,27 +27,8 @@ _FEWEST_LETTERS = 1 << 10  # put to a model that only knows whole words, before 
 _QUICK = 0.1  # seconds; the budget is looked at about so often
 
 
-class Ledger:
-    """The running counts, and the budget that every step is charged to."""
-
-    def __init__(self, budget: Budget) -> None:
-        self.budget = budget
-        self.queries = 0
-        self.steps = 0
-        self.batches = 0
-        self.prefix_answers = 0
-        self.work = 0
-        self._lock = threading.Lock()
-
-    def tick(self, steps: int) -> None:
-        """Count the steps that are about to be computed, or raise BudgetExceeded. Called by the model's threads."""
-        self.budget.check()
-        with self._lock:
-            self.steps += steps
-
-
-class Questions(ABC):
-    """Puts new questions to a model."""
+class QueryBackend(ABC):
+    """Puts new queries to a model. Answers are yes and no, or the positions of labels."""
 
     @abstractmethod
     def split(self, key: bytes) -> Pair:
@@ -58,17 +39,17 @@ class Questions(ABC):
         """Ask for the words ``beginning + rest``, which are distinct, and store answers as soon as they are known."""
 
     @abstractmethod
-    def prefix_answers(self, words: WordBatch) -> Mask:
+    def prefix_answers(self, words: WordBatch) -> Mask | Outputs:
         """The answers after every letter of every word."""
 
 
-class WholeWordQuestions(Questions):
+class WholeWordBackend(QueryBackend):
     """For models that only know whole words."""
 
-    def __init__(self, model: Model, keys: WordKeys, ledger: Ledger) -> None:
+    def __init__(self, model: Model, keys: WordKeys, counters: Counters) -> None:
         self._model = model
         self._keys = keys
-        self._ledger = ledger
+        self._counters = counters
         self._letters_at_once = _FEWEST_LETTERS
 
     def split(self, key: bytes) -> Pair:
@@ -87,17 +68,17 @@ class WholeWordQuestions(Questions):
             prefixes = [prefix for key in keys[first:last] for prefix in self._keys.prefixes(key)]
             for start, end, answers in self._asked(self._keys.batch(prefixes)):
                 out[words.offsets[first] + start : words.offsets[first] + end] = answers
-                self._ledger.queries += end - start
+                self._counters.queries += end - start
         return out
 
     def _asked(self, words: WordBatch) -> Iterator[tuple[int, int, Mask]]:
         """Answers in pieces: small ones to begin with, larger while they take no time, so that a budget is kept."""
-        start, clock = 0, self._ledger.budget.clock
+        start, clock = 0, self._counters.budget.clock
         while start < len(words):
             least = np.searchsorted(words.offsets, words.offsets[start] + self._letters_at_once, side="right") - 1
             end = max(start + 1, int(least))
             part = words.take(np.arange(start, end))
-            self._ledger.tick(len(part.codes))
+            self._counters.tick(len(part.codes))
             began = clock()
             answers = self._model.accepts_batch(part)
             took = clock() - began
@@ -109,15 +90,16 @@ class WholeWordQuestions(Questions):
             start = end
 
 
-class SteppedQuestions(Questions):
+class SteppingBackend(QueryBackend):
     """For stepping models: every prefix that is not held is computed once, all words in step."""
 
     def __init__(
-        self, model: SteppingModel, keys: WordKeys, ledger: Ledger, *, state_bytes: int, working_bytes: int
+        self, reading: Reading, keys: WordKeys, counters: Counters, *, state_bytes: int, working_bytes: int
     ) -> None:
-        self._model = model
+        self._reading = reading
+        self._model = model = reading.model
         self._keys = keys
-        self._ledger = ledger
+        self._counters = counters
         self._held = PrefixStates(model, state_bytes)
         row_bytes = max(1, model.initial(1).nbytes)
         # Three arrays of states exist at a time: where the words begin, where they are, and where they go.
@@ -129,7 +111,7 @@ class SteppedQuestions(Questions):
 
     def answer(self, pairs: Sequence[Pair], store: Store) -> None:
         if (b"", b"") in pairs:
-            store({b"": self._model.accepts_empty})
+            store({b"": self._reading.empty})
             pairs = [pair for pair in pairs if pair != (b"", b"")]
         rows = SortedRows(pairs, self._keys)
         for first in range(0, len(rows.beginnings), self._rows_at_once):
@@ -137,19 +119,18 @@ class SteppedQuestions(Questions):
             states = self._states_after(rows.beginnings[first:last])
             for part in rows.parts(first, last, self._rows_at_once):
                 for words, now, at in self._walk(rows, part, states, first):
-                    self._judge(words, self._model.scores(now)[at], store)
+                    self._read(words, now[at], store)
 
-    def prefix_answers(self, words: WordBatch) -> Mask:
-        out = np.empty(len(words.codes), dtype=np.bool_)
+    def prefix_answers(self, words: WordBatch) -> Mask | Outputs:
+        found: list[Mask | Outputs] = []
         for first, last in slices_within(words.offsets, _PREFIX_LETTERS_AT_ONCE):
             part = words.take(np.arange(first, last))
-            scores = self._model.prefix_scores(part, self._ledger.tick)
-            start, end = words.offsets[first], words.offsets[last]
-            out[start:end] = settle(scores, self._model.margin, _prefix_at(part), self._define)
-            filled = int(np.count_nonzero(part.lengths))
-            self._ledger.queries += filled
-            self._ledger.prefix_answers += len(part.codes) - filled
-        return out
+            outputs, doubt = self._reading.along(part, self._counters.tick)
+            for position in np.flatnonzero(doubt).tolist():
+                outputs[position] = self._reference(part.prefix_ending_at(position))
+            found.append(outputs)
+            self._counters.count_prefixes(part)
+        return found[0] if len(found) == 1 else np.concatenate([np.zeros(0, dtype=np.bool_), *found])
 
     def _states_after(self, keys: Sequence[bytes]) -> States:
         """The states after distinct words: read where they are held, else computed from what is, and then held."""
@@ -173,22 +154,21 @@ class SteppedQuestions(Questions):
     ) -> Iterator[tuple[list[bytes], States, IntArray]]:
         """Walk some rows; ``states`` are those after the beginnings from number ``first`` on."""
         at = rows.beginning[part] - first
-        steps = walk(self._model, states, at, rows.letters, rows.starts[part], rows.lengths[part], self._ledger.tick)
+        steps = walk(self._model, states, at, rows.letters, rows.starts[part], rows.lengths[part], self._counters.tick)
         for ended, now, at in steps:
             yield [rows.words[row] for row in (ended + part.start).tolist()], now, at
 
-    def _judge(self, words: Sequence[bytes], scores: Scores, store: Store) -> None:
-        """The rule of ``settle``, but what the scores decide is stored before the definition is asked: it may stop."""
-        doubt = in_doubt(scores, self._model.margin).tolist()
-        store(
-            {word: score > 0.0 for word, score, unsure in zip(words, scores.tolist(), doubt, strict=True) if not unsure}
-        )
-        for word in itertools.compress(words, doubt):
-            store({word: self._define(self._keys.codes(word))})
+    def _read(self, words: Sequence[bytes], states: States, store: Store) -> None:
+        """What the states show is stored before the reference is asked for the rest: it may stop."""
+        outputs, doubt = self._reading.at(states)
+        read = zip(words, outputs.tolist(), doubt.tolist(), strict=True)
+        store({word: output for word, output, doubtful in read if not doubtful})
+        for row in np.flatnonzero(doubt).tolist():
+            store({words[row]: self._reference(self._keys.codes(words[row]))})
 
-    def _define(self, codes: Codes) -> bool:
-        self._ledger.tick(len(codes))
-        return self._model.definition(codes)
+    def _reference(self, word: Codes) -> int:
+        self._counters.tick(len(word))
+        return self._reading.reference(word)
 
 
 class SortedRows:
@@ -214,13 +194,3 @@ class SortedRows:
         start, end = np.searchsorted(self.beginning, [first, last]).tolist()
         for at in range(start, end, at_most):
             yield slice(at, min(at + at_most, end))
-
-
-def _prefix_at(words: WordBatch) -> Callable[[int], Codes]:
-    """The prefix that ends with the letter at a position of ``words.codes``."""
-
-    def prefix(position: int) -> Codes:
-        word = int(np.searchsorted(words.offsets, position, side="right")) - 1
-        return tuple(words.codes[words.offsets[word] : position + 1].tolist())
-
-    return prefix

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from rnncheck.errors import AlphabetError, shown
+from rnncheck.errors import AlphabetError, short_repr
 from rnncheck.words import Alphabet, Codes, WordBatch
 
 
@@ -36,7 +36,7 @@ class WordKeys:
         except (TypeError, ValueError):
             pass
         raise AlphabetError(
-            f"{shown(codes)} is not a word of letter positions; the alphabet has {self._letters} letters, "
+            f"{short_repr(codes)} is not a word of letter positions; the alphabet has {self._letters} letters, "
             f"0 to {self._letters - 1}"
         )
 
@@ -72,7 +72,7 @@ class WordKeys:
         return sizes // self._dtype.itemsize
 
 
-class RememberedAnswers:
+class AnswerCache:
     """Answers by key, within a limit on memory.
 
     There are two generations. When the young one has filled its half of the memory, the old one is forgotten and the
@@ -84,15 +84,15 @@ class RememberedAnswers:
 
     def __init__(self, max_bytes: int) -> None:
         self._half = max_bytes // 2
-        self._young: dict[bytes, bool] = {}
-        self._old: dict[bytes, bool] = {}
+        self._young: dict[bytes, int] = {}
+        self._old: dict[bytes, int] = {}
         self._young_bytes = 0
 
     def __len__(self) -> int:
         """How many answers are remembered."""
         return len(self._young) + sum(key not in self._young for key in self._old)
 
-    def get(self, keys: Sequence[bytes]) -> list[bool | None]:
+    def get(self, keys: Sequence[bytes]) -> list[int | None]:
         """The answers, None where one is not known (any more)."""
         found = list(map(self._young.get, keys))
         if self._old and None in found:
@@ -105,7 +105,7 @@ class RememberedAnswers:
             self.put(again)
         return found
 
-    def put(self, answers: Mapping[bytes, bool]) -> None:
+    def put(self, answers: Mapping[bytes, int]) -> None:
         """Remember answers."""
         for key, answer in answers.items():
             if key not in self._young:

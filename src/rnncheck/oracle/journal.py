@@ -15,7 +15,8 @@ import numpy as np
 
 from rnncheck.automata.dfa import Mask
 from rnncheck.errors import FormatError
-from rnncheck.oracle.backends import Ledger, Pair, Questions, Store
+from rnncheck.oracle.backends import Pair, QueryBackend, Store
+from rnncheck.oracle.counters import Counters
 from rnncheck.words import WordBatch
 
 _HEAD = struct.Struct("<8sQ")  # a digest of the questions, and how many answers follow, one bit each
@@ -63,13 +64,13 @@ class Journal:
         return b"".join([*self._written, *self._waiting])
 
 
-class JournaledQuestions(Questions):
-    """Questions that are looked up in a journal first, and written down when they are new."""
+class JournaledBackend(QueryBackend):
+    """QueryBackend that are looked up in a journal first, and written down when they are new."""
 
-    def __init__(self, inner: Questions, journal: Journal, ledger: Ledger) -> None:
+    def __init__(self, inner: QueryBackend, journal: Journal, counters: Counters) -> None:
         self._inner = inner
         self._journal = journal
-        self._ledger = ledger
+        self._counters = counters
 
     def split(self, key: bytes) -> Pair:
         return self._inner.split(key)
@@ -81,9 +82,9 @@ class JournaledQuestions(Questions):
         if known is not None:
             store(dict(zip(words, known.tolist(), strict=True)))
             return
-        found: dict[bytes, bool] = {}
+        found: dict[bytes, int] = {}
 
-        def keep(answers: Mapping[bytes, bool]) -> None:
+        def keep(answers: Mapping[bytes, int]) -> None:
             found.update(answers)
             store(answers)
 
@@ -94,11 +95,9 @@ class JournaledQuestions(Questions):
         digest = _digest([words.codes.tobytes(), words.offsets.tobytes()])
         known = self._journal.recall(digest, len(words.codes))
         if known is not None:
-            filled = int(np.count_nonzero(words.lengths))
-            self._ledger.queries += filled
-            self._ledger.prefix_answers += len(words.codes) - filled
+            self._counters.count_prefixes(words)
             return known
-        answers = self._inner.prefix_answers(words)
+        answers = np.asarray(self._inner.prefix_answers(words), dtype=np.bool_)
         self._journal.note(digest, answers)
         return answers
 

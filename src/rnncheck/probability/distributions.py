@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rnncheck.automata.dfa import DFA, Table
-from rnncheck.errors import InputError, shown
+from rnncheck.errors import InputError, short_repr
 from rnncheck.words import Alphabet, Codes, WordBatch, encode_batch
 
 Probabilities: TypeAlias = npt.NDArray[np.float64]
@@ -107,7 +107,8 @@ class WordDistribution:
         if set(alphabet) != set(self.alphabet):
             odd = sorted(set(alphabet) ^ set(self.alphabet))[0]
             raise InputError(
-                f"the distribution draws words over other letters than the model's: {shown(odd)} is in only one of the "
+                f"the distribution draws words over other letters than the model's: {short_repr(odd)} is in only one "
+                "of the "
                 "two alphabets; make the distribution for the model's alphabet"
             )
         columns = [self.alphabet.index(letter) for letter in alphabet]
@@ -210,11 +211,11 @@ def _normalised(alphabet: Alphabet, weights: Mapping[str, float] | Sequence[floa
     try:
         values = np.array(given, dtype=np.float64)
     except (TypeError, ValueError):
-        raise InputError(f"letter weights {shown(given)} are not numbers") from None
+        raise InputError(f"letter weights {short_repr(given)} are not numbers") from None
     if values.shape != (len(alphabet),):
         raise InputError(f"{values.size} weights for {len(alphabet)} letters; give one each, or a mapping by letter")
     if not np.isfinite(values).all() or (values < 0).any() or not values.any():
-        raise InputError(f"letter weights {shown(values.tolist())} must be at least 0, finite, and not all 0")
+        raise InputError(f"letter weights {short_repr(values.tolist())} must be at least 0, finite, and not all 0")
     values /= values.max()  # so that the sum cannot overflow
     normalised: Probabilities = values / values.sum()
     return normalised

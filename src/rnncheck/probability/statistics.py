@@ -1,87 +1,11 @@
-"""How many words to draw, and what may be claimed afterwards.
-
-All claims are about one unknown probability: that a word drawn from a named distribution is a failure.
-"""
+"""Intervals for a probability of which some failures were seen."""
 
 from __future__ import annotations
 
-import enum
 import math
 
 from rnncheck.errors import InputError
-
-_MOST_WORDS = 1e15
-
-
-class Bound(enum.Enum):
-    """Which inequality the number of words comes from.
-
-    With no failure among n independent words, ``EXACT`` bounds the failure probability by 1 − γ^(1/n): a claim in one
-    direction, which is all that a yes/no answer needs. ``HOEFFDING`` is the paper's two-sided bound.
-    """
-
-    EXACT = "exact"
-    HOEFFDING = "hoeffding"
-
-
-def check_probability(name: str, value: float) -> None:
-    """Refuse an ε or a γ that is not strictly between 0 and 1."""
-    if isinstance(value, str) or not 0.0 < value < 1.0:
-        raise InputError(f"{name} {value!r} is not a number between 0 and 1 (both excluded)")
-
-
-def sample_size(epsilon: float, gamma: float, bound: Bound = Bound.EXACT) -> int:
-    """How many words without a failure show P(failure) < ε with confidence 1 − γ."""
-    check_probability("epsilon", epsilon)
-    check_probability("gamma", gamma)
-    if bound is Bound.HOEFFDING:
-        return _whole((math.log(2.0) - math.log(gamma)) / 2.0, epsilon, epsilon)
-    return _whole(math.log(gamma) / (math.log1p(-epsilon) / epsilon), epsilon)
-
-
-def _whole(words: float, *shares: float) -> int:
-    """``words`` divided by the shares, rounded up; refused where nobody could draw so many."""
-    for share in shares:
-        words /= share  # infinite rather than an error where it is too large for a float
-    if words > _MOST_WORDS:
-        raise InputError(
-            f"epsilon {shares[0]:g} needs more than {_MOST_WORDS:.0e} words, which nobody can draw; give a larger one"
-        )
-    return math.ceil(words)
-
-
-def round_sample_size(epsilon: float, gamma: float, round_number: int, bound: Bound = Bound.EXACT) -> int:
-    """The size of the test of hypothesis number ``round_number`` (from 0), which the learner chose after earlier tests.
-
-    Round k gets the share γ / 2^(k+1) of the allowed error, so that all rounds together stay below γ; for the exact
-    bound this is the paper's (1/ε)(ln(1/γ) + (k+1) ln 2), up to ln(1 − ε) ≈ −ε.
-    """
-    check_probability("epsilon", epsilon)
-    check_probability("gamma", gamma)
-    log_share = math.log(gamma) - (round_number + 1) * math.log(2.0)
-    if bound is Bound.HOEFFDING:
-        return _whole((math.log(2.0) - log_share) / 2.0, epsilon, epsilon)
-    return _whole(-log_share, epsilon)
-
-
-def shown_epsilon(samples: int, gamma: float, bound: Bound = Bound.EXACT) -> float:
-    """The smallest ε that this many words without a failure show, with confidence 1 − γ; 1.0 without any words."""
-    check_probability("gamma", gamma)
-    return _shown(samples, math.log(gamma), bound)
-
-
-def _shown(samples: int, log_gamma: float, bound: Bound) -> float:
-    if samples <= 0:
-        return 1.0
-    if bound is Bound.HOEFFDING:
-        return min(1.0, math.sqrt((math.log(2.0) - log_gamma) / (2.0 * samples)))
-    return -math.expm1(log_gamma / samples)
-
-
-def round_shown_epsilon(samples: int, gamma: float, round_number: int, bound: Bound = Bound.EXACT) -> float:
-    """What this many words without a failure show of hypothesis number ``round_number`` (from 0), by its share of γ."""
-    check_probability("gamma", gamma)
-    return _shown(samples, math.log(gamma) - (round_number + 1) * math.log(2.0), bound)
+from rnncheck.probability.confidence import check_probability
 
 
 def clopper_pearson(failures: int, samples: int, confidence: float) -> tuple[float, float]:

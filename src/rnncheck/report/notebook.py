@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from rnncheck.automata.dfa import DFA
-from rnncheck.errors import InputError, RnncheckError, shown
+from rnncheck.errors import InputError, RnncheckError, short_repr
+from rnncheck.extraction.comparison import Comparison
 from rnncheck.report import palette
 from rnncheck.report.automaton.drawing import Marks, marks_of
 from rnncheck.report.automaton.pictures import draw
 from rnncheck.report.markup import Markup, count, join, letter, tag
 from rnncheck.report.page import sentences
-from rnncheck.report.page.label_question import as_shown, label_question
-from rnncheck.report.page.mistakes import mistakes_of
+from rnncheck.report.page.comparison_page import comparison_page
+from rnncheck.report.page.labels import as_shown, pairs_along
+from rnncheck.report.page.mistakes import mistakes_automaton
 from rnncheck.report.page.verdict_page import report_page
 from rnncheck.report.plots import pumping_plot
 from rnncheck.spec import Spec
@@ -46,7 +48,9 @@ def page_of(value: object) -> str:
     """The HTML page of a value that has one."""
     if isinstance(value, Verdict):
         return report_page(value)
-    raise InputError(f"{shown(value)} has no report; a verdict has one")
+    if isinstance(value, Comparison):
+        return comparison_page(value)
+    raise InputError(f"{short_repr(value)} has no page; a verdict has one, and a comparison of surrogates")
 
 
 def _picture(dfa: DFA, marks: Marks | None = None, title: str = "") -> dict[str, str]:
@@ -58,7 +62,7 @@ def _picture(dfa: DFA, marks: Marks | None = None, title: str = "") -> dict[str,
 
 
 def _verdict(verdict: Verdict) -> Markup:
-    verdict, question, learned = as_shown(verdict), label_question(verdict), mistakes_of(verdict)
+    verdict, question = as_shown(verdict), verdict.label_question
     colour = _COLOURS[verdict.outcome]
     outcome = tag("strong", verdict.outcome.value.upper(), style=f"color:{colour}")
     parts = [
@@ -75,9 +79,8 @@ def _verdict(verdict: Verdict) -> Markup:
     word = verdict.counterexample
     drawn = [("Specification A", verdict.specification, word, loops), ("Hypothesis H", verdict.hypothesis, word, loops)]
     if question is not None:
-        drawn[0] = ("Specification A", question.automaton, question.trace, [])
-    if learned is not None:
-        drawn.append(("Mistakes E", learned.automaton, word, []))
+        drawn[0] = ("Specification A", question.automaton, pairs_along(verdict), [])
+    drawn.append(("Mistakes E", mistakes_automaton(verdict), word, []))
     for name, dfa, path, around in drawn:
         if dfa is not None:
             picture = _picture(dfa, marks_of(dfa, path, around), name).get("image/svg+xml")
@@ -90,7 +93,7 @@ def _flow(flow: FaultyFlow) -> Markup:
     ever = f", for ever from n = {flow.settles_at} on" if flow.forever else ""
     words = [_word(flow.prefix), " · (", _word(flow.loop), ")", tag("sup", "n"), " · ", _word(flow.suffix)]
     title = f"{flow.hits} of n = 1 … {flow.pumps} are violations{ever}"
-    plot = pumping_plot(flow.scores, frozenset(flow.which), flow.pumps, title)
+    plot = pumping_plot(flow.scores, frozenset(flow.violating_pumps or ()), flow.pumps, title)
     return join([tag("p", "Faulty flow ", *words, f": {title}."), plot])
 
 

@@ -19,7 +19,8 @@ class BudgetExceeded(ResourceLimitError):  # noqa: N818 - an expected end of wor
         super().__init__(reason)
 
 
-def _never() -> bool:
+def never() -> bool:
+    """Nobody cancels: the silent default."""
     return False
 
 
@@ -33,11 +34,11 @@ class Budget:
 
     deadline: float | None = None
     clock: Clock = time.monotonic
-    cancelled: Callable[[], bool] = _never
+    cancelled: Callable[[], bool] = never
 
     @classmethod
     def lasting(
-        cls, seconds: float | None, *, clock: Clock = time.monotonic, cancelled: Callable[[], bool] = _never
+        cls, seconds: float | None, *, clock: Clock = time.monotonic, cancelled: Callable[[], bool] = never
     ) -> Budget:
         """A budget that ends so many seconds from now, or never."""
         if seconds is not None and not seconds >= 0.0:

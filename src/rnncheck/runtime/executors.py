@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Protocol, TypeVar
 
-from rnncheck.errors import InputError, MissingExtraError, RnncheckError, shown
+from rnncheck.errors import InputError, MissingExtraError, RnncheckError, short_repr
 
 Result = TypeVar("Result")
 
@@ -160,7 +160,7 @@ def _work(pipe: multiprocessing.connection.Connection[Any, Any]) -> None:
             return
         except Exception as error:  # what does not pickle cannot travel
             kind = "result" if answer[0] else "error"
-            pipe.send((False, RnncheckError(f"the {kind} {shown(answer[1])} cannot be sent back: {error}")))
+            pipe.send((False, RnncheckError(f"the {kind} {short_repr(answer[1])} cannot be sent back: {error}")))
 
 
 def _end_with_parent() -> None:
@@ -182,7 +182,9 @@ class DaskCluster:
         try:
             self._client = Client(address, timeout=_CONNECT_SECONDS, set_as_default=False)
         except (OSError, ValueError) as error:
-            raise InputError(f"no scheduler answers at {shown(address)}: {error}; is it tcp://HOST:PORT?") from None
+            raise InputError(
+                f"no scheduler answers at {short_repr(address)}: {error}; is it tcp://HOST:PORT?"
+            ) from None
         self._executor = self._client.get_executor(pure=False)
 
     @property

@@ -28,7 +28,7 @@ class _Overdue(BaseException):
 
 
 @contextlib.contextmanager
-def patience(remaining: Callable[[], float]) -> Iterator[None]:
+def watchdog(remaining: Callable[[], float]) -> Iterator[None]:
     """Calls made meanwhile may take as long as ``remaining`` says when they begin, and a second."""
     token = _remaining.set(remaining)
     try:
@@ -37,7 +37,7 @@ def patience(remaining: Callable[[], float]) -> Iterator[None]:
         _remaining.reset(token)
 
 
-def patiently(call: Callable[[], T], what: Callable[[], str]) -> T:
+def guarded(call: Callable[[], T], what: Callable[[], str]) -> T:
     """The result of the call, or BudgetExceeded that says on what it was at work."""
     seconds = _remaining.get()()
     if math.isinf(seconds) or not _alarm_is_free():

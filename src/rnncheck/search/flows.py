@@ -15,7 +15,7 @@ import numpy as np
 
 from rnncheck.automata.dfa import DFA, Mask
 from rnncheck.automata.product import product
-from rnncheck.models.protocol import States, SteppingModel
+from rnncheck.oracle import Stepper
 from rnncheck.words import Codes
 
 
@@ -60,11 +60,12 @@ def find_flows(
     hypothesis: DFA,
     violates: Callable[[Sequence[Codes]], Mask],
     settings: FlowSettings,
-    model: SteppingModel | None = None,
+    stepper: Stepper | None = None,
 ) -> Iterator[Flow]:
     """Every flow that the settings find: the shortest loop at each place first, then the second, and so on.
 
-    ``violates`` answers a batch of words; a few loops of one rank are asked for at once, with every n.
+    ``violates`` answers a batch of words; a few loops of one rank are asked for at once, with every n. Given the
+    model's ``stepper``, it is also looked where its state settles.
     """
     both = product(spec, hypothesis.over(spec.alphabet), np.logical_and).dfa
     path = [both.initial]
@@ -83,7 +84,7 @@ def find_flows(
         for start in range(0, len(candidates), _LOOPS_AT_ONCE):
             for flow in _pumped(candidates[start : start + _LOOPS_AT_ONCE], violates):
                 if len(flow.hits) > settings.more_than:
-                    yield flow if model is None else _with_settling(flow, model, violates)
+                    yield flow if stepper is None else _with_settling(flow, stepper, violates)
 
 
 def _pumped(flows: Sequence[Flow], violates: Callable[[Sequence[Codes]], Mask]) -> Iterator[Flow]:
@@ -93,9 +94,9 @@ def _pumped(flows: Sequence[Flow], violates: Callable[[Sequence[Codes]], Mask]) 
         yield dataclasses.replace(flow, hits=tuple((np.flatnonzero(row) + 1).tolist()))
 
 
-def _with_settling(flow: Flow, model: SteppingModel, violates: Callable[[Sequence[Codes]], Mask]) -> Flow:
+def _with_settling(flow: Flow, stepper: Stepper, violates: Callable[[Sequence[Codes]], Mask]) -> Flow:
     """The flow with what is known of all larger n."""
-    settled = settling(model, flow.prefix, flow.loop, _SETTLING_LOOPS)
+    settled = settling(stepper, flow.prefix, flow.loop, _SETTLING_LOOPS)
     if settled is None or settled[1] > _LONGEST_PERIOD:
         return flow
     start, period = settled
@@ -123,24 +124,20 @@ def shortest_loops(dfa: DFA, state: int, count: int, longest: int) -> list[Codes
     return found
 
 
-def settling(model: SteppingModel, prefix: Codes, loop: Codes, loops: int) -> tuple[int, int] | None:
+def settling(stepper: Stepper, prefix: Codes, loop: Codes, loops: int) -> tuple[int, int] | None:
     """From which n on the state after prefix · loopⁿ repeats an earlier one bit by bit, and with which period."""
-    states = model.initial(1)
+    states = stepper.initial(1)
     for letter in prefix:
-        states = model.step(states, np.array([letter]))
+        states = stepper.step(states, np.array([letter]))
     seen: dict[bytes, int] = {}
     for n in range(loops + 1):
-        key = _bits(states)
+        key = states.tobytes()
         if key in seen:
             return seen[key], n - seen[key]
         seen[key] = n
         for letter in loop:
-            states = model.step(states, np.array([letter]))
+            states = stepper.step(states, np.array([letter]))
     return None
-
-
-def _bits(states: States) -> bytes:
-    return states.tobytes()
 
 
 def _distances_to(dfa: DFA, target: int, longest: int) -> list[int]:

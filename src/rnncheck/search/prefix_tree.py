@@ -7,9 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from rnncheck.automata.dfa import DFA, Mask
-from rnncheck.models.protocol import Scores, States, SteppingModel, Tick, no_tick, settle
-from rnncheck.relations import Relation
+from rnncheck.automata.dfa import Mask
+from rnncheck.models.protocol import Scores, States
+from rnncheck.oracle import Stepper
+from rnncheck.relations import Property
 from rnncheck.words import Codes, IntArray
 
 
@@ -33,26 +34,23 @@ class Frontier:
 
 
 class PrefixTree:
-    """The prefix tree of all words, read by a stepping model and a specification side by side."""
+    """The prefix tree of all words, read by a model and a specification side by side."""
 
-    def __init__(self, model: SteppingModel, spec: DFA, relation: Relation, tick: Tick, asked: Tick = no_tick) -> None:
-        """``tick`` is told of steps before they are computed, ``asked`` of words whose answer is looked at."""
-        self.model = model
-        self.spec = spec.over(model.alphabet)
-        self.relation = relation
-        self._tick = tick
-        self._asked = asked
-        self.open_states = relation.open_states(self.spec)
-        self.breakable = relation.can_break(self.spec.accepting)
+    def __init__(self, stepper: Stepper, watched: Property) -> None:
+        self._stepper = stepper
+        self.spec = watched.spec.over(stepper.alphabet)
+        self.relation = watched.relation
+        self.open_states = self.relation.open_states(self.spec)
+        self.breakable = self.relation.can_break(self.spec.accepting)
 
     def root(self) -> Frontier:
         """The empty word alone."""
         spec_states = np.array([self.spec.initial], dtype=np.int32)
-        return Frontier(np.zeros((1, 0), dtype=np.int32), self.model.initial(1), spec_states)
+        return Frontier(np.zeros((1, 0), dtype=np.int32), self._stepper.initial(1), spec_states)
 
     def empty_word_breaks(self) -> bool:
         """Whether the empty word, which is never read off a state, breaks the relation."""
-        accepted = np.array([self.model.accepts_empty])
+        accepted = np.array([self._stepper.accepts_empty])
         return bool(self.relation.broken(accepted, self.spec.accepting[[self.spec.initial]])[0])
 
     def children(self, frontier: Frontier, wanted: Mask) -> Frontier:
@@ -61,24 +59,18 @@ class PrefixTree:
         spec_states = self.spec.transitions[frontier.spec_states].ravel()
         keep = np.flatnonzero(wanted[spec_states])
         parents, codes = keep // letters, keep % letters
-        self._tick(len(keep))
-        states = self.model.step(frontier.states, codes, rows=parents)
+        states = self._stepper.step(frontier.states, codes, rows=parents)
         words = np.hstack([frontier.words[parents], codes[:, None].astype(np.int32)])
         return Frontier(words, states, spec_states[keep])
 
     def scores(self, frontier: Frontier) -> Scores:
         """The model's score of each word (of at least one letter)."""
-        return self.model.scores(frontier.states)
+        return self._stepper.scores(frontier.states)
 
     def broken(self, frontier: Frontier, scores: Scores) -> Mask:
-        """Which words (of at least one letter) break the relation, by the model's settled answers."""
+        """Which words (of at least one letter) break the relation, by the model's answers."""
         result = self.breakable[frontier.spec_states]
         rows = np.flatnonzero(result)
-        self._asked(len(rows))
-        answers = settle(scores[rows], self.model.margin, lambda i: frontier.word(int(rows[i])), self._definition)
+        answers = self._stepper.answers(scores[rows], lambda i: frontier.word(int(rows[i])))
         result[rows] = self.relation.broken(answers, self.spec.accepting[frontier.spec_states[rows]])
         return result
-
-    def _definition(self, word: Codes) -> bool:
-        self._tick(len(word))
-        return self.model.definition(word)

@@ -29,10 +29,10 @@ class Batch:
 
 
 @dataclass(frozen=True, eq=False)
-class Lesson:
+class Stage:
     """Words, and an answer to each of their prefixes: of word i, ``answers[starts[i] + t]`` after t letters.
 
-    ``every_prefix`` tells whether a word may be cut: then its first letters are as good a lesson as the whole.
+    ``every_prefix`` tells whether a word may be cut: then its first letters are as good a stage as the whole.
     """
 
     words: WordBatch
@@ -88,22 +88,22 @@ class Lesson:
         return Batch(letters, answers)
 
 
-def training_lesson(data: TrainingData) -> Lesson:
+def training_stage(data: TrainingData) -> Stage:
     """What the training words teach: the answer to each prefix that is known and not held out, or to whole words."""
     if data.target is None:
-        return whole_word_lesson(data.train)
+        return whole_word_stage(data.train)
     answers = prefix_answers(data.target, data.train.words)
     held_out = np.concatenate([_word_hashes(part.words) for part in (data.validation, data.test)])
-    # A chance collision of these 64-bit hashes would only keep one more prefix out of the lesson.
+    # A chance collision of these 64-bit hashes would only keep one more prefix out of the stage.
     answers[np.isin(_prefix_hashes(data.train.words), held_out)] = UNKNOWN
-    return Lesson(data.train.words, answers, every_prefix=True)
+    return Stage(data.train.words, answers, every_prefix=True)
 
 
-def whole_word_lesson(words: LabelledWords) -> Lesson:
+def whole_word_stage(words: LabelledWords) -> Stage:
     """The answers to whole words alone."""
     answers = np.full(len(words.words.codes) + len(words), UNKNOWN, dtype=np.int64)
     answers[words.words.offsets[1:] + np.arange(len(words))] = words.answers
-    return Lesson(words.words, answers, every_prefix=False)
+    return Stage(words.words, answers, every_prefix=False)
 
 
 def prefix_answers(dfa: DFA, words: WordBatch) -> IntArray:

@@ -15,7 +15,7 @@ from rnncheck.errors import InputError, ModelError
 from rnncheck.models.files.safetensors_file import read_safetensors
 from rnncheck.models.network import Floats
 from rnncheck.runtime.files import write_atomically
-from rnncheck.training.curriculum import Course, EpochResult
+from rnncheck.training.curriculum import Curriculum, EpochResult
 from rnncheck.training.settings import TrainingSettings
 
 _FORMAT = "rnncheck/checkpoint/1"
@@ -35,10 +35,10 @@ class Best:
 
 
 @dataclass(frozen=True, eq=False)
-class Checkpoint:
+class TrainingCheckpoint:
     """Everything that a run needs to go on as if it had never stopped. Randomness follows from seed and epoch."""
 
-    course: Course
+    curriculum: Curriculum
     weights: Mapping[str, Floats]
     optimizer: Mapping[str, Floats]
     best: Best
@@ -49,7 +49,7 @@ class _Document(msgspec.Struct, forbid_unknown_fields=True):
     format: str
     settings: dict[str, Any]
     data_sha256: str
-    course: dict[str, Any]
+    curriculum: dict[str, Any]
     best: EpochResult
     best_epoch: int
     best_attempt: int
@@ -58,7 +58,7 @@ class _Document(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def save_checkpoint(
-    checkpoint: Checkpoint, path: str | os.PathLike[str], settings: TrainingSettings, data_sha256: str
+    checkpoint: TrainingCheckpoint, path: str | os.PathLike[str], settings: TrainingSettings, data_sha256: str
 ) -> None:
     """Write the file, whole or not at all."""
     best = checkpoint.best
@@ -66,7 +66,7 @@ def save_checkpoint(
         _FORMAT,
         settings.to_json(),
         data_sha256,
-        checkpoint.course.to_json(),
+        checkpoint.curriculum.to_json(),
         best.result,
         best.epoch,
         best.attempt,
@@ -80,7 +80,7 @@ def save_checkpoint(
     )
 
 
-def load_checkpoint(path: str | os.PathLike[str], settings: TrainingSettings, data_sha256: str) -> Checkpoint:
+def load_checkpoint(path: str | os.PathLike[str], settings: TrainingSettings, data_sha256: str) -> TrainingCheckpoint:
     """Read the file; a run with other data, or with other settings than when to stop, cannot go on from it."""
     metadata, arrays = read_safetensors(Path(path))
     try:
@@ -89,12 +89,12 @@ def load_checkpoint(path: str | os.PathLike[str], settings: TrainingSettings, da
         for key, array in arrays.items():
             group, _, name = key.partition("/")
             groups[group][name] = array
-        course = Course.from_json(document.course)
+        curriculum = Curriculum.from_json(document.curriculum)
     except (msgspec.MsgspecError, KeyError, TypeError, ValueError) as error:
         raise ModelError(f"{path} is not a checkpoint of rnncheck train ({error}); start without --resume") from None
     _check_same_run(document, path, settings, data_sha256)
     best = Best(groups["best"], document.best, document.best_epoch, document.best_attempt, document.best_longest)
-    return Checkpoint(course, groups["weights"], groups["optimizer"], best, document.seconds)
+    return TrainingCheckpoint(curriculum, groups["weights"], groups["optimizer"], best, document.seconds)
 
 
 def _check_same_run(

@@ -1,7 +1,7 @@
-"""The course of training: longer words step by step, a lower rate when stuck, a fresh start when hopeless.
+"""The curriculum of training: longer words step by step, a lower rate when stuck, a fresh start when hopeless.
 
 A network learns an automaton soonest from short words, where an error is near its cause, and carries what it learned
-over to long ones. So training begins with a few letters and doubles their number when the lesson is learned.
+over to long ones. So training begins with a few letters and doubles their number when the stage is learned.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from typing import Any
 from rnncheck.training.settings import TrainingSettings
 
 _FIRST_LENGTH = 8
-_LEARNED = 0.97  # accuracy on the lesson from which longer words follow
-_HOPELESS = 0.8  # accuracy on the shortest lessons below which other starting weights are better than longer words
+_LEARNED = 0.97  # accuracy on the stage from which longer words follow
+_HOPELESS = 0.8  # accuracy on the shortest stages below which other starting weights are better than longer words
 _IMPROVEMENT = 0.99  # a loss counts as improved when it is below this part of the best so far
-_PROGRESS = 0.96  # the same for short lessons: where they go slowly, longer ones teach more
+_PROGRESS = 0.96  # the same for short stages: where they go slowly, longer ones teach more
 _DECAY = 0.4
 _DECAYS = 4  # lower rates that are tried before a fresh start
 
@@ -33,10 +33,10 @@ class Ending(enum.Enum):
 
 @dataclass(frozen=True)
 class EpochResult:
-    """What one epoch gave: loss and accuracy on the lesson, accuracy and loss on the validation words."""
+    """What one epoch gave: loss and accuracy on the stage, accuracy and loss on the validation words."""
 
     loss: float
-    lesson_accuracy: float
+    stage_accuracy: float
     accuracy: float
     validation_loss: float
 
@@ -47,7 +47,7 @@ class EpochResult:
 
 
 @dataclass(frozen=True)
-class Course:
+class Curriculum:
     """Where training stands between two epochs: everything that decides how it goes on, apart from weights."""
 
     learning_rate: float
@@ -62,7 +62,7 @@ class Course:
     stuck: bool = False
 
     @classmethod
-    def begin(cls, settings: TrainingSettings, shortest: int, longest: int) -> Course:
+    def begin(cls, settings: TrainingSettings, shortest: int, longest: int) -> Curriculum:
         """Stages from about ``shortest`` letters to ``longest``."""
         longest = min(longest, settings.max_length or longest)
         lengths = [max(shortest, _FIRST_LENGTH)]
@@ -87,7 +87,7 @@ class Course:
             return Ending.TIME
         return None
 
-    def after(self, result: EpochResult, settings: TrainingSettings) -> Course:
+    def after(self, result: EpochResult, settings: TrainingSettings) -> Curriculum:
         """Where training stands after one more epoch. A new ``attempt`` asks for new weights."""
         full = self._at_full_length
         measured = result.validation_loss if full else result.loss
@@ -103,30 +103,30 @@ class Course:
         stale = following.stale >= settings.patience
         if full:
             return following._with_lower_rate(settings) if stale else following
-        if stale and result.lesson_accuracy < _HOPELESS and self.attempt < settings.restarts:
+        if stale and result.stage_accuracy < _HOPELESS and self.attempt < settings.restarts:
             return following._restarted(settings)
-        return following._with_longer_words() if stale or result.lesson_accuracy >= _LEARNED else following
+        return following._with_longer_words() if stale or result.stage_accuracy >= _LEARNED else following
 
     @property
     def _at_full_length(self) -> bool:
         return self.stage == len(self.lengths) - 1
 
-    def _with_longer_words(self) -> Course:
+    def _with_longer_words(self) -> Curriculum:
         return replace(self, stage=self.stage + 1, stale=0, best_in_stage=math.inf)
 
-    def _with_lower_rate(self, settings: TrainingSettings) -> Course:
+    def _with_lower_rate(self, settings: TrainingSettings) -> Curriculum:
         if self.decays < _DECAYS:
             return replace(self, learning_rate=self.learning_rate * _DECAY, decays=self.decays + 1, stale=0)
         return self._restarted(settings) if self.attempt < settings.restarts else replace(self, stuck=True)
 
-    def _restarted(self, settings: TrainingSettings) -> Course:
-        return Course(settings.first_rate, self.lengths, epoch=self.epoch, attempt=self.attempt + 1)
+    def _restarted(self, settings: TrainingSettings) -> Curriculum:
+        return Curriculum(settings.first_rate, self.lengths, epoch=self.epoch, attempt=self.attempt + 1)
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values, from which ``from_json`` makes an equal course."""
+        """Plain values, from which ``from_json`` makes an equal curriculum."""
         return asdict(self) | {"best_in_stage": repr(self.best_in_stage)}
 
     @classmethod
-    def from_json(cls, document: dict[str, Any]) -> Course:
+    def from_json(cls, document: dict[str, Any]) -> Curriculum:
         fields = dict(document)
         return cls(**fields | {"lengths": tuple(fields["lengths"]), "best_in_stage": float(fields["best_in_stage"])})

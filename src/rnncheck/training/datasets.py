@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rnncheck.automata.dfa import DFA
-from rnncheck.errors import InputError, shown
+from rnncheck.errors import InputError, short_repr
 from rnncheck.words import Alphabet, Codes, IntArray, Word, WordBatch, format_word
 
 NO_YES = ("no", "yes")
@@ -34,9 +34,9 @@ class LabelledWords:
     def __post_init__(self) -> None:
         self.words.check_codes(len(self.alphabet))
         if len(set(self.labels)) != len(self.labels) or len(self.labels) < 2:
-            raise InputError(f"labels {shown(self.labels)} must be at least two different names")
+            raise InputError(f"labels {short_repr(self.labels)} must be at least two different names")
         if self.labels != NO_YES and set(self.labels) <= _YES_NO_NAMES:
-            raise InputError(f"labels {shown(self.labels)} mean yes and no; write them {NO_YES}")
+            raise InputError(f"labels {short_repr(self.labels)} mean yes and no; write them {NO_YES}")
         if self.answers.shape != (len(self.words),):
             raise InputError(f"{self.answers.size} labels for {len(self.words)} words; give one each")
         if len(self.answers) and not 0 <= self.answers.min() <= self.answers.max() < len(self.labels):
@@ -67,8 +67,9 @@ class LabelledWords:
         kept = first_of_each(codes, answers)
         if isinstance(kept, Contradiction):
             raise InputError(
-                f"word {shown(format_word(words[kept.first]))} is labelled {shown(names[kept.first])} as item "
-                f"{kept.first + 1} and {shown(names[kept.second])} as item {kept.second + 1}; keep one of them"
+                f"word {short_repr(format_word(words[kept.first]))} is labelled {short_repr(names[kept.first])} as "
+                "item "
+                f"{kept.first + 1} and {short_repr(names[kept.second])} as item {kept.second + 1}; keep one of them"
             )
         distinct = WordBatch.from_codes([codes[i] for i in kept])
         return cls(alphabet, distinct, answers[kept], labels, duplicates=len(words) - len(kept))
@@ -157,7 +158,8 @@ def data_from_words(
     missing = [label for label, count in words.counts().items() if not count]
     if missing:
         raise InputError(
-            f"no word is labelled {shown(missing[0])}; training needs words of every label ({', '.join(words.labels)})"
+            f"no word is labelled {short_repr(missing[0])}; training needs words of every label "
+            f"({', '.join(words.labels)})"
         )
     parts = split_positions(words.answers, rng, validation=validation, test=test)
     notes = []
@@ -165,7 +167,9 @@ def data_from_words(
         notes.append(f"{words.duplicates} repeated words were dropped")
     rare = min(words.counts(), key=words.counts().__getitem__)
     if words.counts()[rare] < 10:
-        notes.append(f"only {words.counts()[rare]} words are labelled {shown(rare)}: its accuracy will be uncertain")
+        notes.append(
+            f"only {words.counts()[rare]} words are labelled {short_repr(rare)}: its accuracy will be uncertain"
+        )
     facts = {"words": len(words), "labels": words.counts()} | ({} if source is None else {"source": source})
     train, chosen_by, measured_with = map(words.take, parts)
     return TrainingData(train, chosen_by, measured_with, notes=tuple(notes), facts=facts)
@@ -223,7 +227,7 @@ def number_labels(names: Iterable[str]) -> tuple[tuple[str, ...], IntArray]:
     if used <= _YES_NO_NAMES:
         return NO_YES, np.array([name in ("1", "yes") for name in names], dtype=np.int64)
     if len(used) == 1:
-        raise InputError(f"every word is labelled {shown(names[0])}; training needs at least two labels")
+        raise InputError(f"every word is labelled {short_repr(names[0])}; training needs at least two labels")
     labels = tuple(sorted(used))
     number = {label: position for position, label in enumerate(labels)}
     return labels, np.array([number[name] for name in names], dtype=np.int64)

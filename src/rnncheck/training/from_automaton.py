@@ -101,7 +101,7 @@ def _rarer_words(
     notes = []
     if is_finite(wanted):
         notes.append(f"the specification {verb} only finitely many words: few can be labelled {label}")
-    # Drawn words keep their share s of the rarer label, additions are all of it: s (1 - x) + x = balance.
+    # SampleResult words keep their share s of the rarer label, additions are all of it: s (1 - x) + x = balance.
     missing = round(len(drawn) * (balance - share) / (1.0 - share))
     if missing <= 0:
         return [], notes

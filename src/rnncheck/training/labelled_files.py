@@ -16,7 +16,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from rnncheck.errors import ExpressionError, FormatError, InputError, shown
+from rnncheck.errors import ExpressionError, FormatError, InputError, short_repr
 from rnncheck.runtime.files import write_atomically
 from rnncheck.training.datasets import (
     Contradiction,
@@ -55,8 +55,8 @@ def read_labelled_words(path: str | os.PathLike[str], alphabet: Alphabet | None 
     kept = first_of_each(codes, answers)
     if isinstance(kept, Contradiction):
         raise FormatError(
-            f"word {shown(format_word(words[kept.second]))} is labelled {shown(names[kept.second])} here and "
-            f"{shown(names[kept.first])} on line {lines[kept.first]}; keep one of them",
+            f"word {short_repr(format_word(words[kept.second]))} is labelled {short_repr(names[kept.second])} here and "
+            f"{short_repr(names[kept.first])} on line {lines[kept.first]}; keep one of them",
             source,
             lines[kept.second],
         )
@@ -94,7 +94,7 @@ def _parts(line: str, source: str, number: int) -> tuple[str, str]:
         between, tab, rest = line[end:].partition("\t")
         well_formed = bool(tab) and not between.strip()
     if not well_formed:
-        raise FormatError(f"{shown(line)} is not a label, a tab and a word", source, number)
+        raise FormatError(f"{short_repr(line)} is not a label, a tab and a word", source, number)
     return name, rest
 
 

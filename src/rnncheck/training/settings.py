@@ -11,7 +11,7 @@ from rnncheck.models.network import Cell
 
 @dataclass(frozen=True)
 class TrainingSettings:
-    """The network's shape and the course of its training, validated once.
+    """The network's shape and the curriculum of its training, validated once.
 
     Training stops when the validation accuracy has been at least ``target_accuracy`` for ``hold`` epochs in a row (more
     epochs make a network surer of itself, and better on long words), after ``epochs``, after ``max_seconds``, or when

@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 from rnncheck.models.network import Cell, Floats, Layer, RecurrentNetwork
-from rnncheck.training.batches import UNKNOWN, Batch, Lesson
+from rnncheck.training.batches import UNKNOWN, Batch, Stage
 from rnncheck.training.settings import TrainingSettings
 from rnncheck.words import Alphabet, IntArray
 
@@ -62,13 +62,13 @@ class TorchNetwork:
         counts = [np.bincount(found.numpy(), minlength=len(weights)) for found in (answers, right)]
         return (self._losses(logits, answers) * torch.from_numpy(weights)[answers]).mean(), counts[0], counts[1]
 
-    def answers(self, lesson: Lesson) -> tuple[IntArray, float]:
+    def answers(self, stage: Stage) -> tuple[IntArray, float]:
         """The network's answer to every whole word, and the mean loss on them."""
-        found = np.empty(len(lesson.words), dtype=np.int64)
+        found = np.empty(len(stage.words), dtype=np.int64)
         total = 0.0
         with torch.inference_mode():
-            for rows, batch in lesson.sorted_batches(_EVALUATION_BATCH):
-                ends = torch.from_numpy(lesson.words.lengths[rows])
+            for rows, batch in stage.sorted_batches(_EVALUATION_BATCH):
+                ends = torch.from_numpy(stage.words.lengths[rows])
                 columns = torch.arange(len(rows))
                 logits = self._logits(batch.letters)[ends, columns]
                 total += float(self._losses(logits, torch.from_numpy(batch.answers)[ends, columns]).sum())

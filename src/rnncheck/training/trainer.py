@@ -11,19 +11,19 @@ from pathlib import Path
 import numpy as np
 
 from rnncheck.automata.dfa import DFA
-from rnncheck.errors import InputError, shown
+from rnncheck.errors import InputError, short_repr
 from rnncheck.models.files.torch_file import import_torch
 from rnncheck.probability.distributions import WordDistribution
-from rnncheck.training.batches import UNKNOWN, training_lesson, whole_word_lesson
-from rnncheck.training.checkpoint import Best, Checkpoint, load_checkpoint, save_checkpoint
-from rnncheck.training.curriculum import Course, Ending, EpochResult
+from rnncheck.training.batches import UNKNOWN, training_stage, whole_word_stage
+from rnncheck.training.checkpoint import Best, TrainingCheckpoint, load_checkpoint, save_checkpoint
+from rnncheck.training.curriculum import Curriculum, Ending, EpochResult
 from rnncheck.training.datasets import LabelledWords, TrainingData, data_from_words
 from rnncheck.training.from_automaton import data_from_automaton
 from rnncheck.training.results import EpochProgress, Progress, TrainedNetwork, TrainingReport
 from rnncheck.training.settings import TrainingSettings
 
 _DATA, _WEIGHTS, _EPOCH = range(3)  # what random numbers are for; each use has its own stream
-_FIRST_SHARE = 0.1  # where whole words are learned, the first lesson has at least this share of them
+_FIRST_SHARE = 0.1  # where whole words are learned, the first stage has at least this share of them
 
 
 def train(
@@ -53,7 +53,7 @@ def train(
         if resume:
             run.go_on_from(load_checkpoint(_existing(checkpoint), settings, data_sha256))
         began = clock() - run.seconds
-        while (ending := run.course.ending(settings, run.seconds)) is None:
+        while (ending := run.curriculum.ending(settings, run.seconds)) is None:
             told = run.epoch()
             run.seconds = clock() - began
             if checkpoint is not None:
@@ -104,15 +104,15 @@ class _Run:
     def __init__(self, data: TrainingData, settings: TrainingSettings) -> None:
         self._data = data
         self._settings = settings
-        self._lesson = training_lesson(data)
-        self._validation = whole_word_lesson(data.validation)
+        self._stage = training_stage(data)
+        self._validation = whole_word_stage(data.validation)
         lengths = data.train.words.lengths
-        if not len(self._lesson.usable(settings.max_length or int(lengths.max()))):
+        if not len(self._stage.usable(settings.max_length or int(lengths.max()))):
             raise InputError(
                 f"no training word has at most max_length {settings.max_length} letters; allow longer ones"
             )
-        shortest = 1 if self._lesson.every_prefix else int(np.quantile(lengths, _FIRST_SHARE, method="higher"))
-        self.course = Course.begin(settings, shortest, int(lengths.max()))
+        shortest = 1 if self._stage.every_prefix else int(np.quantile(lengths, _FIRST_SHARE, method="higher"))
+        self.curriculum = Curriculum.begin(settings, shortest, int(lengths.max()))
         self.seconds = 0.0
         self._begin_attempt()
         worst = EpochResult(sys.float_info.max, 0.0, 0.0, sys.float_info.max)
@@ -123,30 +123,32 @@ class _Run:
 
         words = self._data.train
         outputs = 1 if words.is_yes_no else len(words.labels)
-        rng = _generator(self._settings, _WEIGHTS, self.course.attempt)
+        rng = _generator(self._settings, _WEIGHTS, self.curriculum.attempt)
         self._network = TorchNetwork(len(words.alphabet), outputs, self._settings, rng)
         self._optimizer = AdamOptimizer(self._network, self._settings.clip)
 
     def epoch(self) -> Callable[[float], EpochProgress]:
         """Learn from every training word; gives what to tell, once the seconds are known."""
-        course = self.course
-        loss, lesson_accuracy = self._learn()
+        curriculum = self.curriculum
+        loss, stage_accuracy = self._learn()
         answers, validation_loss = self._network.answers(self._validation)
         accuracy = float((answers == self._data.validation.answers).mean())
-        result = EpochResult(loss, lesson_accuracy, accuracy, validation_loss)
+        result = EpochResult(loss, stage_accuracy, accuracy, validation_loss)
         if result.is_better_than(self._best.result):
-            self._best = Best(self._network.arrays(), result, course.epoch + 1, course.attempt, course.longest)
-        self.course = course.after(result, self._settings)
-        if self.course.attempt > course.attempt:
+            self._best = Best(
+                self._network.arrays(), result, curriculum.epoch + 1, curriculum.attempt, curriculum.longest
+            )
+        self.curriculum = curriculum.after(result, self._settings)
+        if self.curriculum.attempt > curriculum.attempt:
             self._begin_attempt()
         best = self._best.result.accuracy
         epochs = self._settings.epochs
         return lambda seconds: EpochProgress(
-            course.epoch + 1,
+            curriculum.epoch + 1,
             epochs,
-            course.attempt + 1,
-            course.longest,
-            course.learning_rate,
+            curriculum.attempt + 1,
+            curriculum.longest,
+            curriculum.learning_rate,
             loss,
             accuracy,
             best,
@@ -155,47 +157,51 @@ class _Run:
 
     def _learn(self) -> tuple[float, float]:
         """The mean loss, and the mean over the labels of the share of answers that were right, while learning."""
-        rng = _generator(self._settings, _EPOCH, self.course.epoch)
+        rng = _generator(self._settings, _EPOCH, self.curriculum.epoch)
         labels = len(self._data.train.labels)
-        weights = self._lesson.label_weights(labels)
+        weights = self._stage.label_weights(labels)
         total, batches = 0.0, 0
         known, right = np.zeros(labels, dtype=np.int64), np.zeros(labels, dtype=np.int64)
         while batches < self._settings.min_batches:
-            for batch in self._lesson.shuffled_batches(rng, self._settings.batch_size, self.course.longest):
+            for batch in self._stage.shuffled_batches(rng, self._settings.batch_size, self.curriculum.longest):
                 batches += 1
                 if (batch.answers == UNKNOWN).all():
                     continue
                 loss, batch_known, batch_right = self._network.loss(batch, weights)
-                self._optimizer.step(loss, self.course.learning_rate)
+                self._optimizer.step(loss, self.curriculum.learning_rate)
                 total += float(loss.detach()) * batch_known.sum()
                 known += batch_known
                 right += batch_right
         if not known.any():
-            raise InputError(f"nothing is known of words of at most {self.course.longest} letters; allow longer words")
+            raise InputError(
+                f"nothing is known of words of at most {self.curriculum.longest} letters; allow longer words"
+            )
         return float(total / known.sum()), float((right[known > 0] / known[known > 0]).mean())
 
-    def go_on_from(self, checkpoint: Checkpoint) -> None:
-        self.course = checkpoint.course
+    def go_on_from(self, checkpoint: TrainingCheckpoint) -> None:
+        self.curriculum = checkpoint.curriculum
         self.seconds = checkpoint.seconds
         self._best = checkpoint.best
         self._begin_attempt()
         self._network.load(checkpoint.weights)
         self._optimizer.load(checkpoint.optimizer)
 
-    def checkpoint(self) -> Checkpoint:
-        return Checkpoint(self.course, self._network.arrays(), self._optimizer.arrays(), self._best, self.seconds)
+    def checkpoint(self) -> TrainingCheckpoint:
+        return TrainingCheckpoint(
+            self.curriculum, self._network.arrays(), self._optimizer.arrays(), self._best, self.seconds
+        )
 
     def finish(self, ending: Ending, yes: int | None) -> TrainedNetwork:
         """The best network, measured on the test words."""
         self._network.load(self._best.weights)
         test, words = self._data.test, self._data.train
-        answers, _ = self._network.answers(whole_word_lesson(test))
+        answers, _ = self._network.answers(whole_word_stage(test))
         right = answers == test.answers
         report = TrainingReport(
             ending=ending,
-            epochs=self.course.epoch,
+            epochs=self.curriculum.epoch,
             best_epoch=self._best.epoch,
-            attempts=self.course.attempt + 1,
+            attempts=self.curriculum.attempt + 1,
             seconds=self.seconds,
             loss=self._best.result.validation_loss,
             validation_accuracy=self._best.result.accuracy,
@@ -221,12 +227,14 @@ def _generator(settings: TrainingSettings, purpose: int, number: int = 0) -> np.
 def _position_of_yes(words: LabelledWords, label: str | None) -> int | None:
     if words.is_yes_no:
         if label is not None:
-            raise InputError(f"label {shown(label)} was chosen, but the words are labelled no and yes; leave it out")
+            raise InputError(
+                f"label {short_repr(label)} was chosen, but the words are labelled no and yes; leave it out"
+            )
         return None
     if label is None:
         return 0
     if label not in words.labels:
-        raise InputError(f"no word is labelled {shown(label)}; choose one of {', '.join(words.labels)}")
+        raise InputError(f"no word is labelled {short_repr(label)}; choose one of {', '.join(words.labels)}")
     return words.labels.index(label)
 
 

@@ -1,22 +1,30 @@
-"""The result of a verification, as a value, as a JSON document, and in words."""
+"""The result of a verification, as a value and in words.
+
+Every class here is also a part of the JSON document, under the same names: a field that is added here is in the
+document, in its schema, and in what ``replay`` reads.
+"""
 
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 import msgspec
 
 from rnncheck.automata.dfa import DFA
-from rnncheck.automata.formats.dfa_json import read_json, write_json
+from rnncheck.automata.formats.dfa_json import DFADocument, dfa_of, document_of
+from rnncheck.automata.label_specs import PairAlphabet
 from rnncheck.display import Displayable, page_of
-from rnncheck.errors import FormatError, InputError
+from rnncheck.errors import FormatError, InputError, visible
+from rnncheck.probability.statistics import clopper_pearson
 from rnncheck.relations import Relation
 from rnncheck.runtime.files import write_atomically
 from rnncheck.words import Alphabet, Word, format_word
+
+Count = Annotated[int, msgspec.Meta(ge=0)]
+Scores = tuple[float | None, ...] | None  # one that is not finite is None; all of them, where the model has none
+Interval = tuple[float, float]
 
 
 class Outcome(enum.Enum):
@@ -31,42 +39,41 @@ class Outcome(enum.Enum):
         return {"satisfied": 0, "violated": 1, "undecided": 3}[self.value]
 
 
-@dataclass(frozen=True)
-class Guarantee:
+class Guarantee(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """What is known of words that were not looked at.
 
     With confidence 1 − ``gamma`` the probability of a violation is below ``epsilon``, shown by ``samples`` independent
-    words of ``distribution``; and no word of at most ``exact_length`` letters is a violation, for certain. ``claim``
-    says of what the words are a sample: of violations, or of differences between the model and the hypothesis.
+    words of ``distribution``; and no word of at most ``exact_length`` letters is a violation, for certain.
     """
 
     epsilon: float | None = None
     gamma: float | None = None
     samples: int = 0
     bound: str = "exact"
-    claim: str = "violations"
     hypothesis_epsilon: float | None = None  # P(R and H break the relation), where a round's own test was passed
     exact_length: int | None = None
     proof: bool = False  # it holds of all words, for certain
-    distribution: Mapping[str, object] | None = None
+    distribution: dict[str, Any] | None = None
 
-    def sentence(self) -> str:
-        """The guarantee in words."""
+    def sentences(self) -> list[str]:
+        """The guarantee in words, a claim each, without capital and full stop."""
         if self.proof:
-            return "no word at all violates the specification, for certain"
-        parts = []
+            return ["no word at all violates the specification, for certain"]
+        claims = []
         if self.exact_length is not None:
-            parts.append(f"no word of at most {self.exact_length} letters violates the specification, all were asked")
+            claims.append(f"no word of at most {self.exact_length} letters violates the specification, all were asked")
         if self.epsilon is not None and self.gamma is not None:
-            parts.append(
+            claims.append(
                 f"a random word violates it with probability below {self.epsilon:.3g}, with confidence "
                 f"{1 - self.gamma:.6g} ({self.samples} words, {self.bound} bound)"
             )
-        return "; ".join(parts) or "nothing is known of words that were not asked"
+        return claims or ["nothing is known of words that were not asked"]
+
+    def __str__(self) -> str:
+        return "; ".join(self.sentences())
 
 
-@dataclass(frozen=True)
-class TotalCost:
+class TotalCost(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What it took. Words asked count once each; steps are rows × recurrent steps actually computed."""
 
     seconds: float
@@ -75,20 +82,17 @@ class TotalCost:
     rounds: int
 
 
-@dataclass(frozen=True)
-class Trace:
+class Trace(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What the model says after each prefix of the counterexample, the empty word first.
 
-    ``scores`` are distances from the decision, positive on the accepting side; one that is not finite is None, and so
-    are all of them where the model has none.
+    ``scores`` are distances from the decision, positive on the accepting side.
     """
 
     answers: tuple[bool, ...]
-    scores: tuple[float | None, ...] | None = None
+    scores: Scores = None
 
 
-@dataclass(frozen=True)
-class Round:
+class Round(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One round of learning: the states of its hypothesis, and what all work together had cost when it ended."""
 
     states: int
@@ -97,66 +101,150 @@ class Round:
     words: int
 
 
-@dataclass(frozen=True)
-class FaultyFlow(Displayable):
+class FaultyFlow(Displayable, msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A loop inside the counterexample that can be pumped: prefix · loopⁿ · suffix stays a violation for many n.
 
-    ``hits`` of the ``pumps`` numbers n = 1 … pumps gave a violation, those in ``which``. ``settles_at``: from this n
-    on the network's state after the loop repeats, so that the answers go on as they are for ever in its arithmetic;
-    None when no such point was seen. ``scores`` are the model's for n = 1 … pumps, where it has any.
+    ``hits`` of the ``pumps`` numbers n = 1 … pumps gave a violation, the ``violating_pumps``. ``settles_at``: from this
+    n on the network's state after the loop repeats, so that the answers go on as they are for ever in its arithmetic;
+    None when no such point was seen. ``scores`` are the model's for n = 1 … pumps.
     """
 
     prefix: Word
     loop: Word
     suffix: Word
-    hits: int
-    pumps: int
-    which: tuple[int, ...] = ()
-    settles_at: int | None = None
+    hits: Count
+    pumps: Count
+    violating_pumps: tuple[int, ...] | None = None
+    settles_at: Count | None = None
     forever: bool = False
-    scores: tuple[float | None, ...] | None = None
+    scores: Scores = None
 
     def __str__(self) -> str:
         return f"{format_word(self.prefix)} · ({format_word(self.loop)})ⁿ · {format_word(self.suffix)}"
 
 
-@dataclass(frozen=True)
-class HealthNote:
+class HealthNote(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Something that weakens the result: what, in numbers, and what to do about it."""
 
     check: str
     message: str
 
 
-@dataclass(frozen=True)
-class Verdict(Displayable):
+class AutomatonFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """An automaton in a document."""
+
+    states: int
+    automaton: DFA | None = None
+
+    @classmethod
+    def of(cls, dfa: DFA) -> Self:
+        return cls(len(dfa), dfa)
+
+
+class SpecFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """The specification: what it was made of, the digest of its language, and its automaton."""
+
+    origin: str | None = None
+    sha256: str | None = None
+    states: int | None = None
+    automaton: DFA | None = None
+
+
+class Share(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A measured probability: the share of some words, and the interval that shows with 95 % confidence."""
+
+    value: float | None
+    interval: Interval
+    words: int
+
+    @classmethod
+    def of(cls, hits: int, words: int) -> Self:
+        """So many of so many words."""
+        return cls(hits / words, clopper_pearson(hits, words, 0.95), words) if words else cls(None, (0.0, 1.0), 0)
+
+    def __str__(self) -> str:
+        if self.value is None:
+            return "unknown (no such word was drawn)"
+        low, high = self.interval
+        return f"{self.value:.3g} ({low:.3g} to {high:.3g}, {self.words} words)"
+
+
+class ErrorDescription(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """What all violations look like, as far as was learned: an automaton of them, and how good it is.
+
+    ``expression`` is its language as a regular expression, None where that is too long to read. ``mass`` is the
+    probability of the words it names. ``precision`` is the share of violations among the words it names, ``recall`` the
+    share of the words it names among the violations, both under the distribution; None where there was no time for it.
+    """
+
+    states: int
+    automaton: DFA | None = None
+    expression: str | None = None
+    mass: float
+    precision: Share | None = None
+    recall: Share | None = None
+
+    def sentence(self) -> str:
+        """For a person."""
+        text = self.expression or f"an automaton of {self.states} states, too large to write as an expression"
+        parts = [f"the mistakes are described by {text} (probability {self.mass:.3g})"]
+        if self.precision is not None:
+            parts.append(f"precision {self.precision}")
+        if self.recall is not None:
+            parts.append(f"recall {self.recall}")
+        return ", ".join(parts)
+
+
+class LabelQuestion(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A specification over letters and labels: its text, and its automaton over the pairs of both.
+
+    Such a verdict is about the model that says yes to the words along which the network says what it should, and about
+    the property of all words. ``said`` are the labels after each letter of the counterexample.
+    """
+
+    text: str
+    labels: tuple[str, ...]
+    automaton: DFA
+    said: tuple[str, ...] | None = None
+
+
+class Verdict(
+    Displayable,
+    msgspec.Struct,
+    frozen=True,
+    kw_only=True,
+    forbid_unknown_fields=True,
+    rename={"outcome": "verdict", "learned": "hypothesis", "model_facts": "model", "spec_facts": "spec"},
+):
     """The result of a verification.
 
     ``settings`` are the numbers it was asked with, and ``command`` is the command line, where there was one.
     """
 
+    schema: Literal["rnncheck/verdict/1"] = "rnncheck/verdict/1"
     outcome: Outcome
     reason: str
     method: str
     relation: Relation
-    cost: TotalCost
-    seed: int
-    alphabet: Alphabet
     counterexample: Word | None = None
+    confirmed: bool = False  # the counterexample, by the model's reference
     guarantee: Guarantee | None = None
-    hypothesis: DFA | None = None
-    specification: DFA | None = None
+    cost: TotalCost
+    learned: AutomatonFacts | None = None
     faulty_flows: tuple[FaultyFlow, ...] = ()
+    violation_mass: Interval | None = None
+    error_language: ErrorDescription | None = None  # where the method learns it
+    label_question: LabelQuestion | None = None  # where the question is about labels
     health: tuple[HealthNote, ...] = ()
-    model_facts: Mapping[str, object] = field(default_factory=dict)
-    spec_facts: Mapping[str, object] = field(default_factory=dict)
-    violation_mass: tuple[float, float] | None = None
-    error_language: Mapping[str, object] | None = None  # what all violations look like, where that was learned
-    version: str = ""
     trace: Trace | None = None
     history: tuple[Round, ...] = ()
-    settings: Mapping[str, object] = field(default_factory=dict)
+    model_facts: dict[str, Any] = {}
+    spec_facts: SpecFacts = SpecFacts()
+    alphabet: Alphabet
+    seed: int
+    settings: dict[str, Any] = {}
     command: str | None = None
+    version: str = ""
 
     @property
     def violated(self) -> bool:
@@ -174,91 +262,79 @@ class Verdict(Displayable):
     def exit_code(self) -> int:
         return self.outcome.exit_code
 
+    @property
+    def hypothesis(self) -> DFA | None:
+        """The automaton that was learned of the model."""
+        return None if self.learned is None else self.learned.automaton
+
+    @property
+    def specification(self) -> DFA | None:
+        """The automaton of the specification."""
+        return self.spec_facts.automaton
+
     def __str__(self) -> str:
         return f"{self.outcome.value}: {self.reason}"
 
-    def to_document(self) -> VerdictDocument:
-        """The JSON document's parts."""
-        return VerdictDocument(
-            schema="rnncheck/verdict/1",
-            verdict=self.outcome.value,
-            reason=self.reason,
-            method=self.method,
-            relation=self.relation.value,
-            counterexample=None if self.counterexample is None else list(self.counterexample),
-            confirmed=self.counterexample is not None,
-            guarantee=None if self.guarantee is None else msgspec.to_builtins(self.guarantee),
-            cost=msgspec.to_builtins(self.cost),
-            hypothesis=None if self.hypothesis is None else _automaton(self.hypothesis),
-            faulty_flows=[msgspec.to_builtins(flow) for flow in self.faulty_flows],
-            health=[msgspec.to_builtins(note) for note in self.health],
-            violation_mass=None if self.violation_mass is None else list(self.violation_mass),
-            error_language=None if self.error_language is None else dict(self.error_language),
-            model=dict(self.model_facts),
-            spec={**self.spec_facts, **({} if self.specification is None else _automaton(self.specification))},
-            alphabet=list(self.alphabet),
-            seed=self.seed,
-            version=self.version,
-            trace=None if self.trace is None else msgspec.to_builtins(self.trace),
-            history=[msgspec.to_builtins(a_round) for a_round in self.history],
-            settings=dict(self.settings),
-            command=self.command,
-        )
-
     def to_json(self) -> str:
         """The JSON document (schema ``rnncheck/verdict/1``), indented."""
-        return msgspec.json.format(msgspec.json.encode(self.to_document()), indent=2).decode() + "\n"
+        return msgspec.json.format(msgspec.json.encode(self, enc_hook=encode_part), indent=2).decode() + "\n"
+
+    @classmethod
+    def from_json(cls, text: str | bytes, source: str = "verdict") -> Verdict:
+        """The verdict in a JSON document; ``source`` names it in errors."""
+        try:
+            verdict = msgspec.json.decode(text, type=cls, dec_hook=decode_part)
+            _check_words(verdict)
+            _check_labels(verdict)
+        except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
+            raise FormatError(f"not a verdict: {visible(str(error))}", source) from None
+        except InputError as error:
+            raise FormatError(f"not a verdict whose parts belong together: {error}", source) from None
+        return verdict
 
     def save_report(self, path: str | Path) -> None:
         """Write the report: one HTML file with everything in it, for people."""
         write_atomically(path, page_of(self))
 
 
-class VerdictDocument(msgspec.Struct, forbid_unknown_fields=True):
-    """The JSON form of a verdict. Fields may be added; those here keep name and meaning."""
-
-    schema: Literal["rnncheck/verdict/1"]
-    verdict: Literal["violated", "satisfied", "undecided"]
-    reason: str
-    method: str
-    relation: Literal["subset", "superset", "equal"]
-    counterexample: list[str] | None
-    confirmed: bool
-    guarantee: dict[str, Any] | None
-    cost: dict[str, Any]
-    hypothesis: dict[str, Any] | None
-    faulty_flows: list[dict[str, Any]]
-    health: list[dict[str, str]]
-    model: dict[str, Any]
-    spec: dict[str, Any]
-    alphabet: list[str]
-    seed: int
-    version: str
-    violation_mass: list[float] | None = None
-    error_language: dict[str, Any] | None = None
-    trace: dict[str, Any] | None = None
-    history: list[dict[str, int]] = []
-    settings: dict[str, Any] = {}
-    command: str | None = None
+def _check_words(verdict: Verdict) -> None:
+    for dfa in (verdict.specification, verdict.hypothesis):
+        if dfa is not None:
+            dfa.over(verdict.alphabet)
+    words = [] if verdict.counterexample is None else [verdict.counterexample]
+    words += [word for flow in verdict.faulty_flows for word in (flow.prefix, flow.loop, flow.suffix)]
+    for word in words:
+        verdict.alphabet.encode(word)
+    trace, prefixes = verdict.trace, 1 + len(verdict.counterexample or ())
+    if trace is not None and (len(trace.answers) != prefixes or len(trace.scores or trace.answers) != prefixes):
+        raise InputError(
+            f"the trace has {len(trace.answers)} answers for the {prefixes} prefixes of the counterexample; write the "
+            "document anew by verify --json"
+        )
 
 
-def read_document(text: str | bytes, source: str = "verdict") -> VerdictDocument:
-    """Read a verdict's JSON document; ``source`` names it in errors."""
+def _check_labels(verdict: Verdict) -> None:
+    question = verdict.label_question
+    if question is None:
+        return
+    if set(question.automaton.alphabet) != set(PairAlphabet(verdict.alphabet, question.labels).pairs):
+        raise InputError("the automaton of the label question does not read the pairs of letters and labels")
+    if question.said is None or verdict.counterexample is None:
+        return
+    if len(question.said) != len(verdict.counterexample) or not set(question.said) <= set(question.labels):
+        raise InputError(
+            f"{len(question.said)} labels do not fit the {len(verdict.counterexample)} letters of the counterexample"
+        )
+
+
+def encode_part(value: object) -> Any:
+    """The JSON form of what msgspec knows none for."""
+    return document_of(value) if isinstance(value, DFA) else list(value) if isinstance(value, Alphabet) else str(value)
+
+
+def decode_part(kind: type, value: Any) -> Any:
+    """The same, read; msgspec adds the place to what is raised here."""
     try:
-        return msgspec.json.decode(text, type=VerdictDocument)
-    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
-        raise FormatError(f"not a verdict: {error}", source) from None
-
-
-def automaton_in(part: Mapping[str, Any] | None, source: str) -> DFA | None:
-    """The automaton that a document's ``hypothesis`` or ``spec`` carries, if it does."""
-    if part is None or part.get("automaton") is None:
-        return None
-    try:
-        return read_json(msgspec.json.encode(part["automaton"]), source=source)
-    except InputError as error:
-        raise FormatError(str(error), source) from None
-
-
-def _automaton(dfa: DFA) -> dict[str, Any]:
-    return {"states": len(dfa), "automaton": msgspec.json.decode(write_json(dfa))}
+        return Alphabet(value) if kind is Alphabet else dfa_of(msgspec.convert(value, DFADocument))
+    except (InputError, msgspec.ValidationError) as error:
+        raise ValueError(str(error)) from None

@@ -7,7 +7,7 @@ import itertools
 from rnncheck.automata.dfa import DFA
 from rnncheck.automata.language import words_up_to
 from rnncheck.automata.product import difference, symmetric_difference
-from rnncheck.extraction.registry import DEFAULT_ROAD, extraction_by
+from rnncheck.extraction import extraction_method
 from rnncheck.relations import Relation
 from rnncheck.verdict.value import Outcome
 from rnncheck.verification.task import Algorithm, Finding, Task, violated
@@ -18,30 +18,32 @@ SUSPECTS = 100
 
 
 def aamc(task: Task) -> Algorithm:
-    """Find an automaton H that passes an equivalence test (or met a bound), by some road, then check it against A."""
-    extraction = yield from extraction_by(task.road or DEFAULT_ROAD)(task)
-    if extraction.violation is not None:
+    """Extract an automaton H that passes an equivalence test (or met a bound), then check it against A."""
+    method = task.settings.extraction
+    extraction = yield from extraction_method(method)(task)
+    if task.confirmed(extraction.violation):
         return violated(extraction.violation, "a word drawn to test the learned automaton is a violation")
-    suspects = _suspects(task, extraction.hypothesis)
-    for word in suspects:
+    hypothesis = extraction.automaton.support
+    spurious = 0
+    for word in _suspects(task, hypothesis):
         if task.violates(word):
             return violated(word, "a word of the extracted automaton that breaks the property, confirmed")
-        task.state.spurious += 1
+        spurious += 1
         yield
-    if task.state.spurious:
+    if spurious:
         return Finding(
             Outcome.UNDECIDED,
-            f"the extracted automaton breaks the property, but the {task.state.spurious} shortest of its words that do "
-            "so are spurious: the model answers them rightly",
+            f"the extracted automaton breaks the property, but the {spurious} shortest of its words that do so are "
+            "spurious: the model answers them rightly",
         )
-    if extraction.shown is None:
-        return Finding(Outcome.UNDECIDED, f"{extraction.bound}; the automaton so far satisfies the specification")
-    road = f" ({task.road}: {extraction.how})" if extraction.how else ""
+    if extraction.epsilon is None:
+        return Finding(Outcome.UNDECIDED, f"{extraction.unfinished}; the automaton so far satisfies the specification")
+    how = f" ({method}: {extraction.how})" if extraction.how else ""
     return Finding(
         Outcome.SATISFIED,
-        f"the extracted automaton of {len(extraction.hypothesis)} states satisfies the specification, and agreed with "
-        f"the model on every sampled word{road}",
-        hypothesis_epsilon=extraction.shown,
+        f"the extracted automaton of {len(hypothesis)} states satisfies the specification, and agreed with the model "
+        f"on every sampled word{how}",
+        hypothesis_epsilon=extraction.epsilon,
     )
 
 

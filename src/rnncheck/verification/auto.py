@@ -2,7 +2,7 @@
 
 They share one oracle, so that none pays for what another has asked. A turn goes to the activity that has had the
 least of its share of the work, so the order depends on the question alone and not on the clock or on what is
-remembered. The first confirmed violation ends all; when the sample is large enough, the strongest guarantee earned is
+remembered. The first confirmed violation ends all; when the sample is large enough, the strongest guarantee so far is
 given.
 """
 
@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rnncheck.models.protocol import SteppingModel
 from rnncheck.verdict.value import Outcome
 from rnncheck.verification.pdv import pdv
 from rnncheck.verification.searches import exhaustive, guided
@@ -52,7 +51,7 @@ def auto(task: Task) -> Algorithm:
     sampling, learning = _Activity(smc(task), 1.0), _Activity(pdv(task), 1.0)
     activities = [sampling, learning]
     searching = None
-    if isinstance(task.oracle.model, SteppingModel):
+    if task.oracle.stepping:
         searching = _Activity(guided(task), 1.0)
         activities += [searching, _Activity(exhaustive(task), 0.25)]
     while True:
@@ -63,9 +62,9 @@ def auto(task: Task) -> Algorithm:
             if activity.finding.outcome is Outcome.VIOLATED or activity.finding.proof:
                 return activity.finding
             if activity.finding.outcome is Outcome.SATISFIED:
-                task.state.earned = _stronger(task.state.earned, activity.finding)
-        if task.state.earned and (searching is None or searching.steps >= task.search_steps):
-            return task.state.earned
+                task.best_so_far = _stronger(task.best_so_far, activity.finding)
+        if task.best_so_far and (searching is None or searching.steps >= task.settings.search_steps):
+            return task.best_so_far
         if not sampling.running:  # the sample is complete: what is left to do is the search
             activities = [some for some in activities if some is not learning]
 

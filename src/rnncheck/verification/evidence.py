@@ -8,20 +8,19 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
+import msgspec
 import numpy as np
 
-from rnncheck.errors import ModelError
-from rnncheck.models.protocol import Model, States, SteppingModel, Tick, no_tick, settle
-from rnncheck.oracle import Oracle
+from rnncheck.errors import InputError, ModelError
+from rnncheck.models.protocol import Model, States
+from rnncheck.models.traces import as_judged
+from rnncheck.oracle import MembershipOracle
 from rnncheck.runtime.budget import BudgetExceeded
 from rnncheck.search.flows import Flow
-from rnncheck.verdict.value import Round, Trace
+from rnncheck.verdict.value import Round, Scores, Trace, Verdict
 from rnncheck.verification.task import Task
 from rnncheck.words import Codes, WordBatch
-
-FlowScores: TypeAlias = tuple[float | None, ...] | None
 
 
 @dataclass(frozen=True)
@@ -29,59 +28,81 @@ class Evidence:
     """The trace of the counterexample, and one row of scores for each flow; None where there is none."""
 
     trace: Trace | None
-    flow_scores: tuple[FlowScores, ...]
+    flow_scores: tuple[Scores, ...]
 
 
-def gather(oracle: Oracle, word: Codes | None, flows: Sequence[Flow]) -> Evidence:
+def gather(oracle: MembershipOracle, word: Codes | None, flows: Sequence[Flow]) -> Evidence:
     """All of it, charged to the oracle; what the budget does not allow, or the model cannot say, is left out."""
     trace = None
-    scores: list[FlowScores] = []
+    scores: list[Scores] = []
     try:
         if word is not None:
-            trace = trace_of(oracle.model, word, oracle.tick)
+            trace = trace_of(oracle, word)
         for flow in flows:
-            scores.append(pump_scores(oracle.model, flow.prefix, flow.loop, flow.suffix, flow.pumps, oracle.tick))
+            scores.append(pump_scores(oracle, flow.prefix, flow.loop, flow.suffix, flow.pumps))
     except (BudgetExceeded, KeyboardInterrupt, ModelError):
         pass
     return Evidence(trace, (*scores, *[None] * (len(flows) - len(scores))))
 
 
-def trace_of(model: Model, word: Codes, tick: Tick = no_tick) -> Trace:
+def trace_of(oracle: MembershipOracle, word: Codes) -> Trace:
     """The model's answer, and its score where it has one, after every prefix of a word."""
-    if isinstance(model, SteppingModel):
-        scores = model.prefix_scores(WordBatch.from_codes([word]), tick)
+    if not oracle.stepping:
+        prefixes = WordBatch.from_codes([word[:length] for length in range(len(word) + 1)])
+        scores = oracle.scores(prefixes)
+        return Trace(tuple(oracle.answers(prefixes).tolist()), None if scores is None else _finite(scores))
+    stepper = oracle.stepper
+    state, along = stepper.initial(1), np.zeros(len(word))
+    for position, letter in enumerate(word):
+        state = stepper.step(state, np.array([letter]))
+        along[position] = stepper.scores(state)[0]
+    answers = stepper.answers(along, lambda i: word[: i + 1]).tolist()
+    return Trace((stepper.accepts_empty, *answers), _finite([stepper.empty_score, *along]))
 
-        def definition(codes: Codes) -> bool:
-            tick(len(codes))
-            return model.definition(codes)
 
-        answers = settle(scores, model.margin, lambda i: word[: i + 1], definition)
-        return Trace((model.accepts_empty, *answers.tolist()), _finite([model.empty_score, *scores.tolist()]))
-    prefixes = WordBatch.from_codes([word[:length] for length in range(len(word) + 1)])
-    tick(len(prefixes.codes))
-    return Trace(tuple(model.accepts_batch(prefixes).tolist()), _whole_word_scores(model, prefixes, tick))
-
-
-def pump_scores(
-    model: Model, prefix: Codes, loop: Codes, suffix: Codes, pumps: int, tick: Tick = no_tick
-) -> FlowScores:
+def pump_scores(oracle: MembershipOracle, prefix: Codes, loop: Codes, suffix: Codes, pumps: int) -> Scores:
     """The score of prefix · loopⁿ · suffix for n = 1 … ``pumps``; None where the model has no scores."""
-    if not isinstance(model, SteppingModel):
+    if not oracle.stepping:
         words = [prefix + loop * n + suffix for n in range(1, pumps + 1)]
-        return _whole_word_scores(model, WordBatch.from_codes(words), tick)
-    state = model.initial(1)
-    for letter in prefix:
-        state = _step(model, state, letter, tick)
-    after: list[States] = []
+        scores = oracle.scores(WordBatch.from_codes(words))
+        return None if scores is None else _finite(scores)
+    stepper = oracle.stepper
+
+    def read(states: States, word: Codes) -> States:
+        for letter in word:
+            states = stepper.step(states, np.full(len(states), letter))
+        return states
+
+    after = [read(stepper.initial(1), prefix)]
     for _ in range(pumps):
-        for letter in loop:
-            state = _step(model, state, letter, tick)
-        after.append(state)
+        after.append(read(after[-1], loop))
     # All n read the suffix together; the loop itself is read once.
-    states = np.concatenate(after)
-    for letter in suffix:
-        states = _step(model, states, letter, tick)
-    return _finite(model.scores(states).tolist())
+    return _finite(stepper.scores(read(np.concatenate(after[1:]), suffix)))
+
+
+def with_scores(verdict: Verdict, model: Model) -> Verdict:
+    """The verdict with what the network says along its counterexample and flows."""
+    known = verdict.model_facts.get("sha256")
+    if known is not None and model.describe().get("sha256") != known:
+        raise InputError(
+            f"the verdict is about the network with sha256 {str(known)[:16]}…, and this is another one; give that one"
+        )
+    if verdict.counterexample is None:
+        return verdict
+    question = verdict.label_question
+    if question is not None:
+        judged = as_judged(model, question.automaton, question.text)
+        question = msgspec.structs.replace(question, said=tuple(judged.said_along(verdict.counterexample)))
+        model = judged
+    oracle, encode = MembershipOracle(model), model.alphabet.encode
+    flows = [
+        msgspec.structs.replace(
+            flow, scores=pump_scores(oracle, encode(flow.prefix), encode(flow.loop), encode(flow.suffix), flow.pumps)
+        )
+        for flow in verdict.faulty_flows
+    ]
+    trace = trace_of(oracle, encode(verdict.counterexample))
+    return msgspec.structs.replace(verdict, trace=trace, faulty_flows=tuple(flows), label_question=question)
 
 
 class History:
@@ -96,27 +117,13 @@ class History:
 
     def look(self, task: Task) -> None:
         """Take down what has been spent until now, for the round that is going on or has just ended."""
-        hypothesis, cost = task.state.hypothesis, task.oracle.cost
+        cost = task.oracle.cost
         spent = (cost.membership_queries, cost.network_steps, task.sampler.words)
         if self._rounds:
             self._rounds[-1] = Round(self._rounds[-1].states, *spent)
-        if hypothesis is not None and task.state.rounds > len(self._rounds):
-            self._rounds.append(Round(len(hypothesis), *spent))
-
-
-def _step(model: SteppingModel, states: States, letter: int, tick: Tick) -> States:
-    tick(len(states))
-    return model.step(states, np.full(len(states), letter))
-
-
-def _whole_word_scores(model: Model, words: WordBatch, tick: Tick) -> FlowScores:
-    """Scores of whole words; one word shows first whether there are any."""
-    if not len(words) or model.scores_batch(words.take([0])) is None:
-        return None
-    tick(len(words.codes))
-    scores = model.scores_batch(words)
-    return None if scores is None else _finite(scores.tolist())
+        if task.hypothesis is not None and task.rounds > len(self._rounds):
+            self._rounds.append(Round(len(task.hypothesis), *spent))
 
 
 def _finite(scores: Iterable[float]) -> tuple[float | None, ...]:
-    return tuple(score if math.isfinite(score) else None for score in scores)
+    return tuple(float(score) if math.isfinite(score) else None for score in scores)

@@ -29,13 +29,13 @@ def _specification_mass(task: Task) -> Iterator[HealthNote]:
         return
     mass = task.distribution.mass(task.spec)
     matters = 1.0 - mass if task.relation is Relation.SUBSET else mass
-    verb = "refuses" if task.relation is Relation.SUBSET else "accepts"
+    verb = "rejects" if task.relation is Relation.SUBSET else "accepts"
     one_answer = bool(task.spec.accepting.all() or not task.spec.accepting.any())  # then it was meant so
     if 1.0 - matters < _ALMOST_NOTHING and not one_answer:
         yield HealthNote(
             "specification mass",
             f"the specification {verb} all but {1.0 - matters:.3g} of the probability: nearly every word is a test, "
-            f"and hardly any shows that the model {'accepts' if verb == 'refuses' else 'refuses'} what it should; "
+            f"and hardly any shows that the model {'accepts' if verb == 'rejects' else 'rejects'} what it should; "
             "check the formula, or look at the other relation too (--relation)",
         )
     if matters < _ALMOST_NOTHING:
@@ -56,7 +56,7 @@ def _one_sided_model(task: Task) -> Iterator[HealthNote]:
     except (BudgetExceeded, KeyboardInterrupt):
         return
     if min(share, 1.0 - share) < _ALMOST_NOTHING:
-        answer = "accepted" if share > 0.5 else "refused"
+        answer = "accepted" if share > 0.5 else "rejected"
         yield HealthNote(
             "one-sided model",
             f"the model {answer} {max(share, 1 - share):.1%} of {_ENOUGH_WORDS} random words; "

@@ -8,10 +8,12 @@ from typing import Any, Literal
 
 import msgspec
 
-from rnncheck.errors import FormatError, InputError, shown
+from rnncheck.errors import FormatError, InputError, short_repr
 from rnncheck.oracle.journal import Journal
 from rnncheck.runtime.budget import Clock
 from rnncheck.runtime.files import check_writable, write_atomically
+from rnncheck.verification.question import Question
+from rnncheck.version import __version__
 
 _DIGEST_BYTES = 32
 
@@ -21,7 +23,7 @@ class _Header(msgspec.Struct, forbid_unknown_fields=True):
     question: dict[str, Any]
 
 
-class Checkpoint:
+class VerificationCheckpoint:
     """A file that is written now and then, always as a whole, and from which the same question can be gone on with."""
 
     def __init__(self, path: str | Path, question: dict[str, Any], *, resume: bool) -> None:
@@ -57,16 +59,17 @@ class Checkpoint:
         for name in sorted(before.keys() | now.keys()):
             if before.get(name) != now.get(name):
                 raise InputError(
-                    f"{source}: the checkpoint is of another question: its {name} is {shown(before.get(name))}, and "
-                    f"{shown(now.get(name))} was asked for; ask the same, or begin anew without --resume"
+                    f"{source}: the checkpoint is of another question: its {name} is {short_repr(before.get(name))}, "
+                    "and "
+                    f"{short_repr(now.get(name))} was asked for; ask the same, or begin anew without --resume"
                 )
         return journal
 
 
-class Keeper:
+class CheckpointWriter:
     """Writes a checkpoint now and then. Where that fails the work goes on: a full disk costs no verdict."""
 
-    def __init__(self, checkpoint: Checkpoint, seconds: float, clock: Clock) -> None:
+    def __init__(self, checkpoint: VerificationCheckpoint, seconds: float, clock: Clock) -> None:
         self.checkpoint = checkpoint
         self._seconds = seconds
         self._clock = clock
@@ -84,3 +87,26 @@ class Keeper:
         except InputError as error:
             return f"{error}; the run went on, but could not have been resumed from there"
         return None
+
+
+def checkpoint_writer(question: Question) -> CheckpointWriter | None:
+    """What keeps a verification's answers, where that was asked for."""
+    settings, spec = question.settings, question.spec
+    if settings.checkpoint is None:
+        if settings.resume:
+            raise InputError("there is nothing to resume from; name the checkpoint's file too (--checkpoint)")
+        return None
+    model = question.model.describe()
+    identity = {
+        **question.asked(),
+        "model": model.get("sha256") or {name: model.get(name) for name in ("kind", "name")},
+        "alphabet": list(question.model.alphabet),
+        "spec": spec.sha256(),
+        "method": question.method,
+        "relation": question.relation.value,
+        "seed": question.seed,
+        "version": __version__,
+        "known_words": [list(word) for word in settings.known_words],
+    }
+    checkpoint = VerificationCheckpoint(settings.checkpoint, identity, resume=settings.resume)
+    return CheckpointWriter(checkpoint, settings.checkpoint_seconds, settings.clock)

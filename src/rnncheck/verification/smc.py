@@ -8,9 +8,10 @@ from rnncheck.verification.task import Algorithm, Finding, Task, violated
 
 def smc(task: Task) -> Algorithm:
     """Draw words until one is a violation, or enough of them are none."""
-    while task.sampler.words < task.words_needed:
-        drawn = task.sampler.draw(task.words_needed - task.sampler.words)
+    sampler, needed = task.sampler, task.confidence.words
+    while sampler.words < needed:
+        drawn = sampler.draw(needed - sampler.words)
         if task.confirmed(drawn.violation):
             return violated(drawn.violation, "a sampled word (or a prefix of one) is a violation")
         yield
-    return Finding(Outcome.SATISFIED, f"none of {task.sampler.words} sampled words is a violation")
+    return Finding(Outcome.SATISFIED, f"none of {sampler.words} sampled words is a violation")

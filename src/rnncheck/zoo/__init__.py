@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
-from rnncheck.errors import InputError, shown
+from rnncheck.errors import InputError, short_repr
 from rnncheck.models.files.safetensors_file import load_network
 from rnncheck.models.network import RecurrentNetwork
 from rnncheck.spec import Spec
@@ -116,7 +116,7 @@ def entry(name: str) -> Entry:
     for known in _ENTRIES:
         if known.name == name:
             return known
-    raise InputError(f"no network is called {shown(name)}; there are {', '.join(names())}")
+    raise InputError(f"no network is called {short_repr(name)}; there are {', '.join(names())}")
 
 
 def path(name: str) -> Path:

@@ -16,7 +16,7 @@ import numpy as np
 
 from rnncheck.automata.dfa import DFA
 from rnncheck.automata.formats.parts import Parts
-from rnncheck.errors import FormatError, InputError, shown, visible
+from rnncheck.errors import FormatError, InputError, short_repr, visible
 from rnncheck.words import Alphabet
 
 
@@ -31,23 +31,34 @@ class DFADocument(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True
     names: list[str] | None = None
 
 
+def document_of(dfa: DFA) -> DFADocument:
+    """The automaton as a document."""
+    return DFADocument(
+        schema="rnncheck/dfa/1",
+        alphabet=list(dfa.alphabet),
+        initial=dfa.initial,
+        accepting=np.flatnonzero(dfa.accepting).tolist(),
+        transitions=dfa.transitions.tolist(),
+        names=list(dfa.names) if dfa.names else None,
+    )
+
+
+def dfa_of(document: DFADocument, source: str = "automaton") -> DFA:
+    """The automaton that a document describes in full."""
+    return _build(document, source, None, complete=False)
+
+
 def write_json(dfa: DFA) -> str:
     """The automaton as a JSON document, one row of the table a line."""
-    facts = {
-        "schema": "rnncheck/dfa/1",
-        "alphabet": dfa.alphabet.letters,
-        "initial": dfa.initial,
-        "accepting": np.flatnonzero(dfa.accepting).tolist(),
-        **({"names": dfa.names} if dfa.names else {}),
-    }
+    document = document_of(dfa)
+    document.transitions, rows = [], ",\n".join(" " + str(row) for row in document.transitions)
     try:
-        head = msgspec.json.encode(facts).decode()
+        head = msgspec.json.encode(document).decode()
     except UnicodeEncodeError as error:
         raise InputError(
-            f"{shown(error.object)} holds half a surrogate pair, which JSON cannot carry; write dot, or rename it"
+            f"{short_repr(error.object)} holds half a surrogate pair, which JSON cannot carry; write dot, or rename it"
         ) from None
-    rows = ",\n".join(" " + str(row) for row in dfa.transitions.tolist())
-    return f'{head[:-1]},"transitions":[\n{rows}\n]}}\n'
+    return head.replace('"transitions":[]', f'"transitions":[\n{rows}\n]', 1) + "\n"
 
 
 def read_json(

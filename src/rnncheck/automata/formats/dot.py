@@ -19,7 +19,7 @@ import numpy as np
 
 from rnncheck.automata.dfa import DFA
 from rnncheck.automata.formats.parts import Parts, split_letters
-from rnncheck.errors import FormatError, InputError, shown
+from rnncheck.errors import FormatError, InputError, short_repr
 from rnncheck.words import Alphabet, letter_text
 
 _NO_STATE_SHAPES = {"none", "point", "plaintext", "plain"}
@@ -105,15 +105,15 @@ def _interpret(graph: _Graph, alphabet: Alphabet | None, source: str) -> Parts:
             parts.accepting.add(name)
     for tail, head, attributes, line in graph.edges:
         if head in helpers:
-            raise FormatError(f"an edge leads to {shown(head)}, which only marks the initial state", source, line)
+            raise FormatError(f"an edge leads to {short_repr(head)}, which only marks the initial state", source, line)
         for node in (tail, head):
             if node not in names and node not in helpers:
-                raise FormatError(f"state {shown(node)} is used but not declared", source, line)
+                raise FormatError(f"state {short_repr(node)} is used but not declared", source, line)
         label = attributes.get("label", "")
         if tail in helpers:
             parts.initial.append((names[head], line))
         elif not label:
-            raise FormatError(f"the edge from {shown(tail)} to {shown(head)} has no label", source, line)
+            raise FormatError(f"the edge from {short_repr(tail)} to {short_repr(head)} has no label", source, line)
         else:
             for letter in _letters(label, own, alphabet, source, line):
                 parts.edges.append((names[tail], letter, names[head], line))
@@ -174,7 +174,7 @@ class _Parser:
         if self._kind == "end":
             raise self._error("the file ends before the closing brace")
         if self._kind == "mark" or self._is_word("subgraph"):
-            raise self._error(f"unexpected {shown(self._value)}; subgraphs and ports are not part of an automaton")
+            raise self._error(f"unexpected {short_repr(self._value)}; subgraphs and ports are not part of an automaton")
         line, word_like = self._line, self._kind == "name"
         name = self._identifier()
         if self._accept("="):
@@ -214,7 +214,7 @@ class _Parser:
 
     def _identifier(self) -> str:
         if self._kind not in ("name", "number", "string"):
-            raise self._error(f"expected a name, found {shown(self._value or 'the end of the file')}")
+            raise self._error(f"expected a name, found {short_repr(self._value or 'the end of the file')}")
         kind, value = self._kind, self._value
         self._advance()
         if kind != "string":
@@ -238,7 +238,7 @@ class _Parser:
 
     def _expect(self, mark: str) -> None:
         if not self._accept(mark):
-            raise self._error(f"expected {mark}, found {shown(self._value or 'the end of the file')}")
+            raise self._error(f"expected {mark}, found {short_repr(self._value or 'the end of the file')}")
 
     def _is_word(self, word: str) -> bool:
         return self._kind == "name" and self._value.lower() == word
@@ -257,7 +257,7 @@ def _tokens(text: str, source: str) -> Iterator[tuple[str, str, int]]:
             elif text[at] == "<":
                 problem = "HTML-like labels are not read; quote the label"
             else:
-                problem = f"unexpected character {shown(text[at])}"
+                problem = f"unexpected character {short_repr(text[at])}"
             raise FormatError(problem, source, line)
         if match.lastgroup != "space":
             yield match.lastgroup or "", match[0], line
@@ -302,5 +302,5 @@ def _read_released(text: str, source: str) -> Parts:
         elif is_edge and label:
             parts.edges.append((tail, label, head.strip(), number))
         else:
-            raise FormatError(f"neither a state nor an edge with a label: {shown(line)}", source, number)
+            raise FormatError(f"neither a state nor an edge with a label: {short_repr(line)}", source, number)
     return parts

@@ -8,7 +8,7 @@ import numpy as np
 
 from rnncheck.automata.dfa import DFA
 from rnncheck.automata.formats.parts import Parts, unused_name
-from rnncheck.errors import AutomatonError, MissingExtraError, shown
+from rnncheck.errors import AutomatonError, MissingExtraError, short_repr
 from rnncheck.words import Alphabet
 
 
@@ -72,7 +72,9 @@ def from_aalpy(other: Any, *, alphabet: Alphabet | None = None, complete: bool =
 
 def _check_kind(other: object, module: str, name: str) -> None:
     if not any((kind.__module__, kind.__name__) == (module, name) for kind in type(other).__mro__):
-        raise AutomatonError(f"{shown(other)} is a {type(other).__name__}, not a {module}.{name}; convert it first")
+        raise AutomatonError(
+            f"{short_repr(other)} is a {type(other).__name__}, not a {module}.{name}; convert it first"
+        )
 
 
 def _name(state: object, parts: Parts) -> str:
@@ -84,6 +86,6 @@ def _name(state: object, parts: Parts) -> str:
 def _letter(symbol: object) -> str:
     if not isinstance(symbol, str):
         raise AutomatonError(
-            f"symbol {shown(symbol)} is a {type(symbol).__name__}; letters are strings: rename it first"
+            f"symbol {short_repr(symbol)} is a {type(symbol).__name__}; letters are strings: rename it first"
         )
     return symbol

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from rnncheck.automata.dfa import DFA
-from rnncheck.errors import AlphabetError, FormatError, ResourceLimitError, shown
+from rnncheck.errors import AlphabetError, FormatError, ResourceLimitError, short_repr
 from rnncheck.words import Alphabet
 
 SINK_NAME = "sink"
@@ -67,8 +67,8 @@ class Parts:
             goes_to = self._number(target, line)
             if cells.setdefault(cell, goes_to) != goes_to:
                 raise FormatError(
-                    f"state {shown(source)} has two successors on letter {shown(letter)}, "
-                    f"{shown(names[cells[cell]])} and {shown(target)}; the automaton must be deterministic",
+                    f"state {short_repr(source)} has two successors on letter {short_repr(letter)}, "
+                    f"{short_repr(names[cells[cell]])} and {short_repr(target)}; the automaton must be deterministic",
                     self.source,
                     line,
                 )
@@ -77,7 +77,7 @@ class Parts:
     def _missing(self, cells: dict[int, int], letters: Alphabet, names: list[str]) -> FormatError:
         row, column = divmod(next(cell for cell in itertools.count() if cell not in cells), len(letters))
         return FormatError(
-            f"state {shown(names[row])} has no successor on letter {shown(letters[column])}; "
+            f"state {short_repr(names[row])} has no successor on letter {short_repr(letters[column])}; "
             "complete the automaton, or let a rejecting sink be added (--complete, complete=True)",
             self.source,
         )
@@ -91,7 +91,7 @@ class Parts:
         if len(distinct) > 1:
             first, second = list(distinct)[:2]
             raise FormatError(
-                f"two initial states, {shown(first)} and {shown(second)}; there must be one",
+                f"two initial states, {short_repr(first)} and {short_repr(second)}; there must be one",
                 self.source,
                 self.initial[-1][1],
             )
@@ -107,7 +107,7 @@ class Parts:
         try:
             return self.states[state]
         except KeyError:
-            raise FormatError(f"state {shown(state)} is used but not declared", self.source, line) from None
+            raise FormatError(f"state {short_repr(state)} is used but not declared", self.source, line) from None
 
     def _column(self, letters: Alphabet, letter: str, line: int) -> int:
         try:

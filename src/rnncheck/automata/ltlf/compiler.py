@@ -28,7 +28,7 @@ from rnncheck.automata.ltlf.ldlf import PathClaims
 from rnncheck.automata.ltlf.patterns import COUNT_PARAMETER, PATTERNS
 from rnncheck.automata.ltlf.progression import ALWAYS, EMPTY, NEVER, NOT_EMPTY, Claim, Progression, negate
 from rnncheck.automata.ltlf.tokens import tokens_of
-from rnncheck.errors import ExpressionError, ResourceLimitError, shown
+from rnncheck.errors import ExpressionError, ResourceLimitError, short_repr
 from rnncheck.words import EPSILON, Alphabet, letter_text
 
 _TERMS_PER_STATE = 15
@@ -60,7 +60,8 @@ def compile_ltlf(text: str, alphabet: Alphabet, *, nonempty: bool = False, max_s
         expanded += 1
         if expanded * len(alphabet) > _MAX_CELLS:
             raise ResourceLimitError(
-                f"the automaton of {shown(text)} has at least {expanded} states over {len(alphabet)} letters, a table "
+                f"the automaton of {short_repr(text)} has at least {expanded} states over {len(alphabet)} letters, a "
+                "table "
                 f"of more than {_MAX_CELLS} entries, the limit; simplify the property or use fewer letters"
             )
         return claims.after_each(claim)
@@ -70,7 +71,7 @@ def compile_ltlf(text: str, alphabet: Alphabet, *, nonempty: bool = False, max_s
         start,
         successors,
         lambda claim: bool(claim & 1),
-        what=f"the automaton of {shown(text)}",
+        what=f"the automaton of {short_repr(text)}",
         max_states=max_states,
         letter_class=letter_class,
     )
@@ -91,7 +92,7 @@ def _check_letters(text: str, steps: Sequence[Step], alphabet: Alphabet) -> None
             if letter not in alphabet:
                 mentions = (token.column for token in tokens_of(text) if token.text == letter)
                 column = next(column for column in mentions if column >= step.column)
-                raise ExpressionError(f"unknown letter {shown(letter)}; {_remedy(letter, alphabet)}", text, column)
+                raise ExpressionError(f"unknown letter {short_repr(letter)}; {_remedy(letter, alphabet)}", text, column)
 
 
 def _remedy(letter: str, alphabet: Alphabet) -> str:

@@ -19,7 +19,7 @@ _MEMO_SIZE = 1 << 20
 """Remembered conjunctions are forgotten above this many; they are a matter of speed, never of meaning."""
 
 
-class Functions:
+class DecisionDiagrams:
     """A store of Boolean functions. ``f ^ 1`` is the negation of ``f``; ``f >> 1`` is where ``f`` is stored.
 
     ``levels``, ``highs`` and ``lows`` describe the function stored at an index: its root variable, and what

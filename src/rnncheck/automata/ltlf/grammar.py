@@ -19,7 +19,7 @@ from typing import NamedTuple, NoReturn
 
 from rnncheck.automata.ltlf.patterns import COUNT_PARAMETER, MAX_COUNT, PATTERNS, Pattern
 from rnncheck.automata.ltlf.tokens import END, LETTER, NAME, SYMBOL, Token, tokens_of
-from rnncheck.errors import ExpressionError, InputError, shown
+from rnncheck.errors import ExpressionError, InputError, short_repr
 from rnncheck.words import EPSILON
 
 LETTERS, CALL, READ, DIAMOND, BOX = "letters", "call", "read", "<>", "[]"
@@ -67,7 +67,7 @@ class _Pending:
 def parse_ltlf(text: str) -> tuple[Step, ...]:
     """Read a formula; an ExpressionError points at what is wrong with it."""
     if not isinstance(text, str):
-        raise InputError(f"a formula is a text, not {shown(text)}")
+        raise InputError(f"a formula is a text, not {short_repr(text)}")
     return _Parser(text).parse()
 
 

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from rnncheck.automata.ltlf.decision_diagrams import FALSE, TRUE, Functions
+from rnncheck.automata.ltlf.decision_diagrams import FALSE, TRUE, DecisionDiagrams
 
 Claim: TypeAlias = int
 """A function shifted left by one, plus 1 if the claim holds of the empty rest."""
@@ -52,7 +52,7 @@ class Progression:
     """
 
     def __init__(self, classes: int, max_terms: int) -> None:
-        self._functions = Functions(max_terms)
+        self._functions = DecisionDiagrams(max_terms)
         self._classes = classes
         self._last_class = classes - 1
         self._bits = self._last_class.bit_length()

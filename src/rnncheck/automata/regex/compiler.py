@@ -17,7 +17,7 @@ from rnncheck.automata.dfa import DEFAULT_MAX_STATES, DFA, explore
 from rnncheck.automata.regex.derivatives import Derivatives
 from rnncheck.automata.regex.syntax import Combine, Complement, Definition, Item, Letters, Name, Reader, Repeat
 from rnncheck.automata.regex.terms import Algebra, Term
-from rnncheck.errors import AlphabetError, ExpressionError, InputError, shown
+from rnncheck.errors import AlphabetError, ExpressionError, InputError, short_repr
 from rnncheck.words import Alphabet
 
 
@@ -35,7 +35,7 @@ def compile_regex(
     ResourceLimitError where the states become so large that there is no time or memory for that many.
     """
     parts = _parsed(text, definitions)
-    what = f"the regular expression {shown(text)}"
+    what = f"the regular expression {short_repr(text)}"
     codes = _letter_codes(parts, alphabet)
     classes = _letter_classes(codes.values(), len(alphabet))
     sets = {letters: frozenset(classes.of_letter[code] for code in found) for letters, found in codes.items()}
@@ -161,7 +161,9 @@ def _parsed(text: str, definitions: Mapping[str, str] | None) -> tuple[Definitio
 
 def _given_definition(name: str, text: str) -> Definition:
     if not isinstance(name, str) or not re.fullmatch(r"\w+", name):
-        raise InputError(f"{shown(name)} cannot name a definition; a name is made of letters, digits and underscores")
+        raise InputError(
+            f"{short_repr(name)} cannot name a definition; a name is made of letters, digits and underscores"
+        )
     origin = f"in the definition of ${name}: "
     try:
         return Definition(name, text, Reader(text).expression("end"), origin)

@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
-from rnncheck.errors import ExpressionError, InputError, shown
+from rnncheck.errors import ExpressionError, InputError, short_repr
 from rnncheck.words import EPSILON, quoted, read_quoted
 
 EMPTY_LANGUAGE = "∅"
@@ -182,7 +182,7 @@ class Reader:
 
     def __init__(self, text: str) -> None:
         if not isinstance(text, str):
-            raise InputError(f"a regular expression is a string, not {shown(text)}")
+            raise InputError(f"a regular expression is a string, not {short_repr(text)}")
         self._text = text
         self._tokens = list(_tokens(text))
         self._at = 0

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rnncheck.automata.dfa import DFA
-from rnncheck.errors import InconsistentAnswersError, InputError, LearningBoundReached, shown
+from rnncheck.errors import InconsistentAnswersError, InputError, LearningBoundReached, short_repr
 from rnncheck.words import Codes, WordBatch, shortlex_key
 
 Query: TypeAlias = tuple[Codes, Codes]
@@ -31,7 +31,8 @@ class InconsistentLabelsError(InconsistentAnswersError):
         self.first = first
         self.now = now
         message = (
-            f"the word with letter positions {shown(list(word))} was first given label {first} and is now given label "
+            f"the word with letter positions {short_repr(list(word))} was first given label {first} and is now given "
+            "label "
             f"{now}; give each word one answer (remember answers, or fix the known words)"
         )
         self.args = (message,)

@@ -13,7 +13,7 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 
 from rnncheck.automata.dfa import DFA
-from rnncheck.errors import InputError, shown
+from rnncheck.errors import InputError, short_repr
 from rnncheck.learning.learners.answers import Answers, Query
 from rnncheck.words import Codes
 
@@ -34,9 +34,9 @@ class Search:
 
     def __post_init__(self) -> None:
         if self.strategy not in STRATEGIES:
-            raise InputError(f"unknown search strategy {shown(self.strategy)}; known are {', '.join(STRATEGIES)}")
+            raise InputError(f"unknown search strategy {short_repr(self.strategy)}; known are {', '.join(STRATEGIES)}")
         if not isinstance(self.probes, int) or self.probes < 1:
-            raise InputError(f"probes is {shown(self.probes)}; a search asks for at least 1 position at a time")
+            raise InputError(f"probes is {short_repr(self.probes)}; a search asks for at least 1 position at a time")
 
 
 @dataclass(frozen=True)

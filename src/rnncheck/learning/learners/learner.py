@@ -9,7 +9,7 @@ from typing import Generic, Protocol, TypedDict, TypeVar
 
 from rnncheck.automata.dfa import DFA
 from rnncheck.automata.moore import NO_YES, MooreMachine
-from rnncheck.errors import InputError, shown
+from rnncheck.errors import InputError, short_repr
 from rnncheck.learning.learners.answers import Answers, Ask
 from rnncheck.learning.learners.counterexamples import states_on
 from rnncheck.words import Alphabet, Codes
@@ -84,7 +84,7 @@ class Learner(ABC, Generic[S]):
         self.alphabet = alphabet
         self.labels = tuple(labels)
         if len(self.labels) < 2 or len(set(self.labels)) < len(self.labels):
-            raise InputError(f"labels {shown(self.labels)} were given; give two or more, each once")
+            raise InputError(f"labels {short_repr(self.labels)} were given; give two or more, each once")
         self.max_states = _bound("max_states", max_states)
         if max_query_length is not None:
             _bound("max_query_length", max_query_length)
@@ -179,13 +179,15 @@ class Learner(ABC, Generic[S]):
         try:
             codes = tuple(map(operator.index, word))
         except TypeError:
-            raise InputError(f"{shown(word)} is not a tuple of letter positions; use alphabet.encode(word)") from None
+            raise InputError(
+                f"{short_repr(word)} is not a tuple of letter positions; use alphabet.encode(word)"
+            ) from None
         if not all(0 <= code < letters for code in codes):
-            raise InputError(f"{shown(word)} has a letter position outside 0 to {letters - 1}")
+            raise InputError(f"{short_repr(word)} has a letter position outside 0 to {letters - 1}")
         return codes
 
 
 def _bound(name: str, value: int) -> int:
     if not isinstance(value, int) or value < _LEAST_BOUND:
-        raise InputError(f"{name} is {shown(value)}; give an integer of at least {_LEAST_BOUND}")
+        raise InputError(f"{name} is {short_repr(value)}; give an integer of at least {_LEAST_BOUND}")
     return value

@@ -8,7 +8,7 @@ from typing import Unpack
 import numpy as np
 
 from rnncheck.automata.moore import MooreMachine
-from rnncheck.errors import InputError, LearningBoundReached, shown
+from rnncheck.errors import InputError, LearningBoundReached, short_repr
 from rnncheck.learning.learners.answers import Answers, Ask
 from rnncheck.learning.learners.counterexamples import Search, WrongTransition
 from rnncheck.learning.learners.discrimination_tree import ROOT, DiscriminationTree
@@ -113,7 +113,7 @@ class TreeLearner(Learner[TreeHypothesis]):
     ) -> None:
         super().__init__(alphabet, ask, **options)
         if not isinstance(at_once, int) or at_once < 1:
-            raise InputError(f"at_once is {shown(at_once)}; at least 1 counterexample is worked on at a time")
+            raise InputError(f"at_once is {short_repr(at_once)}; at least 1 counterexample is worked on at a time")
         self.search = search
         self._at_once = at_once
 

@@ -12,8 +12,8 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from rnncheck.errors import ModelError, shown
-from rnncheck.models.engine.layers import HIDDEN_SCALE, Layout, Scratch, compile_layers
+from rnncheck.errors import ModelError, short_repr
+from rnncheck.models.engine.layers import HIDDEN_SCALE, Scratch, StateLayout, compile_layers
 from rnncheck.models.engine.reference import Judgement, reference_judgement, reference_prefix_scores
 from rnncheck.models.engine.threads import Workers
 from rnncheck.models.network import Cell, RecurrentNetwork
@@ -29,7 +29,7 @@ from rnncheck.models.protocol import (
 )
 from rnncheck.words import Codes, IntArray, WordBatch, format_word
 
-Definition: TypeAlias = Callable[[Codes], Judgement]
+Reference: TypeAlias = Callable[[Codes], Judgement]
 
 MARGIN_FLOOR = 1e-4
 MARGIN_FACTOR = 100.0
@@ -46,7 +46,7 @@ _WORTH_A_THREAD = 1 << 21  # multiplications; below this, handing a piece to ano
 
 @dataclass(frozen=True)
 class SelfCheck:
-    """How the engine compared with the definition on random words."""
+    """How the engine compared with the reference on random words."""
 
     words: int
     largest_difference: float
@@ -56,9 +56,9 @@ class SelfCheck:
 class CompiledNetwork(SteppingModel):
     """A recurrent network that reads many words a step.
 
-    ``definition`` gives the score and the answer of one word alone by the network's original; without one, the plain
-    evaluation of the weights (:func:`reference_judgement`) is the definition. Compiling compares engine and
-    definition on random words, and raises ModelError where they differ by more than ``TOLERANCE`` times the largest
+    ``reference`` gives the score and the answer of one word alone by the network's original; without one, the plain
+    evaluation of the weights (:func:`reference_judgement`) is the reference. Compiling compares engine and
+    reference on random words, and raises ModelError where they differ by more than ``TOLERANCE`` times the largest
     score. Unless it is given, ``margin`` is ``MARGIN_FACTOR`` times the largest difference seen, and at least
     ``MARGIN_FLOOR``.
 
@@ -72,7 +72,7 @@ class CompiledNetwork(SteppingModel):
         dtype: npt.DTypeLike = np.float32,
         threads: int | None = None,
         margin: float | None = None,
-        definition: Definition | None = None,
+        reference: Reference | None = None,
     ) -> None:
         self._dtype = np.dtype(dtype)
         if self._dtype not in (np.float32, np.float64):
@@ -85,12 +85,12 @@ class CompiledNetwork(SteppingModel):
             "dtype": self._dtype,
             "threads": threads,
             "margin": margin,
-            "definition": definition,
+            "reference": reference,
         }
-        self._judge = definition or functools.partial(reference_judgement, network)
+        self._judge = reference or functools.partial(reference_judgement, network)
         self._workers = Workers(threads)
         self._local = threading.local()
-        self._layout = Layout(network)
+        self._layout = StateLayout(network)
         self._layers = compile_layers(network, self._layout, self._dtype)
         self._head = _head(network).astype(self._dtype)
         self._others = [output for output in range(network.outputs) if output != network.label]
@@ -98,7 +98,7 @@ class CompiledNetwork(SteppingModel):
         widest = network.cell.gates * max(layer.hidden for layer in network.layers)
         self._block_rows = int(np.clip(_BLOCK_NUMBERS // widest, *_BLOCK_ROWS))
         self.empty_score, self.accepts_empty = self._judge(())
-        self.self_check = self._compare_with_definition(definition)
+        self.self_check = self._compare_with_reference(reference)
         self.margin = self._choose_margin(margin)
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -170,7 +170,7 @@ class CompiledNetwork(SteppingModel):
         self._workers.run([functools.partial(piece, group[nth::threads]) for group in groups for nth in range(threads)])
         return out
 
-    def definition(self, codes: Codes) -> bool:
+    def reference_answer(self, codes: Codes) -> bool:
         return self._judge(tuple(codes)).accepted
 
     def describe(self) -> Mapping[str, object]:
@@ -184,7 +184,7 @@ class CompiledNetwork(SteppingModel):
             "outputs": network.outputs,
             "label": network.label,
             "threshold": network.threshold,
-            "empty_word": "as the definition says" if self._options["definition"] else _empty_word(network),
+            "empty_word": "as the reference says" if self._options["reference"] else _empty_word(network),
             "queries": f"stepped, {self._dtype.name}",
             "margin": self.margin,
             "self_check": asdict(self.self_check),
@@ -219,10 +219,10 @@ class CompiledNetwork(SteppingModel):
         pieces = threads * -(-rows // (self._block_rows * threads))
         return [rows * piece // max(1, pieces) for piece in range(pieces + 1)]
 
-    def _compare_with_definition(self, definition: Definition | None) -> SelfCheck:
+    def _compare_with_reference(self, reference: Reference | None) -> SelfCheck:
         """Compare scores on random words: all prefixes where that is cheap, else whole words."""
         rng = np.random.default_rng(0)
-        count = _CHECKED_RUNS if definition is None else _CHECKED_WORDS
+        count = _CHECKED_RUNS if reference is None else _CHECKED_WORDS
         lengths = np.linspace(1, _LONGEST_CHECKED, count).astype(int).tolist()
         if self.network.cell is not Cell.RNN_RELU:  # whose values may well leave all bounds on words so long
             lengths += _FAR_LONGER
@@ -230,7 +230,7 @@ class CompiledNetwork(SteppingModel):
         batch = WordBatch.from_codes(words)
         scores = self.prefix_scores(batch)
         known = [
-            reference_prefix_scores(self.network, word) if definition is None else [definition(word).score]
+            reference_prefix_scores(self.network, word) if reference is None else [reference(word).score]
             for word in words
         ]
         expected = np.concatenate(known)
@@ -242,10 +242,11 @@ class CompiledNetwork(SteppingModel):
         if check.largest_difference > TOLERANCE * max(_SMALLEST_SCALE, check.largest_score):
             worst = int(differences.argmax())
             run = int(np.searchsorted(np.cumsum([len(part) for part in known]), worst, side="right"))
-            length = 1 + worst - sum(map(len, known[:run])) if definition is None else len(words[run])
+            length = 1 + worst - sum(map(len, known[:run])) if reference is None else len(words[run])
             raise ModelError(
-                f"on the word {shown(format_word(self.alphabet.decode(words[run][:length])), 300)} the stepped network "
-                f"scores {ours[worst]:.6g} and its definition {expected[worst]:.6g}; "
+                f"on the word {short_repr(format_word(self.alphabet.decode(words[run][:length])), 300)} the stepped "
+                "network "
+                f"scores {ours[worst]:.6g} and its reference {expected[worst]:.6g}; "
                 "it was not read as it was meant, or its values depend on rounding: ask it for whole words instead"
             )
         return check
@@ -256,7 +257,7 @@ class CompiledNetwork(SteppingModel):
             return max(MARGIN_FLOOR, MARGIN_FACTOR * seen)
         if given < seen:
             raise ModelError(
-                f"margin {given} was asked for, but scores differ from the definition's by up to {seen:.3g}; "
+                f"margin {given} was asked for, but scores differ from the reference's by up to {seen:.3g}; "
                 "give a larger margin, or leave it out"
             )
         return given

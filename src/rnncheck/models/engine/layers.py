@@ -32,7 +32,7 @@ Array: TypeAlias = npt.NDArray[Any]
 _FITS_IN_CACHE = 1 << 16  # numbers; up to this size, fewer calls matter more than locality
 
 
-class Layout:
+class StateLayout:
     """Which columns of a state row hold what."""
 
     def __init__(self, network: RecurrentNetwork) -> None:
@@ -67,7 +67,9 @@ class Scratch:
 class CompiledLayer(ABC):
     """One layer over state rows. ``advance`` reads the layer below's new hidden state, or a letter."""
 
-    def __init__(self, number: int, layer: Layer, layout: Layout, inputs: Array | None, dtype: npt.DTypeLike) -> None:
+    def __init__(
+        self, number: int, layer: Layer, layout: StateLayout, inputs: Array | None, dtype: npt.DTypeLike
+    ) -> None:
         self._size = layer.hidden
         self._hidden = layout.hidden[number]
         self._own = slice(layout.ones[number], self._hidden.stop)
@@ -164,7 +166,9 @@ class GruLayer(CompiledLayer):
 class LstmLayer(CompiledLayer):
     """``c = f c + i g`` and ``h = o tanh(c)``, with gates ordered i, f, o, g: sigmoid ones first."""
 
-    def __init__(self, number: int, layer: Layer, layout: Layout, inputs: Array | None, dtype: npt.DTypeLike) -> None:
+    def __init__(
+        self, number: int, layer: Layer, layout: StateLayout, inputs: Array | None, dtype: npt.DTypeLike
+    ) -> None:
         self._memory = layout.memory[number]
         super().__init__(number, layer, layout, inputs, dtype)
 
@@ -205,7 +209,7 @@ _LAYERS: dict[Cell, type[CompiledLayer]] = {
 HIDDEN_SCALE = {Cell.RNN_TANH: 1.0, Cell.RNN_RELU: 1.0, Cell.GRU: 1.0, Cell.LSTM: 2.0}  # rows hold scale · h
 
 
-def compile_layers(network: RecurrentNetwork, layout: Layout, dtype: npt.DTypeLike) -> Sequence[CompiledLayer]:
+def compile_layers(network: RecurrentNetwork, layout: StateLayout, dtype: npt.DTypeLike) -> Sequence[CompiledLayer]:
     """The layers of a network, lowest first."""
     kind = _LAYERS[network.cell]
     return [

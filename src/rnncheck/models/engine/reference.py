@@ -1,4 +1,4 @@
-"""The definition of a recurrent network: one word alone, letter by letter, the textbook's formulas and nothing else.
+"""The reference of a recurrent network: one word alone, letter by letter, the textbook's formulas and nothing else.
 
 This is the judge of the compiled engine, so it shares no code and no trick with it. It is slow.
 """
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from rnncheck.errors import ModelError, shown
+from rnncheck.errors import ModelError, short_repr
 from rnncheck.models.engine.threads import single_threaded_blas
 from rnncheck.models.network import Cell, Layer, RecurrentNetwork
 from rnncheck.words import Codes, format_word
@@ -22,7 +22,7 @@ _MESSAGE_LIMIT = 200
 
 
 class Judgement(NamedTuple):
-    """What a definition says of one word: the distance from the decision, and the decision."""
+    """What a reference says of one word: the distance from the decision, and the decision."""
 
     score: float
     accepted: bool
@@ -57,9 +57,9 @@ def reference_prefix_scores(network: RecurrentNetwork, codes: Codes) -> list[flo
 
 def no_finite_score(network: RecurrentNetwork, codes: Codes, outputs: object) -> ModelError:
     """What to raise for a word on which the network overflows."""
-    word = shown(format_word(network.alphabet.decode(codes)), _MESSAGE_LIMIT)
+    word = short_repr(format_word(network.alphabet.decode(codes)), _MESSAGE_LIMIT)
     return ModelError(
-        f"the network puts out {shown(outputs)} on the word {word} ({len(codes)} letters), neither yes nor no; "
+        f"the network puts out {short_repr(outputs)} on the word {word} ({len(codes)} letters), neither yes nor no; "
         "its values overflow: give a network whose values stay finite"
     )
 

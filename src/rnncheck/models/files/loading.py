@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from rnncheck.errors import InputError, MissingExtraError, ModelError, shown
+from rnncheck.errors import InputError, MissingExtraError, ModelError, short_repr
 from rnncheck.models.engine.compiled import CompiledNetwork
 from rnncheck.models.files.released_folder import META, load_released
 from rnncheck.models.files.safetensors_file import (
@@ -102,7 +102,7 @@ def _load_network(path: Path, letters: Alphabet | None, cell: Cell | None, label
     elif suffix in (".pt", ".pth"):
         arrays = read_torch_file(path)
     else:
-        cause = _REFUSED.get(suffix, f"of an unknown kind ({shown(suffix)})")
+        cause = _REFUSED.get(suffix, f"of an unknown kind ({short_repr(suffix)})")
         raise ModelError(
             f"{path}: the file is {cause}; give .safetensors, .pt or .pth with a state dictionary, .onnx, or a folder "
             f"with a file {META!r}"
@@ -124,13 +124,15 @@ def _with_options(
     """The network with what the caller says in the place of what the file says."""
     if letters is not None and letters != network.alphabet:
         raise ModelError(
-            f"the file says its alphabet is {shown(str(network.alphabet))}, in this order, and the one given is "
-            f"{shown(str(letters))}; leave it out"
+            f"the file says its alphabet is {short_repr(str(network.alphabet))}, in this order, and the one given is "
+            f"{short_repr(str(letters))}; leave it out"
         )
     if isinstance(label, str):
         names = network.labels or ()
         if label not in names:
-            raise ModelError(f"label {shown(label)} is unknown; the file has {', '.join(names) or 'no label names'}")
+            raise ModelError(
+                f"label {short_repr(label)} is unknown; the file has {', '.join(names) or 'no label names'}"
+            )
         label = names.index(label)
     changes: dict[str, object] = {}
     if threshold is not None:
@@ -159,7 +161,7 @@ def read_alphabet(path: Path) -> Alphabet:
         with naming(f"{path}:{number}"):
             word = parse_word(line)
             if len(word) > 1 or (line.strip() and not word):
-                raise ModelError(f"{shown(line)} is not one letter; write one a line, in quotes if it has spaces")
+                raise ModelError(f"{short_repr(line)} is not one letter; write one a line, in quotes if it has spaces")
             letters += word
     with naming(path):
         return Alphabet(letters)
@@ -169,10 +171,12 @@ def _cell(cell: Cell | str) -> Cell:
     try:
         return Cell(cell)
     except ValueError:
-        raise InputError(f"cell {shown(cell)} is unknown; choose one of {', '.join(c.value for c in Cell)}") from None
+        raise InputError(
+            f"cell {short_repr(cell)} is unknown; choose one of {', '.join(c.value for c in Cell)}"
+        ) from None
 
 
 def _number(label: int | str | None) -> int | None:
     if isinstance(label, str):
-        raise ModelError(f"label {shown(label)} is a name, but this file has numbers alone; give the number")
+        raise ModelError(f"label {short_repr(label)} is a name, but this file has numbers alone; give the number")
     return label

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy.typing as npt
 
-from rnncheck.errors import ModelError, shown
+from rnncheck.errors import ModelError, short_repr
 from rnncheck.models.files.safetensors_file import naming, read_safetensors
 from rnncheck.models.files.state_dict import network_from_arrays
 from rnncheck.models.files.torch_file import read_torch_file
@@ -60,7 +60,7 @@ def _read_meta(path: Path) -> dict[str, str]:
 
 def _read_weights(folder: Path, name: str) -> Mapping[str, npt.NDArray[Any]]:
     if Path(name).name != name or name in ("", ".", ".."):
-        raise ModelError(f"{META} names the weights {shown(name)}; they must be a file of this very folder")
+        raise ModelError(f"{META} names the weights {short_repr(name)}; they must be a file of this very folder")
     path = folder / name
     if path.suffix == ".safetensors":
         return read_safetensors(path)[1]
@@ -75,7 +75,7 @@ def _check_sizes(network: RecurrentNetwork, meta: Mapping[str, str]) -> None:
     }
     for key, size in actual.items():
         if key in meta and meta[key] != str(size):
-            raise ModelError(f"{META} says {key} = {shown(meta[key])}, but the weights have {size}")
+            raise ModelError(f"{META} says {key} = {short_repr(meta[key])}, but the weights have {size}")
     if network.padding is None:
         raise ModelError(
             f"{META} has {len(network.alphabet)} letters and the embedding as many rows; this format has one row more, "

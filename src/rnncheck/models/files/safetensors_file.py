@@ -21,7 +21,7 @@ import numpy.typing as npt
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save as safetensors_bytes
 
-from rnncheck.errors import InputError, ModelError, shown
+from rnncheck.errors import InputError, ModelError, short_repr
 from rnncheck.models.network import Cell, Floats, Layer, RecurrentNetwork
 from rnncheck.runtime.files import write_atomically
 from rnncheck.words import Alphabet
@@ -135,9 +135,9 @@ def _array(file: Any, name: str) -> npt.NDArray[Any]:
         array: npt.NDArray[Any] = file.get_tensor(name)
     except (TypeError, AttributeError):  # number types that numpy has no name for
         kind = file.get_slice(name).get_dtype()
-        raise ModelError(f"array {shown(name)} holds {kind} numbers; store it as float32") from None
+        raise ModelError(f"array {short_repr(name)} holds {kind} numbers; store it as float32") from None
     except (ValueError, OverflowError, MemoryError) as error:  # no numbers, but a shape beyond what numpy can name
-        raise ModelError(f"array {shown(name)} has a shape that no array has ({error})") from None
+        raise ModelError(f"array {short_repr(name)} has a shape that no array has ({error})") from None
     return array
 
 
@@ -167,14 +167,14 @@ def _plain(value: object) -> object:
         return dict(value)
     if isinstance(value, os.PathLike):
         return os.fspath(value)
-    raise NotImplementedError(f"{type(value).__name__} {shown(value)}")
+    raise NotImplementedError(f"{type(value).__name__} {short_repr(value)}")
 
 
 def _read_document(text: str) -> _Document:
     try:
         version = msgspec.json.decode(text, type=_Version).format
         if version != FORMAT:
-            raise ModelError(f"has format {shown(version)}; this version of rnncheck reads {FORMAT!r}")
+            raise ModelError(f"has format {short_repr(version)}; this version of rnncheck reads {FORMAT!r}")
         return msgspec.json.decode(text, type=_Document)
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         raise ModelError(f"has bad metadata: {error}") from None
@@ -191,7 +191,7 @@ def _check_names(arrays: Arrays, layers: int) -> None:
             raise ModelError(f"lacks the array {name!r}")
     unknown = sorted(set(arrays) - {*_REQUIRED, *weights, *biases, "padding"})
     if unknown:
-        raise ModelError(f"has an array {shown(unknown[0])} that no {layers}-layer network has")
+        raise ModelError(f"has an array {short_repr(unknown[0])} that no {layers}-layer network has")
 
 
 def _arrays_of(network: RecurrentNetwork) -> dict[str, Floats]:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rnncheck.errors import ModelError, shown
+from rnncheck.errors import ModelError, short_repr
 from rnncheck.models.network import Cell, Floats, Layer, RecurrentNetwork
 from rnncheck.words import Alphabet
 
@@ -81,7 +81,9 @@ def _as_floats(name: str, array: npt.NDArray[Any]) -> Floats:
         return array
     if array.dtype == np.float16:
         return array.astype(np.float32)
-    raise ModelError(f"array {shown(name)} holds {array.dtype}; a network's weights are float32 (or float16, float64)")
+    raise ModelError(
+        f"array {short_repr(name)} holds {array.dtype}; a network's weights are float32 (or float16, float64)"
+    )
 
 
 def _assign(arrays: Mapping[str, Floats]) -> Assignment:
@@ -105,12 +107,13 @@ def _layers(
     for name, match in recurrent.items():
         if match["back"]:
             raise ModelError(
-                f"array {shown(name)} belongs to a bidirectional layer, which reads the word from its end and cannot "
+                f"array {short_repr(name)} belongs to a bidirectional layer, which reads the word from its end and "
+                "cannot "
                 "be stepped; wrap the module itself: rnncheck.wrap(module, alphabet=…)"
             )
         if match["side"] == "hr":
             raise ModelError(
-                f"array {shown(name)} belongs to an LSTM with a projection (proj_size), which is not supported; "
+                f"array {short_repr(name)} belongs to an LSTM with a projection (proj_size), which is not supported; "
                 "wrap the module itself: rnncheck.wrap(module, alphabet=…)"
             )
         part = _PARTS[f"{match['kind']}_{match['side']}"]
@@ -121,10 +124,10 @@ def _layers(
         missing = {"input_weight", "recurrent_weight"} - set(grouped[key])
         if missing:
             raise ModelError(
-                f"recurrent layer {shown(key[0])} number {key[1]} lacks its {min(missing).replace('_', ' ')}"
+                f"recurrent layer {short_repr(key[0])} number {key[1]} lacks its {min(missing).replace('_', ' ')}"
             )
     stacks = list(dict.fromkeys(prefix for prefix, _ in order))
-    names = ", ".join(shown(prefix.rstrip(".")) for prefix in stacks)
+    names = ", ".join(short_repr(prefix.rstrip(".")) for prefix in stacks)
     notes = (f"the recurrent layers are stacked in the order {names}",) if len(stacks) > 1 else ()
     layers = tuple(Layer(**grouped[key]) for key in order)
     for layer in layers:
@@ -139,7 +142,7 @@ def _check_numbers(order: Sequence[tuple[str, int]]) -> None:
     for prefix, number in order:
         if number != counts.get(prefix, 0):
             raise ModelError(
-                f"recurrent layer {shown(prefix)} has number {number}, but no number {counts.get(prefix, 0)}"
+                f"recurrent layer {short_repr(prefix)} has number {number}, but no number {counts.get(prefix, 0)}"
             )
         counts[prefix] = number + 1
 
@@ -151,7 +154,8 @@ def _embedding_and_head(rest: Mapping[str, Floats], width: int, hidden: int) -> 
     strange = sorted(set(rest) - known)
     if strange:
         raise ModelError(
-            f"array {shown(strange[0])} of shape {rest[strange[0]].shape} belongs to no embedding, recurrent layer or "
+            f"array {short_repr(strange[0])} of shape {rest[strange[0]].shape} belongs to no embedding, recurrent "
+            "layer or "
             "linear head; wrap the module itself: rnncheck.wrap(module, alphabet=…)"
         )
     if len(prefixes) not in (1, 2):
@@ -250,5 +254,5 @@ def _natural(text: str) -> list[tuple[int, str]]:
 
 
 def _listed(arrays: Mapping[str, npt.NDArray[Any]], limit: int = 6) -> str:
-    names = [f"{shown(name)} {'×'.join(map(str, array.shape))}" for name, array in arrays.items()]
+    names = [f"{short_repr(name)} {'×'.join(map(str, array.shape))}" for name, array in arrays.items()]
     return ", ".join(names[:limit]) + (", …" if len(names) > limit else "") if names else "(none)"

@@ -22,7 +22,7 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
-from rnncheck.errors import MissingExtraError, ModelError, shown
+from rnncheck.errors import MissingExtraError, ModelError, short_repr
 from rnncheck.models.files.safetensors_file import check_is_file, naming
 
 DEFAULT_LIMIT = 2 << 30  # bytes, unpacked
@@ -94,7 +94,7 @@ def _check_names(path: Path) -> None:
         raise
     except Exception as error:  # zipfile and pickletools raise nearly anything on a damaged file
         raise ModelError(
-            f"is not a PyTorch file of plain arrays ({shown(str(error) or type(error).__name__, 120)}); "
+            f"is not a PyTorch file of plain arrays ({short_repr(str(error) or type(error).__name__, 120)}); "
             "save model.state_dict() again"
         ) from None
 
@@ -128,11 +128,11 @@ def _load(torch: ModuleType, path: Path) -> object:
         cause = str(error).splitlines()
         raise ModelError(
             "holds more than plain arrays, and reading the rest would run code from the file, so it is refused "
-            f"({shown(_offender(cause), 120)}); save model.state_dict(), or a safetensors file, instead"
+            f"({short_repr(_offender(cause), 120)}); save model.state_dict(), or a safetensors file, instead"
         ) from None
     except Exception as error:  # a damaged file can fail anywhere inside the reader
         raise ModelError(
-            f"is not a PyTorch file of plain arrays ({type(error).__name__}: {shown(str(error).strip(), 120)}); "
+            f"is not a PyTorch file of plain arrays ({type(error).__name__}: {short_repr(str(error).strip(), 120)}); "
             "save model.state_dict() again"
         ) from None
     return content
@@ -157,7 +157,7 @@ def _state_dict_in(content: object, torch: ModuleType) -> Mapping[str, Any]:
     if len(inside) == 1:
         found: Mapping[str, Any] = next(iter(inside.values()))
         return found
-    what = f"a dictionary with {shown(list(entries))}" if entries else f"a {type(content).__name__}"
+    what = f"a dictionary with {short_repr(list(entries))}" if entries else f"a {type(content).__name__}"
     raise ModelError(f"holds {what}, not a dictionary from names to tensors; save model.state_dict()")
 
 
@@ -171,10 +171,10 @@ def _is_state_dict(content: object, torch: ModuleType) -> bool:
 
 def _as_array(torch: ModuleType, name: str, tensor: Any) -> npt.NDArray[Any]:
     if tensor.layout is not torch.strided or tensor.is_quantized or tensor.device.type != "cpu":
-        raise ModelError(f"tensor {shown(name)} is sparse, quantised or empty of data; save plain float32 tensors")
+        raise ModelError(f"tensor {short_repr(name)} is sparse, quantised or empty of data; save plain float32 tensors")
     if not tensor.is_floating_point():
-        raise ModelError(f"tensor {shown(name)} holds {tensor.dtype}; weights are floating-point numbers")
+        raise ModelError(f"tensor {short_repr(name)} holds {tensor.dtype}; weights are floating-point numbers")
     if tensor.numel() * tensor.element_size() > tensor.untyped_storage().nbytes():
-        raise ModelError(f"tensor {shown(name)} claims the shape {tuple(tensor.shape)}, but has fewer numbers")
+        raise ModelError(f"tensor {short_repr(name)} claims the shape {tuple(tensor.shape)}, but has fewer numbers")
     plain = tensor.detach() if tensor.dtype in (torch.float32, torch.float64) else tensor.detach().to(torch.float32)
     return np.ascontiguousarray(plain.numpy())

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import onnx
 from onnx import external_data_helper, numpy_helper
 
-from rnncheck.errors import ModelError, shown
+from rnncheck.errors import ModelError, short_repr
 
 DEFAULT_LIMIT = 2 << 30  # bytes, as protocol buffers have it
 RECURRENT = {"LSTM": 2, "GRU": 1, "RNN": 1}  # how many states each operator keeps
@@ -60,7 +60,7 @@ def read_graph(path: Path, *, limit: int = DEFAULT_LIMIT) -> Any:
     except ModelError:
         raise
     except Exception as error:  # the parser's own exception, whose class is not public
-        raise ModelError(f"is not an ONNX file ({shown(str(error), 100)})") from None
+        raise ModelError(f"is not an ONNX file ({short_repr(str(error), 100)})") from None
     if not model.graph.node or not model.graph.output:
         raise ModelError("is not an ONNX file: it holds no graph")
     _read_external_data(model, path.parent, limit)
@@ -79,21 +79,26 @@ def _read_external_data(model: Any, folder: Path, limit: int) -> None:
             target = (home / location).resolve()
             if not location or home not in target.parents:
                 raise ModelError(
-                    f"keeps the array {shown(tensor.name)} in {shown(location)}, outside the model's own folder; "
+                    f"keeps the array {short_repr(tensor.name)} in {short_repr(location)}, outside the model's own "
+                    "folder; "
                     "refused"
                 )
             if not target.is_file():
-                raise ModelError(f"needs the file {shown(location)} beside it, which is missing")
+                raise ModelError(f"needs the file {short_repr(location)} beside it, which is missing")
             length = entries.get("length", "")
             total += int(length) if length.isdecimal() else target.stat().st_size
         except (OSError, ValueError) as error:  # a name that no file can have, a number with thousands of digits
-            raise ModelError(f"has damaged external data for {shown(tensor.name)} ({shown(str(error), 100)})") from None
+            raise ModelError(
+                f"has damaged external data for {short_repr(tensor.name)} ({short_repr(str(error), 100)})"
+            ) from None
         if total > limit:
             raise ModelError(f"keeps {total} bytes of arrays in other files, more than the limit of {limit}")
         try:
             external_data_helper.load_external_data_for_tensor(tensor, str(home))
         except Exception as error:  # the helper raises whatever its checks raise
-            raise ModelError(f"has damaged external data for {shown(tensor.name)} ({shown(str(error), 100)})") from None
+            raise ModelError(
+                f"has damaged external data for {short_repr(tensor.name)} ({short_repr(str(error), 100)})"
+            ) from None
         tensor.data_location = onnx.TensorProto.DEFAULT
         del tensor.external_data[:]
 

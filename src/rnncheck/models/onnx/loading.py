@@ -3,7 +3,7 @@
 Three ways to answer are tried, the fastest first. The weights of the graph's LSTM, GRU or RNN operators and of the
 linear layer at its end are compiled into our own engine; or else the graph is stepped by onnxruntime, letter by
 letter, with its states fed back (states that it takes as inputs, or that are made inputs of its recurrent operators);
-or else it is run on whole words. The first two must agree with the graph as it is on random words. The definition of
+or else it is run on whole words. The first two must agree with the graph as it is on random words. The reference of
 the model is the graph as it is, run by onnxruntime on a word alone.
 """
 
@@ -21,12 +21,12 @@ import numpy.typing as npt
 import onnx
 
 from rnncheck.errors import ModelError
-from rnncheck.models.conventions import Layout, find_convention, row_of_first_letter
+from rnncheck.models.conventions import InputLayout, find_convention, row_of_first_letter
 from rnncheck.models.onnx.graph import Graph, State, freed, read_graph
 from rnncheck.models.onnx.sessions import OnnxOriginal, OnnxSteps, Program, SteppedGraph, WholeGraph
 from rnncheck.models.onnx.weights import head_of, linear_layer, recurrent_layers
 from rnncheck.models.protocol import Model
-from rnncheck.models.self_check import Definition, Parts, Reading, UnprovenError, compile_proven, probability_by_range
+from rnncheck.models.self_check import MismatchError, Parts, Reading, Reference, compile_checked, probability_by_range
 from rnncheck.models.whole_words import DEFAULT_BATCH, Decision, WholeWords, calibrated
 from rnncheck.words import Alphabet, IntArray
 
@@ -63,7 +63,7 @@ class OnnxFile:
             (functools.partial(_laid, layout), layout.batched, str(layout)) for layout in self._layouts(first_row)
         ]
         convention = find_convention(self._raw, candidates, len(alphabet), self._rng)
-        self.layout: Layout = convention.encode(np.zeros((1, 1), dtype=np.int64))[0]
+        self.layout: InputLayout = convention.encode(np.zeros((1, 1), dtype=np.int64))[0]
         self.batched = convention.batched
         self.original = OnnxOriginal(self._plain, self._watched, self.layout, convention.outputs, self._logits)
 
@@ -74,14 +74,14 @@ class OnnxFile:
         entry = self._graph.recurrent[0].input[0]
         vectors = [self._value(entry, letter).reshape(-1) for letter in range(len(self._alphabet))]
         parts = Parts(cell, layers, weight, bias, np.stack(vectors))
-        return compile_proven(parts, self.original, self._alphabet, self._reading, empty, facts, self._rng)
+        return compile_checked(parts, self.original, self._alphabet, self._reading, empty, facts, self._rng)
 
     def stepped(self, decision: Decision, empty: bool, facts: Mapping[str, object]) -> Model:
         """The graph stepped by onnxruntime."""
         graph = self._plain if isinstance(self._plain, SteppedGraph) else self._rewired()
         original = OnnxOriginal(self._plain, self._plain, self.layout, decision.outputs, None)
-        definition = Definition(original, decision, empty)
-        return OnnxSteps(self._alphabet, graph, self.layout, decision, definition, facts, self._rng)
+        reference = Reference(original, decision, empty)
+        return OnnxSteps(self._alphabet, graph, self.layout, decision, reference, facts, self._rng)
 
     def whole(self, decision: Decision, empty: bool, facts: Mapping[str, object]) -> Model:
         """The graph run on whole words."""
@@ -118,14 +118,14 @@ class OnnxFile:
     def _rewired(self) -> SteppedGraph:
         for node in self._graph.recurrent:
             if any(attribute.name == "direction" and attribute.s != b"forward" for attribute in node.attribute):
-                raise UnprovenError(f"its {node.op_type} reads the word from the end")
+                raise MismatchError(f"its {node.op_type} reads the word from the end")
         model, states = self._graph.with_states()
         if not states:
-            raise UnprovenError("it has no LSTM, GRU or RNN operator to step")
+            raise MismatchError("it has no LSTM, GRU or RNN operator to step")
         program = Program(model.SerializeToString(), self._reading.threads)
         return SteppedGraph(program, self._interface.letters, self._interface.output, states)
 
-    def _raw(self, laid: tuple[Layout, IntArray]) -> npt.NDArray[Any]:
+    def _raw(self, laid: tuple[InputLayout, IntArray]) -> npt.NDArray[Any]:
         return self._plain.values(*laid)[0]
 
     def _value(self, name: str, letter: int = 0) -> npt.NDArray[Any]:
@@ -138,7 +138,7 @@ class OnnxFile:
     def _name_of_logits(self) -> str | None:
         try:
             return head_of(self._graph, self._interface.output).logits
-        except UnprovenError:
+        except MismatchError:
             return None
 
     def _shown(self) -> list[str]:
@@ -149,7 +149,7 @@ class OnnxFile:
             names += [name for name in (head.logits, head.weight, head.bias) if name]
         return [name for name in names if self._graph.constant(name) is None]
 
-    def _layouts(self, asked: int | None) -> list[Layout]:
+    def _layouts(self, asked: int | None) -> list[InputLayout]:
         """The ways to lay words out that fit the type and the rank of the letters' input."""
         interface, letters = self._interface, len(self._alphabet)
         shape = interface.shape
@@ -163,7 +163,7 @@ class OnnxFile:
         rank = None if shape is None else len(shape) - interface.one_hot
         single = "B" if interface.states else "T"
         axes = {1: (single,), 2: ("BT", "TB")}.get(rank or 0, ("BT", "TB", single))
-        return [Layout(axis, interface.one_hot, first_row, rows) for axis in axes]
+        return [InputLayout(axis, interface.one_hot, first_row, rows) for axis in axes]
 
 
 def load_onnx(
@@ -189,23 +189,23 @@ def load_onnx(
     facts: dict[str, object] = {
         "kind": "ONNX graph",
         "input": str(file.layout),
-        "definition": "the graph run by onnxruntime on the word alone",
+        "reference": "the graph run by onnxruntime on the word alone",
         "sha256": hashlib.sha256(path.read_bytes()).hexdigest(),
         "notes": file.notes,
     }
     try:
         return file.compiled(bool(empty), facts)
-    except UnprovenError as reason:
+    except MismatchError as reason:
         facts["compiling"] = f"not possible: {reason}"
     decision = file.decision()
     try:
         return file.stepped(decision, bool(empty), {**facts, "stepping": "by onnxruntime, with its states fed back"})
-    except (UnprovenError, ModelError) as reason:
+    except (MismatchError, ModelError) as reason:
         facts["stepping"] = f"not possible: {reason}"
     return file.whole(decision, bool(empty), facts)
 
 
-def _laid(layout: Layout, codes: IntArray) -> tuple[Layout, IntArray]:
+def _laid(layout: InputLayout, codes: IntArray) -> tuple[InputLayout, IntArray]:
     return layout, codes
 
 

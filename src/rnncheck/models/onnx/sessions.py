@@ -10,11 +10,11 @@ import numpy as np
 import numpy.typing as npt
 import onnxruntime
 
-from rnncheck.errors import ModelError, shown
-from rnncheck.models.conventions import Layout, rows_of
+from rnncheck.errors import ModelError, short_repr
+from rnncheck.models.conventions import InputLayout, rows_of
 from rnncheck.models.onnx.graph import State
 from rnncheck.models.protocol import Letters, Scores, States, SteppingModel
-from rnncheck.models.self_check import Definition, UnprovenError
+from rnncheck.models.self_check import MismatchError, Reference
 from rnncheck.models.whole_words import Decision, Outputs
 from rnncheck.words import Alphabet, Codes, IntArray, WordBatch
 
@@ -44,7 +44,7 @@ class Program:
                 content, options, providers=["CPUExecutionProvider"], enable_fallback=0
             )
         except Exception as error:  # onnxruntime's exceptions have no common class of their own
-            raise ModelError(f"onnxruntime does not take the graph ({shown(str(error), 200)})") from None
+            raise ModelError(f"onnxruntime does not take the graph ({short_repr(str(error), 200)})") from None
         self.types = {value.name: _TYPES.get(value.type) for value in self._session.get_inputs()}
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -56,14 +56,14 @@ class Program:
         try:
             values: list[npt.NDArray[Any]] = self._session.run(list(names), typed)
         except Exception as error:  # as above
-            raise ModelError(f"onnxruntime failed on the graph ({shown(str(error), 200)})") from None
+            raise ModelError(f"onnxruntime failed on the graph ({short_repr(str(error), 200)})") from None
         return values
 
 
 class Runner(Protocol):
     """A way to run a graph on words."""
 
-    def values(self, layout: Layout, codes: IntArray, names: Sequence[str] = ()) -> list[npt.NDArray[Any]]:
+    def values(self, layout: InputLayout, codes: IntArray, names: Sequence[str] = ()) -> list[npt.NDArray[Any]]:
         """The graph's output, then the values called ``names``, for words of equal length."""
 
 
@@ -75,7 +75,7 @@ class WholeGraph:
     letters: str
     output: str
 
-    def values(self, layout: Layout, codes: IntArray, names: Sequence[str] = ()) -> list[npt.NDArray[Any]]:
+    def values(self, layout: InputLayout, codes: IntArray, names: Sequence[str] = ()) -> list[npt.NDArray[Any]]:
         return self.program.run([self.output, *names], {self.letters: layout.encode(codes)})
 
 
@@ -106,7 +106,7 @@ class SteppedGraph:
         left = [state.to_rows(value) for state, value in zip(self.states, values, strict=False)]
         return np.concatenate(left, axis=1), values[len(self.states) :]
 
-    def values(self, layout: Layout, codes: IntArray, names: Sequence[str] = ()) -> list[npt.NDArray[Any]]:
+    def values(self, layout: InputLayout, codes: IntArray, names: Sequence[str] = ()) -> list[npt.NDArray[Any]]:
         if not codes.shape[1]:
             raise ModelError("a graph that takes its states as inputs says nothing about the empty word")
         rows: States = np.zeros((len(codes), self.width), dtype=np.float32)
@@ -122,7 +122,7 @@ class OnnxOriginal:
 
     plain: Runner
     watched: Runner
-    layout: Layout
+    layout: InputLayout
     outputs: int
     logits: str | None
 
@@ -131,11 +131,11 @@ class OnnxOriginal:
 
     def see(self, word: Codes) -> tuple[Outputs, Outputs]:
         if self.logits is None:
-            raise UnprovenError("it has no linear layer at its end")
+            raise MismatchError("it has no linear layer at its end")
         codes = np.array([word], dtype=np.int64)
         logits = self.watched.values(self.layout, codes, [self.logits])[1]
         if logits.size % self.outputs:
-            raise UnprovenError(f"its linear layer puts out shape {logits.shape} for a word of {len(word)} letters")
+            raise MismatchError(f"its linear layer puts out shape {logits.shape} for a word of {len(word)} letters")
         return logits.astype(np.float64).reshape(-1, self.outputs)[-1], self(codes)[0]
 
 
@@ -146,9 +146,9 @@ class OnnxSteps(SteppingModel):
         self,
         alphabet: Alphabet,
         graph: SteppedGraph,
-        layout: Layout,
+        layout: InputLayout,
         decision: Decision,
-        definition: Definition,
+        reference: Reference,
         facts: Mapping[str, object],
         rng: np.random.Generator,
     ) -> None:
@@ -156,9 +156,9 @@ class OnnxSteps(SteppingModel):
         self._graph = graph
         self._layout = layout
         self._decision = decision
-        self._definition = definition
+        self._reference = reference
         self._facts = dict(facts)
-        self.empty_score, self.accepts_empty = definition(())
+        self.empty_score, self.accepts_empty = reference(())
         self.margin = self._calibrated(rng)
 
     def initial(self, rows: int) -> States:
@@ -180,8 +180,8 @@ class OnnxSteps(SteppingModel):
     def scores(self, states: States) -> Scores:
         return states[:, -1].astype(np.float64)
 
-    def definition(self, codes: Codes) -> bool:
-        return self._definition(codes).accepted
+    def reference_answer(self, codes: Codes) -> bool:
+        return self._reference(codes).accepted
 
     def describe(self) -> Mapping[str, object]:
         return {
@@ -193,12 +193,12 @@ class OnnxSteps(SteppingModel):
         }
 
     def _calibrated(self, rng: np.random.Generator) -> float:
-        """The margin that covers what rounding does; an UnprovenError where steps and definition differ by more."""
+        """The margin that covers what rounding does; a MismatchError where steps and reference differ by more."""
         lengths = [1, 1, 2, 2, 3, 5, 8, 13, 21, 34, 55, 99, 150]
         words = [tuple(rng.integers(len(self.alphabet), size=length).tolist()) for length in lengths]
         ours = self.scores_batch(WordBatch.from_codes(words))
-        theirs = np.array([self._definition(word).score for word in words])
+        theirs = np.array([self._reference(word).score for word in words])
         largest = float(np.abs(ours - theirs).max())
         if not largest <= _TOLERANCE * max(float(np.ptp(theirs)), 1e-2):
-            raise UnprovenError(f"run letter by letter it scores up to {largest:.3g} differently than on whole words")
+            raise MismatchError(f"run letter by letter it scores up to {largest:.3g} differently than on whole words")
         return max(_MARGIN_FLOOR, _MARGIN_FACTOR * largest)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from rnncheck.models.network import Cell, Floats, Layer
 from rnncheck.models.onnx.graph import Graph
-from rnncheck.models.self_check import UnprovenError
+from rnncheck.models.self_check import MismatchError
 
 # ONNX orders the gates input, output, forget, cell (LSTM) and update, reset, new (GRU)
 _GATES = {"LSTM": (0, 2, 3, 1), "GRU": (1, 0, 2), "RNN": (0,)}
@@ -36,7 +36,7 @@ def head_of(graph: Graph, output: str) -> Head:
     name, _ = graph.before_activation(output)
     node = graph.made_by(name)
     if node is None:
-        raise UnprovenError("its output is not made by a linear layer")
+        raise MismatchError("its output is not made by a linear layer")
     if node.op_type == "Gemm":
         settings = _settings(node)
         bias = node.input[2] if len(node.input) > 2 and node.input[2] else None
@@ -49,14 +49,14 @@ def head_of(graph: Graph, output: str) -> Head:
             factor = graph.made_by(product)
             if factor is not None and factor.op_type == "MatMul":
                 return Head(name, factor.input[1], True, bias)
-    raise UnprovenError(f"its output is made by {node.op_type}, not by a linear layer")
+    raise MismatchError(f"its output is made by {node.op_type}, not by a linear layer")
 
 
 def linear_layer(head: Head, value_of: Callable[[str], npt.NDArray[Any]]) -> tuple[Floats, Floats]:
     """Weight (outputs × inputs) and bias of the head."""
     weight = _floats(value_of(head.weight)) * np.float32(head.scale)
     if weight.ndim != 2:
-        raise UnprovenError(f"its linear layer has a weight of shape {weight.shape}")
+        raise MismatchError(f"its linear layer has a weight of shape {weight.shape}")
     weight = np.ascontiguousarray(weight.T if head.transposed else weight)
     if head.bias is None:
         return weight, np.zeros(len(weight), dtype=weight.dtype)
@@ -69,10 +69,10 @@ def recurrent_layers(
 ) -> tuple[Cell, tuple[Layer, ...]]:
     """The layers of all recurrent operators, in our order of gates."""
     if not nodes:
-        raise UnprovenError("it has no LSTM, GRU or RNN operator (it may be unrolled, or use Loop or Scan)")
+        raise MismatchError("it has no LSTM, GRU or RNN operator (it may be unrolled, or use Loop or Scan)")
     cells = {_cell(node) for node in nodes}
     if len(cells) > 1:
-        raise UnprovenError("its recurrent operators are of different kinds")
+        raise MismatchError("its recurrent operators are of different kinds")
     return cells.pop(), tuple(_layer(node, value_of) for node in nodes)
 
 
@@ -80,18 +80,18 @@ def _cell(node: Any) -> Cell:
     settings = _settings(node)
     if settings.get("direction", b"forward") != b"forward":
         direction = settings["direction"].decode()
-        raise UnprovenError(f"its {node.op_type} is {direction}, so a word cannot be read letter by letter")
+        raise MismatchError(f"its {node.op_type} is {direction}, so a word cannot be read letter by letter")
     if "clip" in settings or settings.get("input_forget"):
-        raise UnprovenError(f"its {node.op_type} clips values or couples gates")
+        raise MismatchError(f"its {node.op_type} clips values or couples gates")
     if len(node.input) > _LONGEST_PEEPHOLES and node.input[_LONGEST_PEEPHOLES]:
-        raise UnprovenError("its LSTM has peepholes")
+        raise MismatchError("its LSTM has peepholes")
     if node.op_type == "GRU" and not settings.get("linear_before_reset"):
-        raise UnprovenError("its GRU resets before the recurrent product (linear_before_reset = 0)")
+        raise MismatchError("its GRU resets before the recurrent product (linear_before_reset = 0)")
     activations = [name.lower() for name in settings.get("activations", _USUAL[node.op_type])]
     if node.op_type == "RNN" and activations == [b"relu"]:
         return Cell.RNN_RELU
     if activations != _USUAL[node.op_type]:
-        raise UnprovenError(f"its {node.op_type} has the activations {b', '.join(activations).decode()}")
+        raise MismatchError(f"its {node.op_type} has the activations {b', '.join(activations).decode()}")
     return {"LSTM": Cell.LSTM, "GRU": Cell.GRU, "RNN": Cell.RNN_TANH}[node.op_type]
 
 
@@ -101,7 +101,7 @@ def _layer(node: Any, value_of: Callable[[str], npt.NDArray[Any]]) -> Layer:
     biased = len(node.input) > 3 and node.input[3]
     bias = _floats(value_of(node.input[3])).reshape(2, -1) if biased else None
     if weight.ndim != 3 or weight.shape[0] != 1 or weight.shape[1] % len(order) or recurrent.ndim != 3:
-        raise UnprovenError(f"its {node.op_type} has weights of shapes {weight.shape} and {recurrent.shape}")
+        raise MismatchError(f"its {node.op_type} has weights of shapes {weight.shape} and {recurrent.shape}")
     return Layer(
         _reordered(weight[0], order),
         _reordered(recurrent[0], order),
@@ -126,5 +126,5 @@ def _settings(node: Any) -> dict[str, Any]:
 
 def _floats(array: npt.NDArray[Any]) -> Floats:
     if array.dtype not in (np.float32, np.float64):
-        raise UnprovenError(f"it computes with {array.dtype}, not with float32")
+        raise MismatchError(f"it computes with {array.dtype}, not with float32")
     return array

@@ -1,6 +1,6 @@
 """A user's ``torch.nn.Module`` as it is.
 
-The definition of such a model is the module's own ``forward`` on a word alone, in evaluation mode. Where the module
+The reference of such a model is the module's own ``forward`` on a word alone, in evaluation mode. Where the module
 turns out to be recurrent layers with a linear layer after them, it is compiled and stepped; otherwise its forward is
 called on whole words. The module itself is never changed: mode, parameters, hooks and random state stay as they are.
 """
@@ -27,7 +27,7 @@ from rnncheck.models.conventions import (
     rows_of,
 )
 from rnncheck.models.protocol import Model
-from rnncheck.models.self_check import Parts, Reading, UnprovenError, compile_proven, probability_by_range
+from rnncheck.models.self_check import MismatchError, Parts, Reading, compile_checked, probability_by_range
 from rnncheck.models.torch.tracing import Call, Recorder, first_input, last_function, logits_of, parts_of
 from rnncheck.models.whole_words import DEFAULT_BATCH, Decision, Outputs, WholeWords, calibrated
 from rnncheck.words import Alphabet, Codes, IntArray, Word
@@ -59,14 +59,14 @@ def wrap_module(module: torch.nn.Module, alphabet: Alphabet, options: ModuleOpti
         "kind": "PyTorch module",
         "name": type(module).__name__,
         "input": convention.note,
-        "definition": "the module's own forward on the word alone, in evaluation mode",
+        "reference": "the module's own forward on the word alone, in evaluation mode",
         "sha256": _digest(module),
         "notes": notes,
     }
     try:
         parts = _parts(evaluate, len(alphabet))
-        return compile_proven(parts, evaluate, alphabet, options.reading, empty, facts, rng)
-    except UnprovenError as reason:
+        return compile_checked(parts, evaluate, alphabet, options.reading, empty, facts, rng)
+    except MismatchError as reason:
         facts["stepping"] = f"not possible: {reason}"
     decision = _decision(evaluate, len(alphabet), options.reading, notes, rng)
     most = options.batch_size if convention.batched else 1
@@ -233,7 +233,7 @@ def _parts(evaluate: Evaluator, letters: int) -> Parts:
     calls = [evaluate.calls((letter,)) for letter in range(letters)]
     vectors = [first_input(of_letter) for of_letter in calls]
     if len({vector.shape for vector in vectors}) > 1:
-        raise UnprovenError("its recurrent layer is not fed one vector a letter")
+        raise MismatchError("its recurrent layer is not fed one vector a letter")
     return parts_of(calls[0], np.stack(vectors))
 
 

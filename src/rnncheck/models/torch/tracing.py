@@ -16,7 +16,7 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from rnncheck.models.network import Cell, Floats, Layer
-from rnncheck.models.self_check import Parts, UnprovenError
+from rnncheck.models.self_check import MismatchError, Parts
 
 _CELLS = {"lstm": Cell.LSTM, "gru": Cell.GRU, "rnn_tanh": Cell.RNN_TANH, "rnn_relu": Cell.RNN_RELU}
 _SINGLE_STEP = "_cell"  # what the name of a cell's function has after the name of the layer's
@@ -57,10 +57,10 @@ def parts_of(calls: Sequence[Call], inputs: Floats) -> Parts:
     """
     recurrent = [(cell, call) for call in calls if (cell := _cell(call)) is not None]
     if not recurrent:
-        raise UnprovenError("it calls no RNN, GRU or LSTM layer of PyTorch")
+        raise MismatchError("it calls no RNN, GRU or LSTM layer of PyTorch")
     cell = recurrent[0][0]
     if any(other is not cell for other, _ in recurrent):
-        raise UnprovenError("its recurrent layers are of different kinds")
+        raise MismatchError("its recurrent layers are of different kinds")
     layers = tuple(layer for _, call in recurrent for layer in _layers(call))
     head = _head_call(calls)
     weight = _floats(_argument(head, 1, "weight"))
@@ -73,7 +73,7 @@ def first_input(calls: Sequence[Call]) -> Floats:
     """What the first recurrent layer was fed, as one vector."""
     first = next((call for call in calls if _cell(call) is not None), None)
     if first is None:
-        raise UnprovenError("it calls no RNN, GRU or LSTM layer of PyTorch")
+        raise MismatchError("it calls no RNN, GRU or LSTM layer of PyTorch")
     return _floats(first.args[0]).reshape(-1)
 
 
@@ -81,7 +81,7 @@ def logits_of(calls: Sequence[Call], outputs: int) -> npt.NDArray[np.float64]:
     """What the linear layer after the recurrent ones put out last."""
     result = _floats(_head_call(calls).result).astype(np.float64)
     if result.size % outputs:
-        raise UnprovenError(f"its linear layer puts out shape {result.shape} for a word, the module {outputs} numbers")
+        raise MismatchError(f"its linear layer puts out shape {result.shape} for a word, the module {outputs} numbers")
     return np.asarray(result.reshape(-1, outputs)[-1])
 
 
@@ -106,7 +106,7 @@ def _head_call(calls: Sequence[Call]) -> Call:
     linear = [call for call in calls[last + 1 :] if call.name == "linear"]
     if len(linear) != 1:
         count = len(linear) or "no"
-        raise UnprovenError(f"it has {count} linear layers after the recurrent ones; one is expected")
+        raise MismatchError(f"it has {count} linear layers after the recurrent ones; one is expected")
     return linear[0]
 
 
@@ -115,13 +115,13 @@ def _layers(call: Call) -> list[Layer]:
         return [_layer(list(call.args[2:]))]
     flags = next((i for i, value in enumerate(call.args) if isinstance(value, bool)), None)
     if flags is None:
-        raise UnprovenError(f"it calls {call.name} in an unusual way")
+        raise MismatchError(f"it calls {call.name} in an unusual way")
     weights, biased, count = call.args[flags - 1], call.args[flags], call.args[flags + 1]
     if call.args[flags + 4]:
-        raise UnprovenError("its recurrent layer is bidirectional, so a word cannot be read letter by letter")
+        raise MismatchError("its recurrent layer is bidirectional, so a word cannot be read letter by letter")
     each = 4 if biased else 2
     if len(weights) != each * count:
-        raise UnprovenError("its LSTM has a projection (proj_size)")
+        raise MismatchError("its LSTM has a projection (proj_size)")
     return [_layer(weights[each * i : each * (i + 1)]) for i in range(count)]
 
 
@@ -137,5 +137,5 @@ def _argument(call: Call, position: int, name: str) -> Any:
 
 def _floats(tensor: Any) -> Floats:
     if tensor.dtype not in (torch.float32, torch.float64):
-        raise UnprovenError(f"it computes with {tensor.dtype}, not with float32")
+        raise MismatchError(f"it computes with {tensor.dtype}, not with float32")
     return np.array(tensor.detach().cpu().numpy())

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import base64
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 from rnncheck.errors import MissingExtraError
 from rnncheck.experiments.results import Result, RunResults
-from rnncheck.experiments.run_plots import plots
 from rnncheck.experiments.table import remarks, table
+from rnncheck.report.charts.run_charts import plots
 from rnncheck.report.contacts.meanings import drawn_meanings
 from rnncheck.report.markup import Child, Markup, count, join, section, shortened, tag
-from rnncheck.report.page.shell import page
+from rnncheck.report.page.shell import grid, page, picture
 from rnncheck.words import format_word
 
 _TITLES = {"random": "Networks trained on random automata", "contacts": "Networks that recognise contact sequences"}
@@ -60,7 +59,7 @@ def _top(run: RunResults, title: str) -> Markup:
 
 def _table(run: RunResults) -> Markup:
     header, rows = table(run)
-    return section("table", "The table", _grid(header, rows), tag("ul", *(tag("li", line) for line in remarks(run))))
+    return section("table", "The table", grid(header, rows), tag("ul", *(tag("li", line) for line in remarks(run))))
 
 
 def _meanings(run: RunResults) -> list[Markup]:
@@ -68,8 +67,8 @@ def _meanings(run: RunResults) -> list[Markup]:
         tag(
             "figure",
             tag("figcaption", drawn.sentence),
-            _picture(drawn.graph.encode(), f"The graph of contacts. {drawn.sentence}"),
-            _picture(drawn.timeline.encode(), f"The contacts along time. {drawn.sentence}"),
+            picture(drawn.graph.encode(), f"The graph of contacts. {drawn.sentence}"),
+            picture(drawn.timeline.encode(), f"The contacts along time. {drawn.sentence}"),
             class_="drawn",
         )
         for drawn in drawn_meanings(run)
@@ -82,16 +81,11 @@ def _plots(run: RunResults) -> Markup:
     except MissingExtraError as error:
         return section("plots", "Plots", tag("p", str(error)))
     figures = [
-        tag("figure", _picture(drawn[f"{name}.svg"], caption), tag("figcaption", caption), class_="drawn")
+        tag("figure", picture(drawn[f"{name}.svg"], caption), tag("figcaption", caption), class_="drawn")
         for name, caption in _PLOTS.items()
         if f"{name}.svg" in drawn
     ]
     return section("plots", "Plots", *figures)
-
-
-def _picture(svg: bytes, caption: str) -> Markup:
-    data = base64.b64encode(svg).decode()
-    return tag("img", src=f"data:image/svg+xml;base64,{data}", alt=caption, class_="plot")
 
 
 def _instances(run: RunResults) -> Markup:
@@ -103,7 +97,7 @@ def _instances(run: RunResults) -> Markup:
         for instance, found in by_instance.items()
     ]
     header = ["instance", *run.methods, "shortest counterexample"]
-    return section("instances", "Every instance", _grid(header, rows))
+    return section("instances", "Every instance", grid(header, rows))
 
 
 def _verdict(result: Result | None) -> Child:
@@ -126,7 +120,7 @@ def _shortest(results: Iterable[Result]) -> Child:
 def _networks(run: RunResults) -> Markup:
     names = list(dict.fromkeys(name for facts in run.subjects.values() for name in facts))
     rows = [[subject, *(_plain(facts.get(name)) for name in names)] for subject, facts in run.subjects.items()]
-    return section("networks", "Networks", _grid(["network", *(name.replace("_", " ") for name in names)], rows))
+    return section("networks", "Networks", grid(["network", *(name.replace("_", " ") for name in names)], rows))
 
 
 def _settings(run: RunResults) -> Markup:
@@ -134,7 +128,7 @@ def _settings(run: RunResults) -> Markup:
     source = run.settings.get("source")
     entries += list(source.items()) if isinstance(source, Mapping) else []
     rows: list[list[Child]] = [[name.replace("_", " "), _plain(value)] for name, value in entries if value is not None]
-    return section("settings", "What was asked", _grid(["setting", "value"], rows))
+    return section("settings", "What was asked", grid(["setting", "value"], rows))
 
 
 def _plain(value: object) -> str:
@@ -145,10 +139,3 @@ def _plain(value: object) -> str:
     if isinstance(value, list | tuple):
         return ", ".join(map(str, value))
     return str(value)
-
-
-def _grid(header: Sequence[str], rows: Iterable[Sequence[Child]]) -> Markup:
-    head = tag("tr", *(tag("th", name, scope="col") for name in header))
-    body = [tag("tr", tag("th", row[0], scope="row"), *(tag("td", cell) for cell in row[1:])) for row in rows]
-    made = tag("table", tag("thead", head), tag("tbody", *body), class_="grid")
-    return tag("div", made, class_="wide", tabindex=0, role="region", aria_label="table")

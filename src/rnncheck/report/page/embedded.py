@@ -5,7 +5,7 @@ from __future__ import annotations
 from rnncheck.automata.dfa import DFA
 from rnncheck.errors import visible
 from rnncheck.report.markup import shortened
-from rnncheck.report.page.mistakes import mistakes_of
+from rnncheck.report.page.mistakes import mistakes_automaton
 from rnncheck.verdict.value import Verdict
 from rnncheck.words import letter_text
 
@@ -17,7 +17,6 @@ _LONGEST_TEXT = 60
 def embedded(verdict: Verdict) -> dict[str, object]:
     """The data of the script, ready for JSON."""
     letters = list(verdict.alphabet)
-    learned = mistakes_of(verdict)
     texts = {code: shortened(letter_text(letter), _LONGEST_TEXT) for code, letter in enumerate(letters)}
     return {
         "letters": letters,
@@ -25,7 +24,7 @@ def embedded(verdict: Verdict) -> dict[str, object]:
         "automata": {
             "spec": _table(verdict.specification, verdict),
             "hypothesis": _table(verdict.hypothesis, verdict),
-            "errors": _table(None if learned is None else learned.automaton, verdict),
+            "errors": _table(mistakes_automaton(verdict), verdict),
         },
         "cuts": [len(flow.prefix) for flow in verdict.faulty_flows],
     }

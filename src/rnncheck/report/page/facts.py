@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from rnncheck.models.traces import LABEL_SPECIFICATION
 from rnncheck.report.markup import Markup, section, shortened, tag
 from rnncheck.report.page import sentences
-from rnncheck.report.page.label_question import about_labels
 from rnncheck.report.page.repeat import repeat_text, replay_text
 from rnncheck.verdict.value import Verdict
 
@@ -31,12 +29,12 @@ def facts(verdict: Verdict) -> Markup:
                        *_guarantee_numbers(verdict),
                        ("random words", random_words)]),
         ("Network R", [*_plain(verdict.model_facts)]),
-        ("Specification A", [*_plain(verdict.spec_facts)]),
+        ("Specification A", [*_plain({"origin": verdict.spec_facts.origin, "sha256": verdict.spec_facts.sha256})]),
     ]  # fmt: skip
     if verdict.violated:
         groups[2] = ("Random words", [("drawn as", random_words)])
     nested = [entry for name, value in verdict.model_facts.items() if isinstance(value, Mapping)
-              if name != LABEL_SPECIFICATION for entry in _flat(value, f"{name} · ")]  # fmt: skip
+              for entry in _flat(value, f"{name} · ")]  # fmt: skip
     more = tag("details", tag("summary", "More about the network"), _fact_group("", nested)) if nested else None
     made = [_fact_group(*group) for group in groups if group[1]]
     return section("facts", "Facts", tag("div", *made, class_="facts"), more)
@@ -51,7 +49,7 @@ def repeat(verdict: Verdict) -> Markup:
 
 
 def _relation(verdict: Verdict) -> str:
-    if about_labels(verdict):
+    if verdict.label_question is not None:
         return sentences.formula(verdict)
     return f"{verdict.relation.value}: {verdict.relation.formula}"
 
@@ -60,7 +58,7 @@ def _guarantee_numbers(verdict: Verdict) -> list[tuple[str, object]]:
     guarantee = verdict.guarantee
     if guarantee is None:
         return []
-    names = ("epsilon", "gamma", "samples", "bound", "claim", "hypothesis_epsilon", "exact_length")
+    names = ("epsilon", "gamma", "samples", "bound", "hypothesis_epsilon", "exact_length")
     found = [(name.replace("_", " "), getattr(guarantee, name, None)) for name in names]
     return [(name, f"{value:,}" if isinstance(value, int) else value) for name, value in found if value is not None]
 

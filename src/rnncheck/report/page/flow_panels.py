@@ -53,6 +53,6 @@ def _flow_panel(number: int, flow: FaultyFlow) -> Markup:
             f"From n = {flow.settles_at} on the network’s state repeats itself, so the answers go on as they are."
         )
     title = f"Network’s score against n, 1 to {flow.pumps}: {flow.hits} violations"
-    figure_ = tag("figure", pumping_plot(flow.scores, frozenset(flow.which), flow.pumps, title),
+    figure_ = tag("figure", pumping_plot(flow.scores, frozenset(flow.violating_pumps or ()), flow.pumps, title),
                   tag("figcaption", "Filled points are violations; point at one for its numbers."))  # fmt: skip
     return tag("div", tag("p", " ".join(told)), figure_, class_="flow-panel", data_flow=number, hidden=number > 0)

@@ -9,7 +9,7 @@ from rnncheck.report.automaton.figures import figure, legend
 from rnncheck.report.markup import Child, Markup, count, letter, section, shortened, tag, word_markup
 from rnncheck.report.page import sentences
 from rnncheck.report.page.embedded import MOST_CELLS, can_run
-from rnncheck.report.page.label_question import about_labels, label_question
+from rnncheck.report.page.labels import pairs_along
 from rnncheck.report.page.trace_table import trace_table
 from rnncheck.report.plots import rounds_plot
 from rnncheck.verdict.value import Outcome, Verdict
@@ -22,7 +22,7 @@ def top(verdict: Verdict) -> Markup:
     """The verdict in one sentence, with the word that shows it."""
     outcome = verdict.outcome
     badge = tag("p", tag("span", _SIGNS[outcome], aria_hidden="true"), outcome.value, class_=f"badge {outcome.value}")
-    origin = str(verdict.spec_facts.get("origin", ""))
+    origin = verdict.spec_facts.origin or ""
     asked = tag("p", sentences.question(verdict), class_="asked")
     named = tag("p", "Property A: ", tag("code", shortened(origin, 2000)), class_="property") if origin else None
     word = None
@@ -53,8 +53,8 @@ def counterexample(verdict: Verdict) -> Markup | None:
         return None
     about = (
         "what the network says after it, and whether all that it has said so far fits the specification."
-        if about_labels(verdict)
-        else "a score above zero means that the network accepts the prefix, below zero that it refuses it; under it "
+        if verdict.label_question is not None
+        else "a score above zero means that the network accepts the prefix, below zero that it rejects it; under it "
         "stand the states of the automata."
     )
     intro = f"Each column is a prefix of the word: {about}" + (
@@ -64,7 +64,7 @@ def counterexample(verdict: Verdict) -> Markup | None:
     learned, trace = verdict.hypothesis, verdict.trace
     if trace is None:
         told.append("What the network says of prefixes is not in this verdict; rnncheck report --model adds it.")
-    elif trace.scores is None and not about_labels(verdict):  # labels are right or not, without a score
+    elif trace.scores is None and verdict.label_question is None:  # labels are right or not, without a score
         told.append("This model gives answers without scores.")
     if learned is not None and trace is not None and learned.accepts(word) != trace.answers[-1]:
         told.append("H, the automaton learned so far, does not show this mistake: it was found another way.")
@@ -85,9 +85,9 @@ def automata(verdict: Verdict) -> Markup | None:
         marks = marks_of(verdict.specification, verdict.counterexample, loops)
         about = "The property, as its minimal automaton:"
         parts.append(figure("spec", "Specification A", about, verdict.specification, marks))
-    question = label_question(verdict)
+    question = verdict.label_question
     if question is not None:
-        marks = marks_of(question.automaton, question.trace)
+        marks = marks_of(question.automaton, pairs_along(verdict))
         about = "The property, over pairs of a letter and the label that the network gives then:"
         parts.append(figure("labels", "Specification A", about, question.automaton, marks))
     if verdict.hypothesis is not None:

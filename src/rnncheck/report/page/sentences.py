@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from rnncheck.relations import Relation
 from rnncheck.report.markup import count
-from rnncheck.report.page.label_question import RIGHT, about_labels
+from rnncheck.report.page.labels import RIGHT
 from rnncheck.verdict.value import Guarantee, Outcome, Verdict
 from rnncheck.words import letter_text
 
@@ -35,10 +35,10 @@ _UNDECIDED_LIMITS = (
 
 def headline(verdict: Verdict) -> str:
     """The verdict in one sentence."""
-    if verdict.counterexample is not None and about_labels(verdict):
+    if verdict.counterexample is not None and verdict.label_question is not None:
         return "What the network says along this word breaks the specification."
     if verdict.counterexample is not None:
-        network, spec = ("refuses", "accepts") if spec_accepts(verdict) else ("accepts", "refuses")
+        network, spec = ("rejects", "accepts") if spec_accepts(verdict) else ("accepts", "rejects")
         return f"The network {network} a word that the specification {spec}."
     if verdict.outcome is Outcome.VIOLATED:
         return "The network breaks the specification, but the word that shows it is not in this verdict."
@@ -63,7 +63,7 @@ def _scope(guarantee: Guarantee | None) -> str:
 
 def question(verdict: Verdict) -> str:
     """What was asked."""
-    if about_labels(verdict):
+    if verdict.label_question is not None:
         return (
             "Does the network, after each letter of a word, say a label that fits the specification, whatever the word?"
         )
@@ -72,7 +72,7 @@ def question(verdict: Verdict) -> str:
 
 def formula(verdict: Verdict) -> str:
     """What was to be shown, in a few signs."""
-    return RIGHT if about_labels(verdict) else verdict.relation.formula
+    return RIGHT if verdict.label_question is not None else verdict.relation.formula
 
 
 def spec_accepts(verdict: Verdict) -> bool:
@@ -86,7 +86,7 @@ def meaning(verdict: Verdict) -> list[str]:
     """What the verdict says."""
     if verdict.outcome is Outcome.VIOLATED:
         real = (
-            "Network and specification were both evaluated on this very word, the network by its own definition and "
+            "Network and specification were both evaluated on this very word, the network as its owner would call it, "
             "on that word alone. No probability is involved."
         )
         found = [real, f"How: {verdict.reason}."]
@@ -122,7 +122,7 @@ def known(guarantee: Guarantee | None) -> list[str]:
     """What a guarantee says, one sentence each."""
     if guarantee is None:
         return ["Nothing is known of words that were not asked."]
-    said = [f"{_capital(part)}." for part in guarantee.sentence().split("; ")]
+    said = [f"{_capital(claim)}." for claim in guarantee.sentences()]
     if guarantee.hypothesis_epsilon is not None:
         said.append(
             "The learned automaton H passed a test of its own: a random word shows a difference between the network "

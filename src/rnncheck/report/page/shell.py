@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from importlib.resources import files
 
-from rnncheck.report.markup import Markup, join, script_json, tag
+from rnncheck.report.markup import Child, Markup, join, script_json, tag
 from rnncheck.version import __version__
+
+_SHORT_CELL = 24
 
 
 def page(
@@ -53,6 +55,26 @@ def page(
         *(scripts if data is not None else ()),
     )
     return f"<!DOCTYPE html>\n{tag('html', head, body, lang='en')}\n"
+
+
+def picture(svg: bytes, caption: str) -> Markup:
+    """A picture that is in the file; the page must allow pictures."""
+    data = base64.b64encode(svg).decode()
+    return tag("img", src=f"data:image/svg+xml;base64,{data}", alt=caption, class_="plot")
+
+
+def grid(header: Sequence[str], rows: Iterable[Sequence[Child]]) -> Markup:
+    """A table that scrolls sideways inside itself; the first cell of a row is its heading."""
+    head = tag("tr", *(tag("th", name, scope="col") for name in header))
+    body = [tag("tr", tag("th", row[0], scope="row"), *(_cell(cell) for cell in row[1:])) for row in rows]
+    made = tag("table", tag("thead", head), tag("tbody", *body), class_="grid")
+    return tag("div", made, class_="wide", tabindex=0, role="region", aria_label="table")
+
+
+def _cell(content: Child) -> Markup:
+    """Sentences and long words are broken into lines; anything else stays on one."""
+    sentence = isinstance(content, str) and not isinstance(content, Markup) and len(content) > _SHORT_CELL
+    return tag("td", content, class_="long" if sentence else None)
 
 
 def _asset(name: str) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from rnncheck.automata.dfa import DFA
 from rnncheck.errors import visible
 from rnncheck.report.markup import Markup, letter, shortened, tag
-from rnncheck.report.page.label_question import label_question
+from rnncheck.report.page.labels import pairs_along
 from rnncheck.report.plots import gauge
 from rnncheck.verdict.value import Verdict
 from rnncheck.words import EPSILON
@@ -33,15 +33,15 @@ def trace_table(verdict: Verdict, word: Sequence[str]) -> Markup:
             _row(tag("span", "as a bar", class_="hidden"), shown, lambda n: gauge(scores[n], largest), class_="gauges")
         )
         rows.append(_row("network’s score", shown, lambda n: Markup(score_text(scores[n])), class_="number"))
-    question = label_question(verdict)
+    question, pairs = verdict.label_question, pairs_along(verdict)
     if question is not None and question.said is not None:
         said = [EPSILON, *question.said]
         rows.append(_row("network says", shown, lambda n: tag("bdi", "–" if n == 0 else shortened(said[n], 16))))
     if trace is not None and len(trace.answers) == len(letters):
         name = "network R" if question is None else "as specified"
         rows.append(_row(name, shown, lambda n: answer(trace.answers[n])))
-    if question is not None and question.trace is not None:
-        rows.append(_state_row("specification A", question.automaton, question.trace, shown))
+    if question is not None and pairs is not None:
+        rows.append(_state_row("specification A", question.automaton, pairs, shown))
     for name, dfa in (("specification A", verdict.specification), ("hypothesis H", verdict.hypothesis)):
         if dfa is not None:
             rows.append(_state_row(name, dfa, word, shown))
@@ -59,7 +59,7 @@ def trace_table(verdict: Verdict, word: Sequence[str]) -> Markup:
 
 def answer(accepted: bool) -> Markup:
     """Yes or no, as a sign and as a word for those who do not see the sign."""
-    sign, word, class_ = ("✓", "accepts", "yes") if accepted else ("✗", "refuses", "no")
+    sign, word, class_ = ("✓", "accepts", "yes") if accepted else ("✗", "rejects", "no")
     return tag("span", tag("span", sign, aria_hidden="true"), tag("span", word, class_="hidden"), class_=class_)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rnncheck.report.markup import shortened
 from rnncheck.report.page import facts, flow_panels, mistakes, sections
 from rnncheck.report.page.embedded import embedded
-from rnncheck.report.page.label_question import as_shown
+from rnncheck.report.page.labels import as_shown
 from rnncheck.report.page.shell import page
 from rnncheck.verdict.value import Verdict
 
@@ -25,7 +25,7 @@ _SECTIONS = (
 def report_page(verdict: Verdict) -> str:
     """The page of a verdict."""
     verdict = as_shown(verdict)
-    origin = str(verdict.spec_facts.get("origin", "")) or "verification"
+    origin = verdict.spec_facts.origin or "verification"
     return page(
         f"{verdict.outcome.value}: {shortened(origin, 60)} · rnncheck",
         sections.top(verdict),

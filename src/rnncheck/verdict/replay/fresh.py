@@ -7,46 +7,46 @@ from typing import Any
 
 import numpy as np
 
-from rnncheck.errors import InputError, shown
+from rnncheck.errors import InputError, short_repr
 from rnncheck.models.protocol import Model
 from rnncheck.probability.distributions import WordDistribution
 from rnncheck.probability.statistics import clopper_pearson
 from rnncheck.verdict.replay.checks import Check, judged, left_open, refuted, unchecked
-from rnncheck.verdict.replay.claims import Evidence
+from rnncheck.verdict.replay.claims import Claims
 from rnncheck.verdict.replay.model_checks import NOT_ASKED
 from rnncheck.verdict.replay.tables import Table, broken, can_break
-from rnncheck.words import Alphabet, Codes, Word, WordBatch
+from rnncheck.words import Codes, Word, WordBatch
 
 # A claim is refuted where what is seen would happen less often than this if the claim were right.
 _SURPRISE = 1e-4
-# So many of the words that speak against a claim are asked again by the model's definition, which is slow.
+# So many of the words that speak against a claim are asked again by the model's reference, which is slow.
 _ASKED_ALONE = 20
 
 
 def fresh_words(
-    evidence: Evidence, model: Model | None, words: int, seed: int, words_like: Sequence[Word] | None
+    claims: Claims, model: Model | None, words: int, seed: int, words_like: Sequence[Word] | None
 ) -> Iterator[Check]:
     """Compare model, specification and, where it is claimed to be tested, hypothesis on words nobody has chosen."""
-    if not _claimed(evidence):
+    if not _claimed(claims):
         return
     if model is None or not words:
         yield left_open("fresh words", NOT_ASKED if model is None else "none were asked for; give --words")
         return
-    distribution = _distribution(evidence, words_like)
+    distribution = _distribution(claims, words_like)
     if isinstance(distribution, Check):
         yield distribution
         return
     rng = np.random.default_rng([seed, *b"replay"])
     answers = _Answers(model, list(distribution.sample(rng, words)))
-    yield from _violations(evidence, answers)
-    yield from _differences(evidence, answers)
-    yield from _mass(evidence, answers)
+    yield from _violations(claims, answers)
+    yield from _differences(claims, answers)
+    yield from _mass(claims, answers)
 
 
-def _claimed(evidence: Evidence) -> bool:
-    claims = evidence.claims
-    sampled = claims is not None and (claims.epsilon is not None or claims.hypothesis_epsilon is not None)
-    return sampled or evidence.document.violation_mass is not None
+def _claimed(claims: Claims) -> bool:
+    guarantee = claims.guarantee
+    sampled = guarantee is not None and (guarantee.epsilon is not None or guarantee.hypothesis_epsilon is not None)
+    return sampled or claims.verdict.violation_mass is not None
 
 
 class _Answers:
@@ -58,7 +58,7 @@ class _Answers:
         self.words = words
 
     def breaking(self, other: Table, relation: str) -> list[Codes]:
-        """The words on which the model breaks the relation to an automaton, the shortest by its definition too."""
+        """The words on which the model breaks the relation to an automaton, the shortest by its reference too."""
         wanted = [other.accepts(word) for word in self.words]
         matter = {word: want for word, want in zip(self.words, wanted, strict=True) if can_break(relation, want)}
         asked = [word for word in matter if word not in self._known]
@@ -66,55 +66,55 @@ class _Answers:
         self._known.update((word, bool(answer)) for word, answer in zip(asked, answers, strict=True))
         wrong = {word for word, want in matter.items() if broken(relation, self._known[word], want)}
         for word in sorted(wrong, key=len)[:_ASKED_ALONE]:
-            if not broken(relation, self._model.definition(word), matter[word]):
+            if not broken(relation, self._model.reference_answer(word), matter[word]):
                 wrong.remove(word)
         return [word for word in self.words if word in wrong]
 
 
-def _violations(evidence: Evidence, answers: _Answers) -> Iterator[Check]:
-    claims, spec = evidence.claims, evidence.spec
-    if claims is None or claims.epsilon is None or spec is None:
+def _violations(claims: Claims, answers: _Answers) -> Iterator[Check]:
+    guarantee, spec = claims.guarantee, claims.spec
+    if guarantee is None or guarantee.epsilon is None or spec is None:
         return
-    found = answers.breaking(spec, evidence.relation)
+    found = answers.breaking(spec, claims.relation)
     many = len(answers.words)
     if not found:
         seen = f"none of {many} is a violation, which alone shows a probability below {_upper(many):.2g} (95 %)"
         yield judged("fresh words", True, seen)
-        if many < claims.samples:
-            why = f"that {claims.samples} words were drawn is only told; --words {claims.samples} shows as much"
+        if many < guarantee.samples:
+            why = f"that {guarantee.samples} words were drawn is only told; --words {guarantee.samples} shows as much"
             yield unchecked("sample size", why)
         return
-    seen = f"{len(found)} of {many} are violations, such as {evidence.text(min(found, key=len))}"
-    if _surprising(len(found), many, claims.epsilon):
-        yield refuted("fresh words", f"{seen}; a probability below {claims.epsilon:.4g} is claimed")
+    seen = f"{len(found)} of {many} are violations, such as {claims.text(min(found, key=len))}"
+    if _surprising(len(found), many, guarantee.epsilon):
+        yield refuted("fresh words", f"{seen}; a probability below {guarantee.epsilon:.4g} is claimed")
     else:
-        why = f"{seen}; the claim, a probability below {claims.epsilon:.4g}, leaves room for them"
+        why = f"{seen}; the claim, a probability below {guarantee.epsilon:.4g}, leaves room for them"
         yield left_open("fresh words", f"{why}; raise --words, or verify again")
 
 
-def _differences(evidence: Evidence, answers: _Answers) -> Iterator[Check]:
-    claims, hypothesis = evidence.claims, evidence.hypothesis
-    if claims is None or claims.hypothesis_epsilon is None or hypothesis is None:
+def _differences(claims: Claims, answers: _Answers) -> Iterator[Check]:
+    guarantee, hypothesis = claims.guarantee, claims.hypothesis
+    if guarantee is None or guarantee.hypothesis_epsilon is None or hypothesis is None:
         return
     # An extracted automaton stands for the model; that of property-directed learning need only be on the safe side.
-    relation = "equal" if evidence.document.method == "aamc" else evidence.relation
+    relation = "equal" if claims.verdict.method == "aamc" else claims.relation
     found = answers.breaking(hypothesis, relation)
     seen = f"{len(found)} of {len(answers.words)} tell model and hypothesis apart"
     if found:
-        seen += f", such as {evidence.text(min(found, key=len))}"
-    seen += f"; a probability below {claims.hypothesis_epsilon:.4g} is claimed"
-    holds = not _surprising(len(found), len(answers.words), claims.hypothesis_epsilon)
+        seen += f", such as {claims.text(min(found, key=len))}"
+    seen += f"; a probability below {guarantee.hypothesis_epsilon:.4g} is claimed"
+    holds = not _surprising(len(found), len(answers.words), guarantee.hypothesis_epsilon)
     yield judged("fresh words, hypothesis", holds, seen)
 
 
-def _mass(evidence: Evidence, answers: _Answers) -> Iterator[Check]:
-    claimed, spec = evidence.document.violation_mass, evidence.spec
+def _mass(claims: Claims, answers: _Answers) -> Iterator[Check]:
+    claimed, spec = claims.verdict.violation_mass, claims.spec
     if claimed is None or spec is None:
         return
     if len(claimed) != 2 or not 0.0 <= claimed[0] <= claimed[1] <= 1.0:
-        yield refuted("violation mass", f"{shown(claimed)} is not an interval of probabilities")
+        yield refuted("violation mass", f"{short_repr(claimed)} is not an interval of probabilities")
         return
-    found = len(answers.breaking(spec, evidence.relation))
+    found = len(answers.breaking(spec, claims.relation))
     low, high = clopper_pearson(found, len(answers.words), 1 - 2 * _SURPRISE)
     seen = (
         f"{found} of {len(answers.words)} fresh words are violations; {claimed[0]:.3g} to {claimed[1]:.3g} is claimed"
@@ -131,23 +131,23 @@ def _upper(words: int) -> float:
     return float(1 - 0.05 ** (1 / words))
 
 
-def _distribution(evidence: Evidence, words_like: Sequence[Word] | None) -> WordDistribution | Check:
+def _distribution(claims: Claims, words_like: Sequence[Word] | None) -> WordDistribution | Check:
     """The distribution that the document names, or why there is none."""
-    facts = evidence.distribution
+    facts = claims.distribution
     if facts is None:
         return left_open("fresh words", "the document names no distribution to draw them from")
-    kind, alphabet = facts.get("kind"), Alphabet(evidence.document.alphabet)
+    kind, alphabet = facts.get("kind"), claims.verdict.alphabet
     try:
         if kind == "independent letters":
             weights = facts.get("weights")
             return WordDistribution(alphabet, None if weights == "uniform" else weights, _number(facts, "stop"))
         if kind != "n-gram":
-            return left_open("fresh words", f"words of the kind {shown(kind)} cannot be drawn here")
+            return left_open("fresh words", f"words of the kind {short_repr(kind)} cannot be drawn here")
         if words_like is None:
             return left_open("fresh words", "they are drawn like words of a file; give it with --words-like")
         order = facts.get("order")
         if not isinstance(order, int):
-            raise InputError(f"order {shown(order)} is not a whole number")
+            raise InputError(f"order {short_repr(order)} is not a whole number")
         distribution = WordDistribution.fit(alphabet, words_like, order=order, smoothing=_number(facts, "smoothing"))
     except InputError as error:
         return refuted("distribution", f"it cannot be: {error}")
@@ -159,5 +159,5 @@ def _distribution(evidence: Evidence, words_like: Sequence[Word] | None) -> Word
 def _number(facts: dict[str, Any], name: str) -> float:
     value = facts.get(name)
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise InputError(f"{name} {shown(value)} is not a number")
+        raise InputError(f"{name} {short_repr(value)} is not a number")
     return value

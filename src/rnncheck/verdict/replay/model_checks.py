@@ -7,12 +7,13 @@ from collections.abc import Iterator, Sequence
 import msgspec
 import numpy as np
 
-from rnncheck.errors import shown
+from rnncheck.errors import short_repr
 from rnncheck.models.protocol import Model, SteppingModel
 from rnncheck.verdict.replay.checks import Check, confirmed, judged, left_open, refuted, unchecked
-from rnncheck.verdict.replay.claims import Evidence, FlowClaims
+from rnncheck.verdict.replay.claims import Claims
 from rnncheck.verdict.replay.tables import Table, broken
-from rnncheck.words import Codes, WordBatch, format_word
+from rnncheck.verdict.value import FaultyFlow
+from rnncheck.words import Codes, WordBatch
 
 NOT_ASKED = "the network was not asked; give --model"
 _DECISION = ("outputs", "output", "label", "threshold")
@@ -20,12 +21,12 @@ _DECISION = ("outputs", "output", "label", "threshold")
 _LOOPS_BEYOND = 1000
 
 
-def identity(evidence: Evidence, model: Model) -> Iterator[Check]:
+def identity(claims: Claims, model: Model) -> Iterator[Check]:
     """Whether the model is the one that was verified."""
-    claimed = evidence.document.model
+    claimed = claims.verdict.model_facts
     facts = msgspec.to_builtins(dict(model.describe()), enc_hook=str)
     others = [name for name in _DECISION if name in claimed and name in facts and claimed[name] != facts[name]]
-    if list(model.alphabet) != evidence.document.alphabet:
+    if model.alphabet != claims.verdict.alphabet:
         yield refuted("model", "its alphabet is another than that of the network verified")
     elif "sha256" in claimed:
         same = facts.get("sha256") == claimed["sha256"]
@@ -35,32 +36,35 @@ def identity(evidence: Evidence, model: Model) -> Iterator[Check]:
     elif not others:
         yield unchecked("model", "it has no digest, so it may be another than the one verified")
     for name in others:
-        seen = f"{name} is {shown(facts[name])} here and {shown(claimed[name])} in the document; give --{name}"
+        seen = (
+            f"{name} is {short_repr(facts[name])} here and {short_repr(claimed[name])} in the document; give --{name}"
+        )
         yield refuted("model", seen)
     if claimed.get("queries") != facts.get("queries"):
-        seen = f"answers come from another engine than in the document ({shown(claimed.get('queries'))})"
+        seen = f"answers come from another engine than in the document ({short_repr(claimed.get('queries'))})"
         yield unchecked("engine", f"{seen}; --float64 or --threads may tell the two apart")
 
 
-def counterexample(evidence: Evidence, model: Model | None) -> Iterator[Check]:
-    """Whether the word is a violation: both sides evaluated, the model by its own definition, on that word alone."""
-    word, spec = evidence.counterexample, evidence.spec
-    if evidence.document.verdict != "violated" or word is None or spec is None:
+def counterexample(claims: Claims, model: Model | None) -> Iterator[Check]:
+    """Whether the word is a violation: both sides evaluated, the model by its reference, on that word alone."""
+    word, spec = claims.counterexample, claims.spec
+    if not claims.verdict.violated or word is None or spec is None:
         return
     if model is None:
         yield left_open("counterexample", NOT_ASKED)
         return
-    accepted, wanted = model.definition(word), spec.accepts(word)
-    seen = f"{evidence.text(word)}: the model {_verb(accepted)} it, the specification {_verb(wanted)} it"
-    yield judged("counterexample", broken(evidence.relation, accepted, wanted), seen)
+    accepted, wanted = model.reference_answer(word), spec.accepts(word)
+    seen = f"{claims.text(word)}: the model {_verb(accepted)} it, the specification {_verb(wanted)} it"
+    yield judged("counterexample", broken(claims.relation, accepted, wanted), seen)
 
 
-def trace(evidence: Evidence, model: Model | None) -> Iterator[Check]:
+def trace(claims: Claims, model: Model | None) -> Iterator[Check]:
     """Whether the model answers every prefix of the counterexample as the document says."""
-    word = evidence.counterexample
-    if evidence.trace is None or word is None:
+    word = claims.counterexample
+    given = claims.verdict.trace
+    if given is None or word is None:
         return
-    claimed = evidence.trace.answers
+    claimed = given.answers
     if len(claimed) != len(word) + 1:
         yield refuted("trace", f"{len(claimed)} answers for the {len(word) + 1} prefixes of the counterexample")
     elif model is None:
@@ -72,50 +76,50 @@ def trace(evidence: Evidence, model: Model | None) -> Iterator[Check]:
             f"the answers after the first {wrong[0]} letters differ" if wrong else f"{len(claimed)} answers, the same"
         )
         yield judged("trace", not wrong, seen)
-    if evidence.trace.scores is not None:
-        yield unchecked("trace scores", "they illustrate the answers, and are not evidence")
+    if given.scores is not None:
+        yield unchecked("trace scores", "they illustrate the answers, and are not claims")
 
 
-def flows(evidence: Evidence, model: Model | None, steps: int) -> Iterator[Check]:
+def flows(claims: Claims, model: Model | None, steps: int) -> Iterator[Check]:
     """Whether each flow is one, with these hits and no others."""
-    spec = evidence.spec
-    for flow in evidence.flows:
-        parts = [evidence.encode(part) for part in (flow.prefix, flow.loop, flow.suffix)]
+    spec = claims.spec
+    for flow in claims.verdict.faulty_flows:
+        parts = [claims.encode(part) for part in (flow.prefix, flow.loop, flow.suffix)]
         prefix, loop, suffix = parts
         if prefix is None or loop is None or suffix is None:
             yield refuted("faulty flow", "it has a letter that is not in the document's alphabet")
             continue
-        problems = list(_flow_problems(evidence, flow, prefix, loop, suffix))
+        problems = list(_flow_problems(claims, flow, prefix, loop, suffix))
         for problem in problems:
-            yield refuted("faulty flow", f"{_flow_text(flow)}: {problem}")
+            yield refuted("faulty flow", f"{flow}: {problem}")
         if problems or spec is None:
             continue
         letters = flow.pumps * (len(prefix) + len(suffix)) + len(loop) * flow.pumps * (flow.pumps + 1) // 2
         if model is None:
-            yield left_open("faulty flow", f"{_flow_text(flow)}: {NOT_ASKED}")
+            yield left_open("faulty flow", f"{flow}: {NOT_ASKED}")
         elif letters > steps:
             yield left_open("faulty flow", f"asking takes {letters} network steps, {steps} are allowed; raise --steps")
         else:
-            pumped = _Pumped(model, spec, evidence.relation, prefix, loop, suffix)
+            pumped = _Pumped(model, spec, claims.relation, prefix, loop, suffix)
             yield _hits(flow, pumped)
             yield from _settling(flow, pumped, steps)
         if flow.scores is not None:
-            yield unchecked("faulty flow scores", "they illustrate the hits, and are not evidence")
+            yield unchecked("faulty flow scores", "they illustrate the hits, and are not claims")
 
 
-def _flow_problems(evidence: Evidence, flow: FlowClaims, prefix: Codes, loop: Codes, suffix: Codes) -> Iterator[str]:
+def _flow_problems(claims: Claims, flow: FaultyFlow, prefix: Codes, loop: Codes, suffix: Codes) -> Iterator[str]:
     if not loop:
         yield "the loop is empty"
-    if prefix + suffix != evidence.counterexample:
+    if prefix + suffix != claims.counterexample:
         yield "without its loop it is not the counterexample"
-    if evidence.spec is not None and evidence.spec.end(loop, evidence.spec.end(prefix)) != evidence.spec.end(prefix):
+    if claims.spec is not None and claims.spec.end(loop, claims.spec.end(prefix)) != claims.spec.end(prefix):
         yield "the loop does not lead the specification back to where it was"
     if not 0 < flow.hits <= flow.pumps:
         yield f"{flow.hits} hits of {flow.pumps} pumps are impossible"
-    which = flow.which
+    which = flow.violating_pumps
     if which is not None:
-        if sorted(set(which)) != which or (which and not 1 <= which[0] <= which[-1] <= flow.pumps):
-            yield f"the hits {shown(which)} do not rise from 1 to {flow.pumps}"
+        if sorted(set(which)) != list(which) or (which and not 1 <= which[0] <= which[-1] <= flow.pumps):
+            yield f"the hits {short_repr(which)} do not rise from 1 to {flow.pumps}"
         if len(which) != flow.hits:
             yield f"{flow.hits} hits are claimed and {len(which)} are listed"
     if flow.forever and flow.settles_at is None:
@@ -168,14 +172,14 @@ class _Pumped:
         return len(self._loop)
 
 
-def _hits(flow: FlowClaims, pumped: _Pumped) -> Check:
+def _hits(flow: FaultyFlow, pumped: _Pumped) -> Check:
     hits = pumped.violations(range(1, flow.pumps + 1))
-    same = len(hits) == flow.hits and flow.which in (None, hits)
-    seen = f"{_flow_text(flow)}: {len(hits)} of {flow.pumps} pumps are violations"
+    same = len(hits) == flow.hits and flow.violating_pumps in (None, tuple(hits))
+    seen = f"{flow}: {len(hits)} of {flow.pumps} pumps are violations"
     return judged("faulty flow", same, seen if same else f"{seen}, not those that are claimed")
 
 
-def _settling(flow: FlowClaims, pumped: _Pumped, steps: int) -> Iterator[Check]:
+def _settling(flow: FaultyFlow, pumped: _Pumped, steps: int) -> Iterator[Check]:
     claimed = flow.settles_at
     if claimed is None:
         return
@@ -188,12 +192,12 @@ def _settling(flow: FlowClaims, pumped: _Pumped, steps: int) -> Iterator[Check]:
     if settled is None or settled[0] != claimed:
         # Bits are those of one processor's arithmetic, so this refutes nothing.
         seen = "does not settle" if settled is None else f"settles from {settled[0]} on"
-        why = f"{_flow_text(flow)} {seen} here, and from {claimed} on in the document"
+        why = f"{flow} {seen} here, and from {claimed} on in the document"
         yield left_open("settling", f"{why}; another processor's arithmetic, or --float64, may be why")
         return
     start, period = settled
     forever = len(pumped.violations(range(start, start + period))) == period
-    seen = f"{_flow_text(flow)}: the state comes back every {period} loops from {start} on"
+    seen = f"{flow}: the state comes back every {period} loops from {start} on"
     if forever == flow.forever:
         yield confirmed("settling", f"{seen}, {'always' if forever else 'not always'} with a violation")
     else:
@@ -205,9 +209,5 @@ def _settled(model: Model, words: list[Codes]) -> list[bool]:
     return [bool(answer) for answer in model.accepts_batch(WordBatch.from_codes(words))]
 
 
-def _flow_text(flow: FlowClaims) -> str:
-    return f"{format_word(flow.prefix)} · ({format_word(flow.loop)})ⁿ · {format_word(flow.suffix)}"
-
-
 def _verb(accepted: bool) -> str:
-    return "accepts" if accepted else "refuses"
+    return "accepts" if accepted else "rejects"

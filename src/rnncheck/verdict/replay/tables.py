@@ -7,34 +7,15 @@ from __future__ import annotations
 
 import hashlib
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
 
-import msgspec
 import numpy as np
 
 from rnncheck.automata.dfa import DFA
 from rnncheck.automata.formats.dfa_json import write_json
-from rnncheck.errors import FormatError, visible
-from rnncheck.words import Codes
-
-
-class _Automaton(msgspec.Struct):
-    """An automaton as a verdict's document has it."""
-
-    schema: Literal["rnncheck/dfa/1"]
-    alphabet: list[str]
-    initial: int
-    accepting: list[int]
-    transitions: list[list[int]]
-
-
-class _Part(msgspec.Struct):
-    """What a document says of a hypothesis or a specification."""
-
-    automaton: _Automaton
-    states: int | None = None
+from rnncheck.errors import FormatError
+from rnncheck.words import Alphabet, Codes
 
 
 @dataclass(frozen=True)
@@ -44,6 +25,17 @@ class Table:
     rows: list[list[int]]
     initial: int
     accepting: frozenset[int]
+
+    @classmethod
+    def of(cls, automaton: DFA, states: int | None, letters: Alphabet, source: str) -> Table:
+        """The table of a document's automaton; a FormatError says what does not fit the document."""
+        if sorted(automaton.alphabet) != sorted(letters):
+            raise FormatError("its letters are not those of the document's alphabet", source)
+        if states is not None and states != len(automaton):
+            raise FormatError(f"{states} states are claimed, and its table has {len(automaton)}", source)
+        columns = [automaton.alphabet.index(letter) for letter in letters]
+        rows = [[row[column] for column in columns] for row in automaton.transitions.tolist()]
+        return cls(rows, automaton.initial, frozenset(np.flatnonzero(automaton.accepting).tolist()))
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -76,30 +68,6 @@ class Table:
         accepting = np.array([state in self.accepting for state in queue])
         text = write_json(DFA([letters[column] for column in order], np.array(rows), accepting))
         return hashlib.sha256(text.encode()).hexdigest()
-
-
-def read_table(part: Mapping[str, Any], letters: Sequence[str], source: str) -> Table:
-    """The automaton of a ``spec`` or ``hypothesis``; a FormatError says what is wrong with it."""
-    try:
-        read = msgspec.convert(part, _Part)
-    except msgspec.ValidationError as error:
-        raise FormatError(visible(str(error)), source) from None
-    automaton = read.automaton
-    states = len(automaton.transitions)
-    if sorted(automaton.alphabet) != sorted(letters):
-        raise FormatError("its letters are not those of the document's alphabet", source)
-    if read.states is not None and read.states != states:
-        raise FormatError(f"{read.states} states are claimed, and its table has {states}", source)
-    for state, row in enumerate(automaton.transitions):
-        if len(row) != len(letters):
-            raise FormatError(f"state {state} has {len(row)} successors for {len(letters)} letters", source)
-    mentioned = [automaton.initial, *automaton.accepting, *(state for row in automaton.transitions for state in row)]
-    for state in mentioned:
-        if not 0 <= state < states:
-            raise FormatError(f"it mentions state {state}, and has {states} states, numbered from 0", source)
-    columns = [automaton.alphabet.index(letter) for letter in letters]
-    rows = [[row[column] for column in columns] for row in automaton.transitions]
-    return Table(rows, automaton.initial, frozenset(automaton.accepting))
 
 
 def broken(relation: str, model: bool, other: bool) -> bool:

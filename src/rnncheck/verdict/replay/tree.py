@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rnncheck.errors import shown
-from rnncheck.models.protocol import Model, SteppingModel, settle
+from rnncheck.errors import short_repr
+from rnncheck.models.protocol import Model, SteppingModel, resolve_near_threshold
 from rnncheck.verdict.replay.checks import Check, confirmed, judged, left_open, refuted
-from rnncheck.verdict.replay.claims import Evidence
+from rnncheck.verdict.replay.claims import Claims
 from rnncheck.verdict.replay.tables import Table, can_break
 from rnncheck.words import Codes, WordBatch
 
@@ -27,31 +27,29 @@ _DEEPEST = 20_000
 _Integers = npt.NDArray[np.int64]
 
 
-def all_words(evidence: Evidence, model: Model | None, steps: int) -> Iterator[Check]:
+def all_words(claims: Claims, model: Model | None, steps: int) -> Iterator[Check]:
     """Check what the guarantee says of words without exception, within so many network steps."""
-    spec, claims = evidence.spec, evidence.claims
-    if spec is None or claims is None:
+    spec, guarantee = claims.spec, claims.guarantee
+    if spec is None or guarantee is None:
         return
-    reach = Reach.of(spec, evidence.relation)
-    if claims.proof:
+    reach = Reach.of(spec, claims.relation)
+    if guarantee.proof:
         longest = reach.longest()
         if longest is None:
             yield refuted("proof", "words of every length can be violations, and nothing in the document excludes them")
         elif longest < 0:
             yield confirmed("proof", "whatever the model says, no word can be a violation of this specification")
         else:
-            yield _all_words_up_to("proof", longest, evidence, reach, model, steps)
-    if claims.exact_length is not None and claims.exact_length >= 0:
-        yield _all_words_up_to("exact length", claims.exact_length, evidence, reach, model, steps)
+            yield _all_words_up_to("proof", longest, claims, reach, model, steps)
+    if guarantee.exact_length is not None and guarantee.exact_length >= 0:
+        yield _all_words_up_to("exact length", guarantee.exact_length, claims, reach, model, steps)
 
 
-def _all_words_up_to(
-    name: str, length: int, evidence: Evidence, reach: Reach, model: Model | None, steps: int
-) -> Check:
-    spent, longest = evidence.network_steps, reach.longest()
+def _all_words_up_to(name: str, length: int, claims: Claims, reach: Reach, model: Model | None, steps: int) -> Check:
+    spent, longest = claims.network_steps, reach.longest()
     depth = length if longest is None else min(length, longest)
     if depth > _DEEPEST:
-        return left_open(name, f"words of {shown(length)} letters are too long to be walked")
+        return left_open(name, f"words of {short_repr(length)} letters are too long to be walked")
     needed = reach.words_to_ask(depth, at_most=steps if spent is None else max(steps, spent))
     many = f"asking every word of at most {length} letters takes {needed:.0f} or more network steps"
     if spent is not None and needed > spent:
@@ -64,7 +62,7 @@ def _all_words_up_to(
     word = _first_violation(model, reach, depth)
     seen = f"no word of at most {length} letters is a violation ({needed:.0f} network steps)"
     if word is not None:
-        seen = f"{evidence.text(word)} is a violation"
+        seen = f"{claims.text(word)} is a violation"
     return judged(name, word is None, seen)
 
 
@@ -128,7 +126,7 @@ def _first_violation(model: Model, reach: Reach, length: int) -> Codes | None:
     table = np.array(reach.table.rows)
     accepting = np.array([state in reach.table.accepting for state in range(len(table))])
     initial = reach.table.initial
-    if reach.breakable[initial] and model.definition(()) != accepting[initial]:
+    if reach.breakable[initial] and model.reference_answer(()) != accepting[initial]:
         return ()
     letters = table.shape[1]
     stepping = model if isinstance(model, SteppingModel) else None
@@ -151,7 +149,7 @@ def _first_violation(model: Model, reach: Reach, length: int) -> Codes | None:
         wrong = asked[answers != accepting[at[asked]]]
         for row in wrong.tolist():
             word = tuple(words[row].tolist())
-            if model.definition(word) != accepting[at[row]]:
+            if model.reference_answer(word) != accepting[at[row]]:
                 return word
         for start in range(0, len(words), rows_at_once):
             part = slice(start, start + rows_at_once)
@@ -164,7 +162,9 @@ def _answers(model: Model, words: _Integers, states: Any) -> npt.NDArray[np.bool
     if not len(words):
         return np.zeros(0, dtype=bool)
     if isinstance(model, SteppingModel):
-        return settle(model.scores(states), model.margin, lambda i: _codes(words[i]), model.definition)
+        return resolve_near_threshold(
+            model.scores(states), model.margin, lambda i: _codes(words[i]), model.reference_answer
+        )
     return model.accepts_batch(WordBatch(words.ravel(), np.arange(len(words) + 1) * words.shape[1]))
 
 

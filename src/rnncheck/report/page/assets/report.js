@@ -276,7 +276,7 @@
   function sign(accepted) {
     const shown = make("span", accepted ? "yes" : "no", make("span", "", accepted ? "✓" : "✗"));
     shown.firstChild.setAttribute("aria-hidden", "true");
-    shown.append(make("span", "hidden", accepted ? "accepts" : "refuses"));
+    shown.append(make("span", "hidden", accepted ? "accepts" : "rejects"));
     return shown;
   }
 
@@ -325,7 +325,7 @@
   }
 
   function answer() {
-    const verb = (yes) => (yes ? "accepts" : "refuses");
+    const verb = (yes) => (yes ? "accepts" : "rejects");
     const told = machines.map(([key, automaton]) => {
       const states = tried.runs[key];
       return `${called[key]} ${verb(accepts(automaton, states[states.length - 1]))} this word.`;

@@ -1,25 +1,23 @@
-"""Plots of a run, as SVG and PNG: readable in print, in grey, and whatever colours a reader sees."""
+"""Plots of a benchmark run, as SVG and PNG."""
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from rnncheck.errors import MissingExtraError
 from rnncheck.experiments.results import Result, RunResults
+from rnncheck.report.charts.figure import FORMS, LOOKS, chart
 
-# Okabe and Ito's palette, and for each method a marker and a line of its own: colour is never the only difference.
+# For each method a colour, a marker and a line of its own.
 _LOOKS = {
-    "smc": ("#0072B2", "o", "-"),
-    "aamc": ("#D55E00", "s", "--"),
-    "pdv": ("#009E73", "^", "-."),
+    "smc": (*LOOKS[0], "-"),
+    "aamc": (*LOOKS[1], "--"),
+    "pdv": (*LOOKS[2], "-."),
     "auto": ("#000000", "D", ":"),
 }
 _OTHER = ("#CC79A7", "x", "-")
-_FORMATS = ("svg", "png")
 _WIDE = 20.0  # figures further apart than this factor get a logarithmic axis
 
 
@@ -32,27 +30,11 @@ def plots(run: RunResults) -> dict[str, bytes]:
     }
     if len(run.methods) > 1:
         drawn["time-against-time"] = _time_against_time
-    return {f"{name}.{form}": content for name, draw in drawn.items() for form, content in _files(draw, run).items()}
-
-
-def _files(draw: Callable[[Any, RunResults], None], run: RunResults) -> dict[str, bytes]:
-    try:
-        import matplotlib as mpl
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise MissingExtraError("a plot", "plot") from None
-    style = {"svg.hashsalt": "rnncheck", "font.size": 9, "axes.spines.top": False, "axes.spines.right": False}
-    with mpl.rc_context(style):
-        figure = Figure(figsize=(6.4, 4.0), layout="constrained")
-        draw(figure, run)
-        return {form: _saved(figure, form) for form in _FORMATS}
-
-
-def _saved(figure: Any, form: str) -> bytes:
-    content = io.BytesIO()
-    # Without a date the same run gives the same file.
-    figure.savefig(content, format=form, dpi=150, metadata={"Date": None} if form == "svg" else None)
-    return content.getvalue()
+    return {
+        f"{name}.{form}": chart(lambda figure, draw=draw: draw(figure, run), form)  # type: ignore[misc]
+        for name, draw in drawn.items()
+        for form in FORMS
+    }
 
 
 def _time_against_time(figure: Any, run: RunResults) -> None:

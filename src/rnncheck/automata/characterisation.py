@@ -1,0 +1,46 @@
+"""Words that show the structure of an automaton: one to every state, and suffixes that tell all states apart."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rnncheck.automata.moore import Hypothesis
+from rnncheck.words import Codes
+
+
+def state_cover(hypothesis: Hypothesis) -> dict[int, Codes]:
+    """The shortlex-least word to each reachable state, in the order of the words."""
+    support = hypothesis.support
+    table = support.transitions.tolist()
+    cover: dict[int, Codes] = {support.initial: ()}
+    queue = [support.initial]
+    for state in queue:  # grows while it is walked
+        for letter, successor in enumerate(table[state]):
+            if successor not in cover:
+                cover[successor] = (*cover[state], letter)
+                queue.append(successor)
+    return cover
+
+
+def characterising_suffixes(hypothesis: Hypothesis) -> list[Codes]:
+    """Suffixes such that any two states with different languages give different outputs after one of them.
+
+    The empty suffix comes first. States are split by outputs, then again and again by the first letter after which an
+    earlier suffix tells them apart; so there are at most as many suffixes as there are different states.
+    """
+    table = hypothesis.support.transitions
+    outputs = np.unique(hypothesis.outputs, return_inverse=True)[1].astype(np.int64)
+    suffixes: list[Codes] = [()]
+    after = [outputs]  # after[i][q]: the output of state q followed by suffix i
+    classes = outputs
+    at = 0
+    while at < len(suffixes):
+        for letter in range(table.shape[1]):
+            said = after[at][table[:, letter]]
+            finer = np.unique(np.stack([classes, said]), axis=1, return_inverse=True)[1].ravel()
+            if finer.max() > classes.max():
+                classes = finer
+                suffixes.append((letter, *suffixes[at]))
+                after.append(said)
+        at += 1
+    return suffixes

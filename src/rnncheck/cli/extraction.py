@@ -1,0 +1,159 @@
+"""``rnncheck extract | compare-surrogates``: automata that stand for a network."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, cast
+
+import click
+from click.core import ParameterSource
+
+from rnncheck.automata.moore import MooreMachine
+from rnncheck.cli.learning_options import learning_options, learning_settings, load_in_time, progress_text
+from rnncheck.cli.options import (
+    AlphabetType,
+    ModelRequest,
+    OutputFile,
+    SpecRequest,
+    distribution_options,
+    model_options,
+    optional_spec_options,
+    renamed_option,
+)
+from rnncheck.cli.progress import progress_line
+from rnncheck.errors import InputError
+from rnncheck.extraction import DEFAULT_EXTRACTION, EXTRACTIONS
+from rnncheck.extraction.agreement import DEFAULT_WORDS
+from rnncheck.extraction.compare import DEFAULT_ETA, DEFAULT_TIMEOUT
+from rnncheck.extraction.extract import extract_automaton
+from rnncheck.learning.settings import LearningSettings
+from rnncheck.runtime.budget import BudgetExceeded
+from rnncheck.runtime.files import write_atomically
+from rnncheck.words import Alphabet
+
+
+@click.command()
+@model_options
+@click.option("--alphabet", type=AlphabetType(), help="The letters, for files that do not say them.")
+@click.option("--method", type=click.Choice(list(EXTRACTIONS)), default=DEFAULT_EXTRACTION, show_default=True,
+              help="How the automaton is extracted.")  # fmt: skip
+@renamed_option("--by", "--method")
+@learning_options
+@distribution_options
+@click.option("--moore", is_flag=True, help="One machine that says all labels of the network.")
+@click.option("-o", "--output", required=True, type=OutputFile(), metavar="FILE", help="A .dot or .json file.")
+@click.pass_context
+def extract(
+    ctx: click.Context,
+    /,
+    model: ModelRequest,
+    alphabet: Alphabet | None,
+    method: str,
+    moore: bool,
+    output: Path,
+    **choices: Any,
+) -> None:
+    """Learn an automaton that answers like the network, except on words of probability ε.
+
+    Exits with 0 when it passed its test, with 3 when the time limit or a bound came first (what there is by then is
+    written all the same).
+    """
+    from rnncheck.cli.spec import automaton_text
+
+    if not moore:
+        automaton_text(str(output))  # refuses a name of another kind before the work
+    elif output.suffix not in (".dot", ".json"):
+        raise InputError(f"{output}: a Moore machine is written as .dot or .json; name the file so")
+    if moore and method not in ("pac", "bounded"):
+        source = ctx.get_parameter_source("method")
+        if source is ParameterSource.COMMANDLINE:
+            raise click.UsageError(f"--method {method} looks at hidden states; a Moore machine is learned from answers")
+    loaded = load_in_time(model, alphabet, choices["timeout"])
+    with progress_line(quiet=choices["quiet"]) as tell, _none_in_time(ctx):
+        extraction = extract_automaton(
+            loaded,
+            method=cast(Any, method),
+            labels=moore,
+            epsilon=choices["epsilon"],
+            gamma=choices["gamma"],
+            distribution=choices["distribution"](loaded.alphabet),
+            seed=choices["seed"],
+            timeout=choices["timeout"],
+            progress=lambda progress: tell(progress_text(progress)),
+            settings=learning_settings(choices),
+        )
+    automaton = extraction.automaton
+    if isinstance(automaton, MooreMachine):
+        from rnncheck.automata.formats.moore_files import machine_text
+
+        write_atomically(output, machine_text(automaton, str(output)))
+        click.echo(f"{output}: {len(automaton)} states, labels {', '.join(automaton.labels)}")
+    else:
+        write_atomically(output, automaton_text(str(output))(automaton))
+        click.echo(f"{output}: {len(automaton)} states")
+    click.echo(f"  {extraction.sentence}")
+    ctx.exit(0 if extraction.passed else 3)
+
+
+@contextlib.contextmanager
+def _none_in_time(ctx: click.Context) -> Iterator[None]:
+    """Where the time ends before anything was learned, nothing is written, and that is not bad input."""
+    try:
+        yield
+    except BudgetExceeded as end:
+        click.echo(f"no automaton: {end}", err=True)
+        ctx.exit(3)
+
+
+@click.command("compare-surrogates")
+@model_options
+@optional_spec_options
+@click.option("--method", "methods", multiple=True, type=click.Choice(list(EXTRACTIONS)),
+              help="Only this extraction method; may be repeated.  [default: all]")  # fmt: skip
+@renamed_option("--road", "--method")
+@click.option("--relation", type=click.Choice(["subset", "superset", "equal"]), default="subset", show_default=True)
+@learning_options
+@distribution_options
+@click.option("--words", type=click.IntRange(min=1), default=DEFAULT_WORDS, show_default=True,
+              help="Fresh words to measure agreement with.")  # fmt: skip
+@click.option("--eta", type=float, default=DEFAULT_ETA, show_default=True,
+              help="The probability that a small automaton may leave unexplained.")  # fmt: skip
+@click.option("--out", type=OutputFile(), metavar="FILE.html", help="Write the table as a page.")
+@click.option("--plot", type=OutputFile(), metavar="FILE.png|svg", help="Write the plot.")
+def compare_surrogates(model: ModelRequest, request: SpecRequest, **choices: Any) -> None:
+    """Extract an automaton by every method, each with the same time, and put what they came to side by side.
+
+    The time limit is for each method: 30 seconds unless told.
+    """
+    from rnncheck.extraction.compare import compare_surrogates as compare
+    from rnncheck.report.charts.comparison_chart import comparison_chart
+
+    plot: Path | None = choices["plot"]
+    if plot is not None and plot.suffix not in (".png", ".svg"):
+        raise InputError(f"{plot}: a plot is written as .png or .svg; name the file so")
+    settings: LearningSettings = learning_settings(choices)
+    loaded = model.load(request.alphabet)
+    with progress_line(quiet=choices["quiet"]) as tell:
+        comparison = compare(
+            loaded,
+            request.build(loaded.alphabet) if request.given else None,
+            methods=choices["methods"] or None,
+            relation=choices["relation"],
+            epsilon=choices["epsilon"],
+            gamma=choices["gamma"],
+            distribution=choices["distribution"](loaded.alphabet),
+            seed=choices["seed"],
+            timeout=DEFAULT_TIMEOUT if choices["timeout"] is None else choices["timeout"],
+            words=choices["words"],
+            eta=choices["eta"],
+            name=model.name,
+            settings=settings,
+            progress=tell,
+        )
+    click.echo(comparison.to_text(), nl=False)
+    if choices["out"] is not None:
+        comparison.save_report(choices["out"])
+    if plot is not None:
+        write_atomically(plot, comparison_chart(comparison, plot.suffix[1:]))

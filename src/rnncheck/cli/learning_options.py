@@ -1,0 +1,89 @@
+"""Options about how sure to be, how to learn and how long to take: of verify, extract and compare-surrogates."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import click
+
+from rnncheck.cli.options import Command, ModelRequest
+from rnncheck.learning import EQUIVALENCES, LEARNERS
+from rnncheck.learning.settings import LearningSettings
+from rnncheck.learning.task import Progress
+from rnncheck.models.protocol import Model
+from rnncheck.probability.confidence import Bound, Confidence
+from rnncheck.runtime.budget import Budget
+from rnncheck.runtime.watchdog import watchdog
+from rnncheck.word_files import read_words
+from rnncheck.words import Alphabet
+
+
+def learning_options(command: Command) -> Command:
+    """Add the options; ``learning_settings`` reads them."""
+    for option in reversed(
+        [
+            click.option("--epsilon", type=float, default=Confidence.epsilon, show_default=True,
+                         help="The probability of a violation, or of a difference, to stay below."),
+            click.option("--gamma", type=float, default=Confidence.gamma, show_default=True,
+                         help="One minus the confidence."),
+            click.option("--bound", type=click.Choice([b.value for b in Bound]), default="exact", show_default=True),
+            click.option("--learner", type=click.Choice(list(LEARNERS)), default=LearningSettings.learner,
+                         show_default=True),
+            click.option("--equivalence", type=click.Choice(list(EQUIVALENCES)), default=LearningSettings.equivalence,
+                         show_default=True, help="What looks for words on which a learned automaton is wrong; a "
+                         "sample comes last in any case."),
+            click.option("--max-hypothesis", type=click.IntRange(min=2), default=LearningSettings.max_states,
+                         show_default=True, help="States of the learned automaton at most."),
+            click.option("--max-query", type=click.IntRange(min=2), help="Letters of a learner's query at most."),
+            click.option("--known-words", type=click.Path(), metavar="FILE", help="Words to start the learner with."),
+            click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True),
+            click.option("--timeout", type=click.FloatRange(min=0), metavar="SECONDS", help="Stop after so long."),
+            click.option("--memory", type=click.FloatRange(min=0, max=1 << 30), default=1024, show_default=True,
+                         metavar="MIB", help="Memory for remembered answers and states."),
+            click.option("--quiet", is_flag=True, help="No progress on stderr."),
+        ]
+    ):  # fmt: skip
+        command = option(command)
+    return command
+
+
+def learning_fields(choices: dict[str, Any]) -> dict[str, Any]:
+    """The fields of LearningSettings that the options set."""
+    if math.isnan(choices["memory"]):
+        raise click.UsageError("--memory nan is no number of MiB; give one, such as 1024")
+    return {
+        "learner": choices["learner"],
+        "equivalence": choices["equivalence"],
+        "bound": Bound(choices["bound"]),
+        "max_states": choices["max_hypothesis"],
+        "max_query_length": choices["max_query"],
+        "known_words": () if choices["known_words"] is None else tuple(read_words(choices["known_words"])),
+        "memory_limit": int(choices["memory"] * 2**20),
+    }
+
+
+def learning_settings(choices: dict[str, Any]) -> LearningSettings:
+    """What the options say of learning."""
+    return LearningSettings(**learning_fields(choices))
+
+
+def load_in_time(model: ModelRequest, alphabet: Alphabet | None, timeout: float | None) -> Model:
+    """The model, which is tried out on some words when it is loaded: one that hangs there is given up, too."""
+    end = Budget.lasting(timeout)
+    with watchdog(end.remaining):
+        return model.load(alphabet)
+
+
+def progress_text(progress: Progress) -> str:
+    """How far the work is, in one line."""
+    parts = [f"{progress.method}  {progress.seconds:.0f} s"]
+    if progress.states is not None:
+        parts.append(f"round {progress.rounds}, {progress.states} states")
+    parts.append(f"{progress.words}/{progress.words_needed} words sampled")
+    if progress.exact_length is not None:
+        parts.append(f"exact up to {progress.exact_length}")
+    parts.append(f"{progress.membership_queries} queries")
+    if progress.remaining != float("inf"):
+        parts.append(f"{progress.remaining:.0f} s left")
+    return "  ".join(parts)

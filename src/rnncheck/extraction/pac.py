@@ -1,0 +1,45 @@
+"""Extraction by learning from answers alone: PAC learning, and the same with an observation table and tight bounds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rnncheck.errors import LearningBoundReached
+from rnncheck.extraction.method import Extracting, Extraction
+from rnncheck.learning.learners.learner import Learner
+from rnncheck.learning.task import LearningTask, refine
+from rnncheck.relations import Relation
+
+# The bounds of bounded L*, where the task has none that are tighter.
+BOUNDED_STATES = 60
+BOUNDED_QUERY = 200
+
+
+def pac(task: LearningTask) -> Extracting:
+    """Refine by every word on which model and hypothesis differ, until the equivalence oracle finds none."""
+    return _learned(task, task.learner())
+
+
+def bounded(task: LearningTask) -> Extracting:
+    """The same with an observation table and bounds on states and queries; at a bound the hypothesis is taken."""
+    limit = task.settings.max_query_length
+    learner = task.learner(
+        learner="lstar",
+        max_states=min(task.settings.max_states, BOUNDED_STATES),
+        max_query_length=BOUNDED_QUERY if limit is None else min(limit, BOUNDED_QUERY),
+    )
+    return _learned(task, learner)
+
+
+def _learned(task: LearningTask, learner: Learner[Any]) -> Extracting:
+    equivalence = task.equivalence(Relation.EQUAL)
+    try:
+        while True:
+            hypothesis = task.begin_round(learner)
+            yield
+            answer = yield from equivalence.find_counterexample(hypothesis)
+            if answer.violation is not None or answer.counterexample is None:
+                return Extraction(hypothesis, task.confidence, answer.epsilon, violation=answer.violation)
+            refine(learner, answer.counterexample)
+    except LearningBoundReached as bound:
+        return Extraction(task.hypothesis_of(learner), task.confidence, unfinished=str(bound))

@@ -1,0 +1,44 @@
+"""Equivalence oracles by name: is the hypothesis right, and if not, a word on which it is wrong. One file a strategy.
+
+Whatever looks for counterexamples first, what is claimed of a hypothesis rests on a sample at the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+import numpy as np
+
+from rnncheck.errors import InputError, short_repr
+from rnncheck.learning.equivalence.coverage import CoverageEquivalence
+from rnncheck.learning.equivalence.oracle import EquivalenceOracle, InTurn
+from rnncheck.learning.equivalence.w_method import WMethodEquivalence
+from rnncheck.oracle import MembershipOracle
+from rnncheck.relations import Property, Relation
+
+_Make = Callable[[MembershipOracle, Relation, np.random.Generator, Property | None], list[EquivalenceOracle]]
+
+# What goes before the sample.
+EQUIVALENCES: Mapping[str, _Make] = MappingProxyType(
+    {
+        "sampling": lambda oracle, relation, rng, watched: [],
+        "coverage": lambda oracle, relation, rng, watched: [CoverageEquivalence(oracle, relation, rng, watched)],
+        "w-method": lambda oracle, relation, rng, watched: [WMethodEquivalence(oracle, relation, watched)],
+    }
+)
+
+
+def make_equivalence(
+    name: str,
+    sample: EquivalenceOracle,
+    oracle: MembershipOracle,
+    relation: Relation,
+    rng: np.random.Generator,
+    watched: Property | None = None,
+) -> EquivalenceOracle:
+    """The equivalence oracle of that name, with ``sample`` at its end."""
+    if name not in EQUIVALENCES:
+        raise InputError(f"unknown equivalence oracle {short_repr(name)}; known are {', '.join(EQUIVALENCES)}")
+    before = EQUIVALENCES[name](oracle, relation, rng, watched)
+    return InTurn([*before, sample]) if before else sample

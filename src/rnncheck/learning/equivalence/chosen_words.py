@@ -1,0 +1,42 @@
+"""Equivalence by words that somebody chooses: what every strategy without a statistical claim has in common."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator
+
+from rnncheck.automata.moore import Hypothesis
+from rnncheck.learning.equivalence.oracle import EquivalenceAnswer, EquivalenceOracle, Testing
+from rnncheck.oracle import MembershipOracle
+from rnncheck.relations import Property, Relation
+from rnncheck.search.comparing import Observed, Side
+from rnncheck.words import WordBatch
+
+
+class ChosenWords(EquivalenceOracle):
+    """Asks the words of ``batches``, prefixes included, until one is a counterexample.
+
+    ``relation`` is what model and hypothesis should be in; violations of ``watched`` met on the way end the test too.
+    Passing shows nothing of other words.
+    """
+
+    def __init__(self, oracle: MembershipOracle, relation: Relation, watched: Property | None = None) -> None:
+        self._oracle = oracle
+        self._relation = relation
+        self._watched = None if watched is None else Side(*watched)
+
+    @abstractmethod
+    def batches(self, hypothesis: Hypothesis) -> Iterator[WordBatch]:
+        """The words to ask, the most telling first."""
+
+    def find_counterexample(self, hypothesis: Hypothesis) -> Testing:
+        asked = 0
+        for words in self.batches(hypothesis):
+            observed = Observed.of(self._oracle, words)
+            violation = observed.least_broken(self._watched)
+            difference = observed.least_broken(Side(hypothesis, self._relation))
+            if violation is not None or difference is not None:
+                return EquivalenceAnswer(difference, words=asked, violation=violation)
+            asked += len(words)
+            yield
+        return EquivalenceAnswer(words=asked)

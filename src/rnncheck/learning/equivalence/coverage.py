@@ -1,0 +1,59 @@
+"""Equivalence by coverage: every transition of the hypothesis, a random walk, and a suffix that tells states apart.
+
+Random words visit the states that random words visit. Counterexamples that hide behind rare transitions are found by
+going there on purpose (Muškardin, Aichernig, Pill and Tappler, iFM 2022, falsify networks in this way that samples had
+passed).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from rnncheck.automata.characterisation import characterising_suffixes, state_cover
+from rnncheck.automata.moore import Hypothesis
+from rnncheck.learning.equivalence.chosen_words import ChosenWords
+from rnncheck.oracle import MembershipOracle
+from rnncheck.relations import Property, Relation
+from rnncheck.words import WordBatch
+
+_WALKS = 8  # from every transition
+_MOST_WORDS = 20_000  # of one test, shared among the transitions
+_MEAN_WALK = 8  # letters
+_BATCH = 1024
+
+
+class CoverageEquivalence(ChosenWords):
+    """Words of the form access word · letter · random infix · distinguishing suffix, each transition in its turn."""
+
+    def __init__(
+        self,
+        oracle: MembershipOracle,
+        relation: Relation,
+        rng: np.random.Generator,
+        watched: Property | None = None,
+        *,
+        walks: int = _WALKS,
+    ) -> None:
+        super().__init__(oracle, relation, watched)
+        self._rng = rng
+        self._walks = walks
+
+    def batches(self, hypothesis: Hypothesis) -> Iterator[WordBatch]:
+        letters = hypothesis.support.transitions.shape[1]
+        transitions = [(*word, letter) for word in state_cover(hypothesis).values() for letter in range(letters)]
+        suffixes = characterising_suffixes(hypothesis)
+        left = min(self._walks * len(transitions), _MOST_WORDS)
+        while left > 0:
+            order = self._rng.permutation(len(transitions))[: min(left, _BATCH)]
+            lengths = self._rng.geometric(1.0 / (1 + _MEAN_WALK), size=len(order)) - 1
+            chosen = self._rng.integers(len(suffixes), size=len(order))
+            infixes = np.split(self._rng.integers(letters, size=int(lengths.sum())), np.cumsum(lengths)[:-1])
+            yield WordBatch.from_codes(
+                [
+                    (*transitions[at], *infix.tolist(), *suffixes[suffix])
+                    for at, infix, suffix in zip(order.tolist(), infixes, chosen.tolist(), strict=True)
+                ]
+            )
+            left -= len(order)

@@ -1,0 +1,40 @@
+"""Equivalence by independent random words: the one strategy whose passing is a statistical claim."""
+
+from __future__ import annotations
+
+from rnncheck.automata.moore import Hypothesis
+from rnncheck.learning.equivalence.oracle import EquivalenceAnswer, EquivalenceOracle, Testing
+from rnncheck.probability.confidence import Confidence
+from rnncheck.relations import Relation
+from rnncheck.search.sampling import Sampler
+
+
+class SamplingEquivalence(EquivalenceOracle):
+    """Draws words until one is a counterexample, or enough of them are none for ε and γ.
+
+    ``relation`` is what model and hypothesis should be in. A learner's hypotheses depend on the tests before, so each
+    test has its share of γ; a hypothesis that was chosen without looking at tests (``chosen_freely``) has all of it.
+    """
+
+    def __init__(
+        self, sampler: Sampler, confidence: Confidence, relation: Relation, *, chosen_freely: bool = False
+    ) -> None:
+        self._sampler = sampler
+        self._confidence = confidence
+        self._relation = relation
+        self._chosen_freely = chosen_freely
+        self._tests = 0
+
+    def find_counterexample(self, hypothesis: Hypothesis) -> Testing:
+        number, confidence = self._tests, self._confidence
+        self._tests += 1
+        needed = confidence.words if self._chosen_freely else confidence.words_of_test(number)
+        passed = 0
+        while passed < needed:
+            drawn = self._sampler.draw(needed - passed, (hypothesis, self._relation))
+            if drawn.violation is not None or drawn.difference is not None:
+                return EquivalenceAnswer(drawn.difference, words=passed, violation=drawn.violation)
+            passed += drawn.words
+            yield
+        achieved = confidence.achieved(passed) if self._chosen_freely else confidence.achieved_by_test(passed, number)
+        return EquivalenceAnswer(epsilon=achieved, words=passed)

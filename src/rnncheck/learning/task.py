@@ -1,0 +1,153 @@
+"""What every learning algorithm is given, and what is known while it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from rnncheck.automata.moore import NO_YES, Hypothesis
+from rnncheck.errors import InconsistentAnswersError
+from rnncheck.learning.equivalence import make_equivalence
+from rnncheck.learning.equivalence.oracle import EquivalenceOracle
+from rnncheck.learning.equivalence.sampling import SamplingEquivalence
+from rnncheck.learning.learners import make_learner
+from rnncheck.learning.learners.answers import Ask
+from rnncheck.learning.learners.learner import Learner
+from rnncheck.learning.settings import LearningSettings
+from rnncheck.oracle import MembershipOracle
+from rnncheck.probability.confidence import Confidence
+from rnncheck.probability.distributions import WordDistribution
+from rnncheck.relations import Property, Relation
+from rnncheck.runtime.budget import BudgetExceeded
+from rnncheck.search.sampling import Sampler
+from rnncheck.words import Codes, WordBatch, format_word
+
+# What may end learning from outside; ``why_ended`` says it in words.
+ENDINGS = (BudgetExceeded, KeyboardInterrupt, InconsistentAnswersError)
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What is told while learning or verification runs."""
+
+    method: str
+    seconds: float
+    remaining: float
+    rounds: int
+    states: int | None
+    membership_queries: int
+    network_steps: int
+    words: int
+    words_needed: int
+    exact_length: int | None
+
+
+class LearningTask:
+    """A model to learn an automaton of: whom to ask, which words matter, how sure to be.
+
+    ``labels`` are what the oracle's answers mean. ``watched`` is a property whose violations are reported as soon as
+    they are met. ``rounds`` and ``hypothesis`` tell how far learning has come.
+    """
+
+    exact_length: int | None = None
+
+    def __init__(
+        self,
+        oracle: MembershipOracle,
+        distribution: WordDistribution,
+        confidence: Confidence,
+        seed: int,
+        settings: LearningSettings,
+        *,
+        labels: Sequence[str] = NO_YES,
+        watched: Property | None = None,
+    ) -> None:
+        self.oracle = oracle
+        self.distribution = distribution
+        self.confidence = confidence
+        self.seed = seed
+        self.settings = settings
+        self.watched = watched
+        self.sampler = Sampler(oracle, distribution, self.rng("sampler"), watched)
+        self.rounds = 0
+        self.hypothesis: Hypothesis | None = None
+        self._labels = tuple(labels)
+        self._began = settings.clock()
+
+    def rng(self, purpose: str) -> np.random.Generator:
+        """A generator of its own for each purpose, so that one activity does not change another's numbers."""
+        return np.random.default_rng([self.seed, *purpose.encode()])
+
+    def learner(self, ask: Ask | None = None, **bounds: Any) -> Learner[Any]:
+        """A learner that asks the oracle, or ``ask``; ``bounds`` and the learner's name stand in for the settings'."""
+        settings = self.settings
+        name = bounds.pop("learner", settings.learner)
+        options = {"max_states": settings.max_states, "max_query_length": settings.max_query_length, **bounds}
+        return make_learner(
+            name,
+            self.oracle.alphabet,
+            ask or self.oracle.ask,
+            labels=self._labels,
+            known=[self.oracle.alphabet.encode(word) for word in settings.known_words],
+            prefixes=self.oracle.stepping,  # their answers come along for no further step
+            **options,
+        )
+
+    def equivalence(self, relation: Relation) -> EquivalenceOracle:
+        """The equivalence oracle that the settings name; model and hypothesis should be in the relation."""
+        sample = SamplingEquivalence(self.sampler, self.confidence, relation)
+        name = self.settings.equivalence
+        return make_equivalence(name, sample, self.oracle, relation, self.rng(name), self.watched)
+
+    def begin_round(self, learner: Learner[Any]) -> Hypothesis:
+        """The learner's hypothesis, of which a new round is about to find out what it is worth."""
+        self.hypothesis = self.hypothesis_of(learner)
+        self.rounds += 1
+        return self.hypothesis
+
+    def hypothesis_of(self, learner: Learner[Any]) -> Hypothesis:
+        """The learner's last complete hypothesis: an automaton, or a machine where there are several labels."""
+        return learner.machine if len(self._labels) > 2 else learner.hypothesis
+
+    @property
+    def seconds(self) -> float:
+        """How long the work has gone on."""
+        return self.settings.clock() - self._began
+
+    def progress(self, method: str) -> Progress:
+        """How far the work has come."""
+        cost = self.oracle.cost
+        return Progress(
+            method=method,
+            seconds=self.seconds,
+            remaining=self.oracle.budget.remaining(),
+            rounds=self.rounds,
+            states=None if self.hypothesis is None else len(self.hypothesis),
+            membership_queries=cost.membership_queries,
+            network_steps=cost.network_steps,
+            words=self.sampler.words,
+            words_needed=self.confidence.words,
+            exact_length=self.exact_length,
+        )
+
+    def why_ended(self, ending: BaseException) -> str:
+        """One of ``ENDINGS`` in words."""
+        if isinstance(ending, InconsistentAnswersError):
+            word = format_word(self.oracle.alphabet.decode(ending.word))
+            before, now = ("accepted", "rejected") if ending.before else ("rejected", "accepted")
+            return (
+                f"the model's answers change: the word {word} was first {before} and then {now}; "
+                "a model must give each word one answer"
+            )
+        return ending.reason if isinstance(ending, BudgetExceeded) else "interrupted"
+
+
+def refine(learner: Learner[Any], counterexample: Codes) -> None:
+    """Refine by a word on which hypothesis and model differed; if they no longer do, the model's answers change."""
+    machine = learner.machine
+    said = int(machine.outputs[machine.support.end_states(WordBatch.from_codes([counterexample]))[0]])
+    if not learner.refine(counterexample):
+        raise InconsistentAnswersError(counterexample, before=not said)

@@ -1,0 +1,67 @@
+"""What asking a model costs, and the budget that ends it."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+
+from rnncheck.runtime.budget import Budget
+from rnncheck.words import WordBatch
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What was asked and what it took.
+
+    ``membership_queries`` counts words whose answer was asked for, each once (once more if it had to be forgotten for
+    want of memory and was asked for again). ``prefix_answers`` counts the answers on prefixes that came along with
+    such a word. ``network_steps`` counts rows × steps computed: one for each letter that the model has read.
+    ``batches`` counts the times that new words were put to the model: once a call, unless a call is very large.
+    ``work`` counts the letters that queries were about, whatever was saved on the way: it depends on the queries
+    alone, so decisions that must not depend on what happens to be in memory are made by it.
+    """
+
+    membership_queries: int = 0
+    network_steps: int = 0
+    batches: int = 0
+    prefix_answers: int = 0
+    work: int = field(default=0, compare=False)
+
+    def __sub__(self, earlier: Cost) -> Cost:
+        return Cost(
+            self.membership_queries - earlier.membership_queries,
+            self.network_steps - earlier.network_steps,
+            self.batches - earlier.batches,
+            self.prefix_answers - earlier.prefix_answers,
+            self.work - earlier.work,
+        )
+
+
+class Counters:
+    """The running counts. Every step of a model is charged here before it is computed, and only within the budget."""
+
+    def __init__(self, budget: Budget) -> None:
+        self.budget = budget
+        self.queries = 0
+        self.steps = 0
+        self.batches = 0
+        self.prefix_answers = 0
+        self.work = 0
+        self._lock = threading.Lock()
+
+    def tick(self, steps: int) -> None:
+        """Count the steps that are about to be computed, or raise BudgetExceeded. Called by the model's threads."""
+        self.budget.check()
+        with self._lock:
+            self.steps += steps
+
+    def count_prefixes(self, words: WordBatch) -> None:
+        """Count words that were read with all their prefixes: one query each, and what the prefixes tell besides."""
+        filled = int((words.lengths > 0).sum())
+        self.queries += filled
+        self.prefix_answers += len(words.codes) - filled
+
+    @property
+    def cost(self) -> Cost:
+        """The counts of this moment."""
+        return Cost(self.queries, self.steps, self.batches, self.prefix_answers, self.work)

@@ -1,0 +1,83 @@
+"""What an oracle reads off a model's states: yes and no, or one of several labels.
+
+Either way a score may lie too close to the decision to be trusted. Such places are named, and the model's reference is
+asked for them.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TypeAlias
+
+import numpy as np
+
+from rnncheck.automata.dfa import Mask
+from rnncheck.automata.moore import Outputs
+from rnncheck.models.labelled import LabelledNetwork, labels_by_score
+from rnncheck.models.protocol import States, SteppingModel, Tick, letters_in_step, near_threshold
+from rnncheck.words import Codes, WordBatch
+
+Read: TypeAlias = tuple[Mask | Outputs, Mask]  # what was read, and where it is in doubt
+
+
+class Reading(ABC):
+    """From states to outputs. ``empty`` is the output of the empty word, which has no state."""
+
+    model: SteppingModel
+    empty: int
+
+    @abstractmethod
+    def at(self, states: States) -> Read:
+        """The output of each state."""
+
+    @abstractmethod
+    def along(self, words: WordBatch, tick: Tick) -> Read:
+        """The output after every letter of every word, aligned with ``words.codes``."""
+
+    @abstractmethod
+    def reference(self, word: Codes) -> int:
+        """The output of one word by the model's reference."""
+
+
+class AnswerReading(Reading):
+    """Yes and no."""
+
+    def __init__(self, model: SteppingModel) -> None:
+        self.model = model
+        self.empty = model.accepts_empty
+
+    def at(self, states: States) -> Read:
+        scores = self.model.scores(states)
+        return scores > 0.0, near_threshold(scores, self.model.margin)
+
+    def along(self, words: WordBatch, tick: Tick) -> Read:
+        scores = self.model.prefix_scores(words, tick)
+        return scores > 0.0, near_threshold(scores, self.model.margin)
+
+    def reference(self, word: Codes) -> bool:
+        return self.model.reference_answer(word)
+
+
+class LabelReading(Reading):
+    """The positions of labels."""
+
+    def __init__(self, network: LabelledNetwork) -> None:
+        self.model = network
+        self._network = network
+        self.empty = network.empty_label
+
+    def at(self, states: States) -> Read:
+        return labels_by_score(self._network.label_scores(states), self._network.margin)
+
+    def along(self, words: WordBatch, tick: Tick) -> Read:
+        labels = np.empty(len(words.codes), dtype=np.int64)
+        doubt = np.empty(len(words.codes), dtype=np.bool_)
+        states = self.model.initial(len(words))
+        for at in letters_in_step(words.offsets[:-1], words.lengths):
+            tick(len(at))
+            states = self.model.step(states[: len(at)], words.codes[at])
+            labels[at], doubt[at] = self.at(states)
+        return labels, doubt
+
+    def reference(self, word: Codes) -> int:
+        return self._network.reference_label(word)

@@ -1,0 +1,39 @@
+"""Verdicts about labels: how to show them.
+
+To the methods such a question is one about a yes-or-no model, which says yes to the words along which the network says
+what it should, and about the property of all words. A reader wants to see the specification that was given.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from rnncheck.automata.label_specs import PairAlphabet
+from rnncheck.verdict.value import SpecFacts, Trace, Verdict
+from rnncheck.words import Word
+
+RIGHT = "every trace of letters and labels is as specified"
+
+
+def pairs_along(verdict: Verdict) -> Word | None:
+    """The counterexample as the automaton of a label specification reads it: each letter with what is said after it."""
+    question = verdict.label_question
+    if question is None or question.said is None or verdict.counterexample is None:
+        return None
+    pairs = PairAlphabet(verdict.alphabet, question.labels)
+    return tuple(map(pairs.name, verdict.counterexample, question.said))
+
+
+def as_shown(verdict: Verdict) -> Verdict:
+    """The verdict without what only serves to put a question about labels: the property of all words, and scores that
+    say no more than yes or no. Any other verdict as it is.
+    """
+    question = verdict.label_question
+    if question is None:
+        return verdict
+    return msgspec.structs.replace(
+        verdict,
+        spec_facts=SpecFacts(origin=question.text, sha256=verdict.spec_facts.sha256),
+        trace=None if verdict.trace is None else Trace(verdict.trace.answers),
+        faulty_flows=tuple(msgspec.structs.replace(flow, scores=None) for flow in verdict.faulty_flows),
+    )

@@ -1,0 +1,19 @@
+"""Work in turns: a generator that yields between pieces of work and returns its result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from typing import TypeVar
+
+Result = TypeVar("Result")
+
+
+def finish(work: Generator[object, None, Result], between: Callable[[], None]) -> Result:
+    """The result of work that is done to its end; ``between`` is called after each piece."""
+    while True:
+        try:
+            next(work)
+        except StopIteration as end:
+            result: Result = end.value
+            return result
+        between()

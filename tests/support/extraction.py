@@ -1,0 +1,36 @@
+"""Extraction tasks for tests: small bounds, and a run to the end."""
+
+from collections.abc import Generator
+from typing import TypeVar
+
+from rnncheck.learning.settings import LearningSettings
+from rnncheck.learning.task import LearningTask
+from rnncheck.models.protocol import Model
+from rnncheck.oracle import MembershipOracle
+from rnncheck.probability.confidence import Confidence
+from rnncheck.probability.distributions import WordDistribution
+from rnncheck.runtime.budget import Budget
+from rnncheck.runtime.turns import finish
+
+Result = TypeVar("Result")
+
+
+def task_for(
+    model: Model,
+    *,
+    seed: int = 0,
+    budget: Budget | None = None,
+    max_states: int = 100,
+    confidence: Confidence | None = None,
+) -> LearningTask:
+    return LearningTask(
+        MembershipOracle(model, budget=budget or Budget()),
+        WordDistribution(model.alphabet),
+        confidence or Confidence(0.02, 0.02),
+        seed,
+        LearningSettings(max_states=max_states),
+    )
+
+
+def end_of(work: Generator[object, None, Result]) -> Result:
+    return finish(work, lambda: None)
