@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: setup demo test test-all check bench docs lock audit clean
+.PHONY: setup demo test test-all coverage check bench docs lock audit clean
 
 setup: $(STAMP)
 
@@ -21,15 +21,21 @@ demo: setup
 	$(BIN)/python examples/demo.py
 
 test: setup
-	$(BIN)/python -m pytest -m "not slow"
+	$(BIN)/python -m pytest -m "not slow" $(OPTIONS)
 
 test-all: setup
 	$(BIN)/python -m pytest
+
+# The floor that branch coverage must not fall below is in pyproject.toml.
+coverage:
+	$(MAKE) test OPTIONS="--cov --cov-report=term:skip-covered"
 
 check: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/mypy --config-file tests/mypy.ini tests
+	$(BIN)/python scripts/architecture.py --check
 
 bench: setup
 	for script in benchmarks/*.py; do $(BIN)/python $$script || exit 1; done

@@ -22,7 +22,7 @@ import numpy as np
 from rnncheck.automata.dfa import DFA
 from rnncheck.automata.formats.libraries import to_automata_lib
 from rnncheck.automata.language import is_finite
-from rnncheck.automata.minimise import breadth_first_order, minimise
+from rnncheck.automata.minimisation import breadth_first_order, minimise
 from rnncheck.automata.product import inclusion_witness, intersection
 from rnncheck.probability.distributions import WordDistribution
 from rnncheck.words import Alphabet, WordBatch

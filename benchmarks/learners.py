@@ -28,7 +28,7 @@ from aalpy.base import SUL, Oracle
 from aalpy.learning_algs import run_KV, run_Lsharp, run_Lstar
 
 from rnncheck.automata.dfa import DFA
-from rnncheck.automata.minimise import canonical, minimise
+from rnncheck.automata.minimisation import canonical, minimise
 from rnncheck.automata.product import difference_witness
 from rnncheck.learning import Learner, Query, Search, make_learner
 from rnncheck.words import Alphabet, Codes, WordBatch

@@ -1,10 +1,10 @@
-"""Every road to a surrogate on the same networks with the same budget, and the case that all of them miss.
+"""Every extraction method on the same networks with the same budget, and the case that all of them miss.
 
     python benchmarks/surrogates.py [--data ../shared/data/released/random] [--limit 10] [--only jun03-13]
     python benchmarks/surrogates.py --weakness
 
-Each road has ``--limit`` seconds on each network, on one thread, with ε = γ = 0.005. Agreement is measured on the same
-fresh words for all roads. The zoo's networks stand for those that have learned their language, the released ones
+Each method has ``--limit`` seconds on each network, on one thread, with ε = γ = 0.005. Agreement is measured on the
+same fresh words for all methods. The zoo's networks stand for those that have learned their language, the released ones
 for those that have not.
 """
 
@@ -14,7 +14,7 @@ import argparse
 from pathlib import Path
 
 from rnncheck import zoo
-from rnncheck.automata.minimise import minimise
+from rnncheck.automata.minimisation import minimise
 from rnncheck.automata.regex.compiler import compile_regex
 from rnncheck.extraction.compare import compare_surrogates
 from rnncheck.extraction.comparison import Comparison
@@ -41,7 +41,7 @@ def main() -> None:
     if chosen.weakness:
         show_weakness()
         return
-    print(f"{'network':22} {'road':14} {'states':>6} {'agreement':>9}  {'interval':17} {'seconds':>7} {'steps':>9}")
+    print(f"{'network':22} {'method':14} {'states':>6} {'agreement':>9}  {'interval':17} {'seconds':>7} {'steps':>9}")
     for name, model in networks(chosen.data):
         if not chosen.only or name in chosen.only:
             show(name, compare_surrogates(model, timeout=chosen.limit, words=chosen.words, **SURE))
@@ -61,7 +61,7 @@ def show(name: str, comparison: Comparison) -> None:
         if result.point is not None:
             low, high = result.point.interval
             print(
-                f"{name:22} {result.road:14} {result.point.states:6} {result.point.agreement:9.4f}  "
+                f"{name:22} {result.method:14} {result.point.states:6} {result.point.agreement:9.4f}  "
                 f"{low:.4f} to {high:.4f}  {result.seconds:7.1f} {result.network_steps:9}",
                 flush=True,
             )
@@ -76,7 +76,7 @@ def show_weakness() -> None:
     even = "([^a]* a [^a]* a)* [^a]*"
     model = CompiledNetwork(exact_network(minimise(compile_regex(f"({even}) | h e a d f e .*", alphabet))))
     spec = Spec.from_regex(even, alphabet)
-    print(compare_surrogates(model, spec, roads=["pac-lstar", "bounded-lstar", "weiss", "kmeans"]).to_text())
+    print(compare_surrogates(model, spec, methods=["pac", "bounded", "weiss", "kmeans"]).to_text())
     for method, settings in (
         ("smc", VerifySettings()),
         ("pdv", VerifySettings()),

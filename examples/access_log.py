@@ -10,8 +10,6 @@ Run it with ``python examples/access_log.py``. It takes some seconds and needs t
 import numpy as np
 
 import rnncheck
-from rnncheck.models.engine.compiled import CompiledNetwork
-from rnncheck.models.network import Cell
 from rnncheck.training import LabelledWords, TrainingSettings, train_on_words
 
 LETTERS = rnncheck.Alphabet(["login", "fail", "read", "write", "logout"])
@@ -35,11 +33,11 @@ def main() -> None:
     sessions = {normal_session(rng): "yes" for _ in range(600)} | {attack(rng): "no" for _ in range(600)}
     trained = train_on_words(
         LabelledWords.from_pairs(sorted(sessions.items()), LETTERS),
-        settings=TrainingSettings(cell=Cell.GRU, hidden=8, epochs=30),
+        settings=TrainingSettings(cell=rnncheck.Cell.GRU, hidden=8, epochs=30),
     )
     print(f"the network is right about {trained.report.test_accuracy:.0%} of its test sessions")
 
-    model = CompiledNetwork(trained.network)
+    model = rnncheck.CompiledNetwork(trained.network)
     spec = rnncheck.Spec.from_ltlf(RULE, alphabet=model.alphabet)
     verdict = rnncheck.verify(model, spec, timeout=60, settings=rnncheck.VerifySettings(mass_words=2_000))
     print(f"nothing is read or written before a login: {verdict.outcome.value}")

@@ -18,8 +18,6 @@ from rnncheck.contacts import (
     graph_automaton,
     synthetic_contacts,
 )
-from rnncheck.models.engine.compiled import CompiledNetwork
-from rnncheck.models.network import Cell
 from rnncheck.training import LabelledWords, TrainingSettings, train_on_words
 
 
@@ -31,11 +29,11 @@ def main() -> None:
 
     trained = train_on_words(
         LabelledWords(drawn.alphabet, drawn.words, drawn.valid.astype(np.int64)),
-        settings=TrainingSettings(cell=Cell.GRU, hidden=32, epochs=8, restarts=0),
+        settings=TrainingSettings(cell=rnncheck.Cell.GRU, hidden=32, epochs=8, restarts=0),
     )
     print(f"the network is right about {trained.report.test_accuracy:.0%} of its test sequences")
 
-    model = CompiledNetwork(trained.network)
+    model = rnncheck.CompiledNetwork(trained.network)
     spec = rnncheck.Spec.from_dfa(graph_automaton(contacts), origin="every two neighbours met at some time")
     verdict = rnncheck.verify(model, spec, timeout=60)
     print(f"{spec.origin}: {verdict.outcome.value}")

@@ -3,12 +3,8 @@
 Run it with ``make demo``.
 """
 
-import click
-
 import rnncheck
 from rnncheck import zoo
-from rnncheck.cli.verdict_text import described
-from rnncheck.verdict.replay import replay
 
 
 def main() -> None:
@@ -18,13 +14,25 @@ def main() -> None:
         print(f"\n{name}: {entry.description}")
         print(f"specification: {entry.property_text}\n")
         verdict = rnncheck.verify(model, entry.spec(), timeout=60)
-        click.echo("\n".join(described(verdict)))
-        print(f"  replayed        {replay(verdict.to_json(), model).sentence()}")
+        show(verdict)
+        print(f"  replayed        {rnncheck.replay(verdict, model).sentence()}")
     print(
         "\nThe same from the command line:\n"
         f"  .venv/bin/rnncheck verify {zoo.entry('response-faulty-lstm').path} \\\n"
         f"      --ltlf '{zoo.entry('response-faulty-lstm').property_text}'"
     )
+
+
+def show(verdict: rnncheck.Verdict) -> None:
+    print(verdict.outcome.value.upper())
+    if verdict.counterexample is not None:
+        print(f"  counterexample  {rnncheck.format_word(verdict.counterexample)}")
+    print(f"  reason          {verdict.reason}")
+    if verdict.guarantee is not None:
+        print(f"  known           {verdict.guarantee}")
+    for flow in verdict.faulty_flows:
+        print(f"  faulty flow     {flow}: {flow.hits} of n = 1 … {flow.pumps}")
+    print(f"  cost            {verdict.cost.seconds:.2f} s, {verdict.cost.network_steps} network steps")
 
 
 if __name__ == "__main__":

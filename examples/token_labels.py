@@ -28,7 +28,7 @@ def main() -> None:
             mistake = "says so of" if model.accepts(word) else "does not say so of"
             print(f"  the network {mistake} {rnncheck.format_word(word)}")
         elif verdict.guarantee is not None:
-            print(f"  {verdict.guarantee.sentence()}")
+            print(f"  {verdict.guarantee}")
 
 
 if __name__ == "__main__":

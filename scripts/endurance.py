@@ -26,7 +26,7 @@ import rnncheck
 from rnncheck import VerifySettings, zoo
 from rnncheck.relations import Relation
 from rnncheck.verdict.replay import replay
-from rnncheck.verification.verify import METHODS
+from rnncheck.verification.methods import METHODS
 
 _ALLOWED_GROWTH = 32.0  # MiB: the allocator keeps some pages, and pieces of work differ
 _EVERY = 1.0  # seconds

@@ -11,7 +11,7 @@ import click
 import numpy as np
 
 from rnncheck.automata.dfa import DFA
-from rnncheck.automata.minimise import minimise
+from rnncheck.automata.minimisation import minimise
 from rnncheck.models.engine.compiled import CompiledNetwork
 from rnncheck.models.network import Cell
 from rnncheck.probability.distributions import WordDistribution

@@ -39,26 +39,29 @@ from typing import Any, NoReturn
 PROJECT = Path(__file__).resolve().parents[1]
 EQUIVALENT = PROJECT / "scripts" / "equivalent_mutants.txt"
 
-LEARNER_TESTS = ("test_learning.py", "contract/test_learner_limits.py", "contract/test_learners.py")
-TREE_TESTS = (*LEARNER_TESTS, "surrogates/test_moore.py")
+LEARNER_TESTS = ("learning/test_learners.py", "contract/test_learner_limits.py", "contract/test_learner_contract.py")
+TREE_TESTS = (*LEARNER_TESTS, "extraction/test_moore.py")
 # For each group its modules, and for each module the tests that should notice, quick ones first.
 GROUPS: dict[str, dict[str, tuple[str, ...]]] = {
-    "statistics": {"statistics": ("test_statistics.py",)},
+    "statistics": {
+        "probability.confidence": ("probability/test_statistics.py",),
+        "probability.statistics": ("probability/test_statistics.py",),
+    },
     "product": {
-        "automata.product": ("test_product.py", "test_relations.py"),
-        "automata.minimise": ("test_minimise.py",),
-        "automata.language": ("test_language.py",),
+        "automata.product": ("automata/test_product.py", "test_relations.py"),
+        "automata.minimisation": ("automata/test_minimisation.py",),
+        "automata.language": ("automata/test_language.py",),
         "relations": ("test_relations.py",),
     },
     "learners": {
-        "learning.answers": TREE_TESTS,
-        "learning.contract": TREE_TESTS,
-        "learning.counterexamples": LEARNER_TESTS,
-        "learning.discrimination_tree": TREE_TESTS,
-        "learning.kearns_vazirani": LEARNER_TESTS,
-        "learning.observation_table": TREE_TESTS,
-        "learning.tree_hypothesis": TREE_TESTS,
-        "learning.ttt": LEARNER_TESTS,
+        "learning.learners.answers": TREE_TESTS,
+        "learning.learners.learner": TREE_TESTS,
+        "learning.learners.counterexamples": LEARNER_TESTS,
+        "learning.learners.discrimination_tree": TREE_TESTS,
+        "learning.learners.kearns_vazirani": LEARNER_TESTS,
+        "learning.learners.observation_table": TREE_TESTS,
+        "learning.learners.tree_hypothesis": TREE_TESTS,
+        "learning.learners.ttt": LEARNER_TESTS,
     },
 }
 # Parts of the names of tests that are left out: those that measure time, because a busy machine would kill mutants;

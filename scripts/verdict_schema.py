@@ -5,6 +5,7 @@ python scripts/verdict_schema.py docs/assets/verdict.schema.json
 
 from __future__ import annotations
 
+import inspect
 import json
 import sys
 from pathlib import Path
@@ -12,28 +13,22 @@ from typing import Any
 
 import msgspec
 
-from rnncheck.verdict.value import FaultyFlow, Guarantee, HealthNote, Round, TotalCost, Trace, VerdictDocument
+from rnncheck.automata.dfa import DFA
+from rnncheck.automata.formats.dfa_json import DFADocument
+from rnncheck.verdict.value import Verdict
+from rnncheck.words import Alphabet
 
-# Parts of a document that it holds as plain values; these types say what is in them.
-PARTS: dict[str, type] = {
-    "guarantee": Guarantee,
-    "cost": TotalCost,
-    "faulty_flows": FaultyFlow,
-    "health": HealthNote,
-    "trace": Trace,
-    "history": Round,
-}
+_PLACE = "#/$defs/{name}"
 
 
 def verdict_schema() -> dict[str, Any]:
-    """The schema of ``VerdictDocument``, with the schemas of its parts in their places."""
-    place = "#/$defs/{name}"
-    (reference, *parts), definitions = msgspec.json.schema_components(
-        (VerdictDocument, *PARTS.values()), schema_hook=_anything, ref_template=place
+    """The schema of ``Verdict``, in which automata and the alphabet have the form that documents give them."""
+    (reference, _), definitions = msgspec.json.schema_components(
+        (Verdict, DFADocument), schema_hook=_in_documents, ref_template=_PLACE
     )
-    document = definitions["VerdictDocument"]
-    for name, part in zip(PARTS, parts, strict=True):
-        _put(document["properties"][name], part)
+    for definition in definitions.values():
+        if "description" in definition:  # a docstring, indented or not as the Python that runs this likes it
+            definition["description"] = inspect.cleandoc(definition["description"])
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "rnncheck/verdict/1",
@@ -42,20 +37,13 @@ def verdict_schema() -> dict[str, Any]:
     }
 
 
-def _anything(_: type) -> dict[str, Any]:
-    """The schema of a fact, which may be any value."""
-    return {"description": "any value"}
-
-
-def _put(property_schema: dict[str, Any], part: dict[str, Any]) -> None:
-    """Put the schema of a part where an object stands: directly, in a list, or beside null."""
-    if "items" in property_schema:
-        property_schema["items"] = part
-    elif "anyOf" in property_schema:
-        property_schema["anyOf"] = [part if one.get("type") == "object" else one for one in property_schema["anyOf"]]
-    else:
-        property_schema.clear()
-        property_schema.update(part)
+def _in_documents(kind: type) -> dict[str, Any]:
+    """The schema of what msgspec knows none for."""
+    if kind is DFA:
+        return {"$ref": _PLACE.format(name=DFADocument.__name__)}
+    if kind is Alphabet:
+        return {"type": "array", "items": {"type": "string"}}
+    raise NotImplementedError(f"{kind} has no form in a verdict's document")
 
 
 def schema_text() -> str:

@@ -1,42 +1,101 @@
 """Verify recurrent neural networks against regular specifications.
 
+What is importable from here, and from ``rnncheck.automata``, ``rnncheck.learning``, ``rnncheck.training``,
+``rnncheck.contacts``, ``rnncheck.report`` and ``rnncheck.zoo``, is public; anything deeper may move.
+
 Reading order of the source, from the bottom up: ``errors``, ``words``, ``runtime/`` (budgets, executors, files),
 ``automata/`` (the DFA and everything that compiles to one), ``probability/``, ``spec`` and ``relations``, ``models/``,
-``oracle/`` (the one door to a model), ``search/``, ``learning/``, ``extraction/``, ``verification/``, ``verdict/``,
+``oracle/`` (the one door to a model), ``verdict/``, ``search/``, ``learning/``, ``extraction/``, ``verification/``,
 ``training/``, ``contacts/``, ``experiments/``, ``report/``, ``cli/``.
 """
 
 from rnncheck.automata.dfa import DFA
-from rnncheck.errors import RnncheckError
+from rnncheck.automata.moore import MooreMachine
+from rnncheck.errors import (
+    AlphabetError,
+    AutomatonError,
+    ExpressionError,
+    FormatError,
+    InconsistentAnswersError,
+    InputError,
+    LearningBoundReached,
+    MissingExtraError,
+    ModelError,
+    ResourceLimitError,
+    RnncheckError,
+    StateLimitError,
+)
+from rnncheck.extraction.compare import compare_surrogates
 from rnncheck.extraction.extract import extract_automaton
+from rnncheck.extraction.method import Extraction
+from rnncheck.learning.settings import LearningSettings
 from rnncheck.models.adapters import DFAModel, complement
+from rnncheck.models.cells import Cell
+from rnncheck.models.engine.compiled import CompiledNetwork
 from rnncheck.models.files.loading import load_model
+from rnncheck.models.files.safetensors_file import save_network
+from rnncheck.models.network import RecurrentNetwork
 from rnncheck.models.wrapping import wrap
+from rnncheck.probability.confidence import Bound, Confidence
 from rnncheck.probability.distributions import WordDistribution
+from rnncheck.search.flows import FlowSettings
 from rnncheck.spec import Spec
-from rnncheck.verdict.value import Verdict
+from rnncheck.verdict.replay import Replay, ReplaySettings, replay
+from rnncheck.verdict.value import FaultyFlow, Guarantee, Verdict
 from rnncheck.verification.assertion import assert_satisfies
+from rnncheck.verification.labels import label_spec, verify_labels
 from rnncheck.verification.settings import VerifySettings
 from rnncheck.verification.verify import verify
 from rnncheck.version import __version__
+from rnncheck.word_files import read_words
 from rnncheck.words import Alphabet, format_word, parse_word
 
 __all__ = [
     "DFA",
     "Alphabet",
+    "AlphabetError",
+    "AutomatonError",
+    "Bound",
+    "Cell",
+    "CompiledNetwork",
+    "Confidence",
     "DFAModel",
+    "ExpressionError",
+    "Extraction",
+    "FaultyFlow",
+    "FlowSettings",
+    "FormatError",
+    "Guarantee",
+    "InconsistentAnswersError",
+    "InputError",
+    "LearningBoundReached",
+    "LearningSettings",
+    "MissingExtraError",
+    "ModelError",
+    "MooreMachine",
+    "RecurrentNetwork",
+    "Replay",
+    "ReplaySettings",
+    "ResourceLimitError",
     "RnncheckError",
     "Spec",
+    "StateLimitError",
     "Verdict",
     "VerifySettings",
     "WordDistribution",
     "__version__",
     "assert_satisfies",
+    "compare_surrogates",
     "complement",
     "extract_automaton",
     "format_word",
+    "label_spec",
     "load_model",
     "parse_word",
+    "read_words",
+    "replay",
+    "save_network",
     "verify",
+    "verify_labels",
     "wrap",
 ]

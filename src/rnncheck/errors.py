@@ -145,7 +145,7 @@ def visible(text: str) -> str:
 
 
 def _verdict(accepted: bool) -> str:
-    return "accepted" if accepted else "refused"
+    return "accepted" if accepted else "rejected"
 
 
 def _excerpt(text: str, column: int, width: int = 24) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rnncheck.automata.dfa import DFA, Mask
-from rnncheck.automata.minimise import coreachable
+from rnncheck.automata.minimisation import coreachable
 from rnncheck.automata.product import difference_witness, inclusion_witness
 from rnncheck.errors import InputError, short_repr
 from rnncheck.words import Word

@@ -13,7 +13,7 @@ from rnncheck.automata.dfa import DEFAULT_MAX_STATES, DFA, Mask
 from rnncheck.automata.formats.dfa_json import read_json, write_json
 from rnncheck.automata.formats.dot import read_dot
 from rnncheck.automata.ltlf.compiler import compile_ltlf, letters_in_ltlf
-from rnncheck.automata.minimise import canonical, minimise
+from rnncheck.automata.minimisation import canonical, minimise
 from rnncheck.automata.regex.compiler import compile_regex, letters_in_regex
 from rnncheck.display import Displayable
 from rnncheck.errors import AlphabetError, FormatError, InputError
@@ -84,7 +84,7 @@ class Spec(Displayable):
         return self.dfa.accepts(word)
 
     def accepts_batch(self, words: WordBatch | Iterable[Iterable[str]]) -> Mask:
-        """One answer a word, in the same order."""
+        """One answer per word, in the same order."""
         return self.dfa.accepts_batch(words)
 
     def over(self, alphabet: Alphabet) -> Self:

@@ -72,9 +72,9 @@ class TestRuns:
         for ask in (EVEN_B.run, EVEN_B.accepts, lambda word: EVEN_B.accepts_batch([word])):
             with pytest.raises(AlphabetError, match="unknown letter 'c'"):
                 ask(("a", "c"))
-        for ask in (EVEN_B.accepts_batch, EVEN_B.visited):
+        for ask_batch in (EVEN_B.accepts_batch, EVEN_B.visited):
             with pytest.raises(AlphabetError, match="position 2"):
-                ask(WordBatch.from_codes([(2,)]))
+                ask_batch(WordBatch.from_codes([(2,)]))
         with pytest.raises(InputError, match="not the string"):
             EVEN_B.accepts("ab")
         with pytest.raises(InputError, match="not the string"):

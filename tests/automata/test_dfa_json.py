@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import re
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -155,7 +156,7 @@ class TestReading:
             read_json(changed(), alphabet=Alphabet(["a"]), complete=True)
 
     def test_the_schema_says_what_is_read(self):
-        schema = json_schema()
+        schema: dict[str, Any] = json_schema()
         document = schema["$defs"]["DFADocument"]
         assert set(document["required"]) == set(GOOD)
         assert document["properties"]["schema"]["enum"] == ["rnncheck/dfa/1"]

@@ -6,6 +6,7 @@ import itertools
 import re
 import time
 import tracemalloc
+from functools import partial
 
 import pydot
 import pygraphviz
@@ -16,7 +17,7 @@ from hypothesis import strategies as st
 from rnncheck.automata.dfa import DFA
 from rnncheck.automata.formats.dot import read_dot, write_dot
 from rnncheck.automata.formats.libraries import to_aalpy
-from rnncheck.automata.minimise import canonical
+from rnncheck.automata.minimisation import canonical
 from rnncheck.automata.product import difference_witness
 from rnncheck.errors import FormatError, ResourceLimitError
 from rnncheck.words import Alphabet
@@ -373,7 +374,7 @@ class TestAnyText:
     def test_every_beginning_of_a_file(self):
         text = write_dot(DFA(["a", "'"], [[1, 1], [0, 1]], [False, True]))
         for end in range(len(text) - 2):
-            assert isinstance(refusal(lambda end=end: read_dot(text[:end])), FormatError)
+            assert isinstance(refusal(partial(read_dot, text[:end])), FormatError)
 
     def test_languages_of_short_graphs(self):
         """Exhaustive: two states, one letter, every table, every acceptance, every start, in two dialects."""

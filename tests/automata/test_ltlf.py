@@ -321,11 +321,9 @@ class TestLimits:
     @staticmethod
     def check_monster(text: str, letters: list[str]) -> None:
         said, seconds, megabytes = run_measured(
-            "from rnncheck.automata.ltlf.compiler import compile_ltlf\n"
-            "from rnncheck.errors import ResourceLimitError, StateLimitError\n"
-            "from rnncheck.words import Alphabet\n"
-            f"try: compile_ltlf({text!r}, Alphabet({letters!r}))\n"
-            "except (ResourceLimitError, StateLimitError) as error: print(error)\n"
+            "from rnncheck.automata.ltlf.compiler import compile_ltlf\nfrom rnncheck.errors import "
+            f"ResourceLimitError, StateLimitError\nfrom rnncheck.words import Alphabet\ntry: compile_ltlf({text!r}, "
+            f"Alphabet({letters!r}))\nexcept (ResourceLimitError, StateLimitError) as error: print(error)\n"
         )
         assert "the limit" in said
         assert seconds < 20  # a few seconds on an idle machine

@@ -275,7 +275,7 @@ class TestTable:
 
     def test_the_mapping_cannot_be_changed(self):
         with pytest.raises(TypeError):
-            PATTERNS["absence"] = PATTERNS["existence"]
+            PATTERNS["absence"] = PATTERNS["existence"]  # type: ignore[index]
 
     def test_the_documentation_lists_the_same_patterns(self):
         rows = re.findall(

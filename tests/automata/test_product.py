@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from rnncheck.automata import product as code
 from rnncheck.automata.dfa import DFA
-from rnncheck.automata.minimise import breadth_first_order, minimise
+from rnncheck.automata.minimisation import breadth_first_order, minimise
 from rnncheck.automata.product import (
     difference,
     difference_witness,
@@ -195,16 +195,16 @@ class TestLarge:
 
     @given(st.lists(st.lists(st.integers(0, 40), max_size=15), max_size=12))
     def test_memories_say_what_is_new(self, calls):
-        memories = [code._FlatSeen(41), code._SortedSeen()]
+        flat, in_runs = code._FlatSeen(41), code._SortedSeen()
         seen: set[int] = set()
         for candidates in calls:
             expected = []
             for candidate in candidates:
                 expected.append(candidate not in seen)
                 seen.add(candidate)
-            for each in memories:
+            for each in (flat, in_runs):
                 assert each.new(np.array(candidates, dtype=np.int64)).tolist() == expected
-            lengths = [len(run) for run in memories[1]._runs]
+            lengths = [len(run) for run in in_runs._runs]
             assert sum(lengths) == len(seen)
             assert all(2 * later <= earlier for earlier, later in itertools.pairwise(lengths))
 

@@ -47,13 +47,14 @@ def language(tree, alphabet: Alphabet, length: int) -> frozenset:
             return result
         case ("repeat", inner, low, high):
             base = language(inner, alphabet, length)
-            power, result = frozenset({()}), set()
+            power: frozenset = frozenset({()})
+            found: set = set()
             # From the power low + length on, nothing new can come: each factor adds a letter or could be left out.
             for count in range((low + length if high is None else high) + 1):
                 if count >= low:
-                    result |= power
+                    found |= power
                 power = product(power, base, length)
-            return frozenset(result)
+            return frozenset(found)
     raise ValueError(tree)
 
 
@@ -94,7 +95,7 @@ def spelled(letter: str) -> str:
 def trees(alphabet: Alphabet, *, extended: bool = True) -> st.SearchStrategy:
     chosen = st.lists(st.sampled_from(list(alphabet)), unique=True).map(tuple)
     single = st.sampled_from(list(alphabet)).map(lambda letter: ("letters", (letter,), False))
-    leaves = single | st.tuples(st.just("letters"), chosen, st.booleans()) | st.just(("then", []))
+    leaves: st.SearchStrategy = single | st.tuples(st.just("letters"), chosen, st.booleans()) | st.just(("then", []))
 
     def grow(smaller: st.SearchStrategy) -> st.SearchStrategy:
         several = st.lists(smaller, min_size=2, max_size=3)

@@ -252,10 +252,9 @@ class TestLimits:
     def test_memory(self, text):
         """Under 1 GiB for the whole process at the default limit."""
         program = (
-            "import sys; from rnncheck.automata.regex.compiler import compile_regex as c;"
-            "from rnncheck.words import Alphabet; from rnncheck.errors import RnncheckError\n"
-            "try: c(sys.stdin.read(), Alphabet(['a', 'b']))\n"
-            f"except RnncheckError: print({PEAK_KIB})\n"
+            "import sys; from rnncheck.automata.regex.compiler import compile_regex as c;from rnncheck.words import "
+            "Alphabet; from rnncheck.errors import RnncheckError\ntry: c(sys.stdin.read(), Alphabet(['a', "
+            f"'b']))\nexcept RnncheckError: print({PEAK_KIB})\n"
         )
         run = subprocess.run([sys.executable, "-c", program], input=text, capture_output=True, text=True, check=True)
 

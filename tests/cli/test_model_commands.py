@@ -58,7 +58,7 @@ def test_classify_exits_with_1_for_a_refused_word(run) -> None:
     assert run("classify", FAULTY, "--word", "a b").code == 0
     result = run("classify", FAULTY, "--word", "a")
     assert result.code == 1
-    assert result.out.startswith("refused\t-")
+    assert result.out.startswith("rejected\t-")
 
 
 def test_a_module_of_one_s_own(run, tmp_path, monkeypatch) -> None:

@@ -31,7 +31,7 @@ def test_show_tells_the_language(run) -> None:
     assert result.code == 0
     assert "3: open, close, other" in result.out
     assert "2, 1 accepting" in result.out
-    assert "shortest refused word   open" in result.out
+    assert "shortest rejected word  open" in result.out
     assert "shortest accepted word  ε" in result.out
 
 
@@ -65,7 +65,7 @@ def test_test_answers_each_word(run, dot, tmp_path) -> None:
     words = tmp_path / "words.txt"
     words.write_text("ε\na\n")
     result = run("spec", "test", "--dfa", dot, "--word", "a b", "--words-file", words)
-    assert result.out.splitlines() == ["accepted\ta b", "accepted\tε", "refused\ta"]
+    assert result.out.splitlines() == ["accepted\ta b", "accepted\tε", "rejected\ta"]
     assert result.code == 1
     assert run("spec", "test", "--dfa", dot, "--word", "a b").code == 0
 
@@ -165,7 +165,7 @@ def test_bad_dot_files(run, tmp_path, name: str) -> None:
 def test_a_partial_automaton_can_be_completed(run, tmp_path) -> None:
     path = tmp_path / "partial.dot"
     path.write_text(BAD_DOTS["partial"][0])
-    assert run("spec", "test", "--dfa", path, "--complete", "--word", "a b").out == "refused\ta b\n"
+    assert run("spec", "test", "--dfa", path, "--complete", "--word", "a b").out == "rejected\ta b\n"
 
 
 @pytest.mark.parametrize("filler", [b"\x00\xff\x13", b"lorem ipsum { } [ ] ; ", b"digraph { a a a a \n"])

@@ -133,12 +133,8 @@ def test_not_a_verdict(run, tmp_path) -> None:
 def test_ctrl_c_gives_the_undecided_verdict(tmp_path) -> None:
     """Interrupted in the middle of sampling, which the model announces by writing a file."""
     (tmp_path / "mine.py").write_text(
-        "calls = 0\n"
-        "def model(words):\n"
-        "    global calls\n"
-        "    calls += 1\n"
-        "    if calls == 40: open('sampling', 'w').close()\n"
-        "    return [False for word in words]\n"
+        "calls = 0\ndef model(words):\n    global calls\n    calls += 1\n    if calls == 40: open('sampling', "
+        "'w').close()\n    return [False for word in words]\n"
     )
     command = [sys.executable, "-m", "rnncheck", "verify", "--module", "mine:model", "--alphabet", "a,b",
                "--regex", "a*", "--bound", "hoeffding", "--method", "smc", "--json", "-"]  # fmt: skip

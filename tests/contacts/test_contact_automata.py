@@ -85,8 +85,8 @@ def test_the_languages_lie_inside_one_another(network: TemporalNetwork) -> None:
 
 def test_states_are_named_after_people() -> None:
     """Should call the state of a person by its name, and keep apart the names of start and sink."""
-    network = TemporalNetwork.from_contacts([(1, "start", "refused")])
-    assert graph_automaton(network).names == ("start_", "start", "refused", "refused_")
+    network = TemporalNetwork.from_contacts([(1, "start", "rejected")])
+    assert graph_automaton(network).names == ("start_", "start", "rejected", "rejected_")
 
 
 def test_long_words_agree_with_the_rule() -> None:

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rnncheck.contacts import SyntheticSettings, TemporalNetwork, synthetic_contacts
-from rnncheck.report.contacts.graph import contact_graph_svg, timeline_svg
-from rnncheck.report.contacts.shapes import MOST_STEPS, Step
+from rnncheck.report.contacts.contact_graph import contact_graph_svg, timeline_svg
+from rnncheck.report.contacts.shapes import MOST_STEPS, PathStep
 from support.contact_networks import FIGURE_5, networks
 from support.strategies import ODD_LETTERS
 
@@ -22,10 +22,10 @@ def texts(svg: str) -> list[str]:
     return ["".join(element.itertext()) for element in ElementTree.fromstring(svg).iter(f"{SVG}text")]
 
 
-def arrows(svg: str) -> list[Step]:
+def arrows(svg: str) -> list[PathStep]:
     """What the steps are drawn as, in order."""
     ends = [path.get("marker-end") for path in ElementTree.fromstring(svg).iter(f"{SVG}path")]
-    return [Step[end.removeprefix("url(#").removesuffix(")")] for end in ends if end]
+    return [PathStep[end.removeprefix("url(#").removesuffix(")")] for end in ends if end]
 
 
 @PICTURES
@@ -38,9 +38,9 @@ def test_a_broken_path_says_where_it_breaks(picture) -> None:
 
 def test_every_step_is_an_arrow() -> None:
     """Should tell apart contacts, people who never met, contacts that were too early, and what comes after."""
-    assert arrows(contact_graph_svg(FIGURE, ("C", "D", "A", "B"))) == [Step.TIMED] * 3
+    assert arrows(contact_graph_svg(FIGURE, ("C", "D", "A", "B"))) == [PathStep.TIMED] * 3
     kinds = arrows(contact_graph_svg(FIGURE, ("A", "B", "C", "D", "B")))
-    assert kinds == [Step.TIMED, Step.ONLY_BEFORE, Step.AFTER_BREAK, Step.NEVER_MET]
+    assert kinds == [PathStep.TIMED, PathStep.ONLY_BEFORE, PathStep.AFTER_BREAK, PathStep.NEVER_MET]
 
 
 def test_times_are_shown_on_the_arrows() -> None:

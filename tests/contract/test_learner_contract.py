@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from rnncheck.automata.dfa import DFA
 from rnncheck.automata.formats.dot import read_dot
-from rnncheck.automata.minimise import canonical, minimise
+from rnncheck.automata.minimisation import canonical, minimise
 from rnncheck.errors import InputError
 from rnncheck.learning import LEARNERS, Query
 from rnncheck.words import Alphabet, WordBatch

@@ -11,7 +11,7 @@ import pytest
 
 from rnncheck.automata.dfa import DFA
 from rnncheck.automata.language import least_word
-from rnncheck.automata.minimise import canonical, minimise
+from rnncheck.automata.minimisation import canonical, minimise
 from rnncheck.errors import InconsistentAnswersError, InputError, LearningBoundReached
 from rnncheck.learning import LEARNERS, Query, make_learner
 from rnncheck.words import Codes, WordBatch

@@ -1,6 +1,8 @@
 """Contact networks are trained and verified as any other subject, and their mistakes are told in words."""
 
 import dataclasses
+from collections.abc import Mapping
+from typing import Any
 
 import msgspec
 import pytest
@@ -59,7 +61,7 @@ def test_the_report_draws_the_mistake_on_the_contacts(folder, monkeypatch) -> No
 
 
 def test_facts_tell_size_and_accuracy(folder) -> None:
-    facts = read_results(folder).subjects["synthetic"]
+    facts: Mapping[str, Any] = read_results(folder).subjects["synthetic"]
     assert facts["people"] == 10
     assert 0.5 < facts["accuracy"] <= 1.0
 

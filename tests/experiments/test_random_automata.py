@@ -1,10 +1,12 @@
 """Automata, specifications and networks are drawn as the paper describes."""
 
 import itertools
+from collections.abc import Mapping
+from typing import Any
 
 import pytest
 
-from rnncheck.automata.minimise import minimise
+from rnncheck.automata.minimisation import minimise
 from rnncheck.automata.product import inclusion_witness
 from rnncheck.errors import InputError
 from rnncheck.experiments.random_automata import RandomAutomata
@@ -49,9 +51,9 @@ def test_networks_have_the_papers_shape_and_are_good_enough() -> None:
         count=1, states=5, min_states=4, hidden_per_state=3, words=200, accuracy=0.3, target_accuracy=0.7
     )
     subject = source.make("random-001", None)
-    states = subject.facts["states"]
-    assert [layer.hidden for layer in subject.network.layers] == [3 * states]
-    assert subject.facts["accuracy"] > 0.3
+    facts: Mapping[str, Any] = subject.facts
+    assert [layer.hidden for layer in subject.network.layers] == [3 * facts["states"]]
+    assert facts["accuracy"] > 0.3
     assert len(subject.specs) >= 1
 
 

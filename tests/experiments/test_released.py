@@ -43,8 +43,8 @@ def test_specifications_of_any_name_are_told_apart(tmp_path, monkeypatch) -> Non
     assert [subject.facts["case"] for subject in subjects.values()] == list(wanted)
     pieces = [f"{name}-{spec}" for name, subject in subjects.items() for spec in subject.specs]
     assert len(set(pieces)) == len(pieces)
-    folder = RunFolder.begun(tmp_path / "run", "contacts", {}, None)
-    assert not any(folder.has(f"verdicts/{piece}-auto.json") for piece in pieces)
+    run = RunFolder.begun(tmp_path / "run", "contacts", {}, None)
+    assert not any(run.has(f"verdicts/{piece}-auto.json") for piece in pieces)
 
 
 @pytest.mark.skipif(not FOLDER.exists(), reason="the released networks are not beside the project (../shared/data)")

@@ -65,7 +65,7 @@ def begun(path: Path, source=STANDARD, questions: Questions = QUESTIONS, shard: 
 
 def contents(folder: RunFolder) -> dict[str, object]:
     """All verdicts, without what the clock says."""
-    found = {}
+    found: dict[str, object] = {}
     for result in read_results(folder).results:
         key = (result.subject, result.spec, result.method)
         found["/".join(key)] = (result.verdict, result.counterexample, result.queries, result.steps, result.states)

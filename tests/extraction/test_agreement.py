@@ -8,7 +8,7 @@ import pytest
 
 from rnncheck import zoo
 from rnncheck.automata.dfa import DFA
-from rnncheck.automata.minimise import minimise
+from rnncheck.automata.minimisation import minimise
 from rnncheck.automata.product import symmetric_difference
 from rnncheck.display import page_of
 from rnncheck.errors import InputError

@@ -3,6 +3,7 @@
 import functools
 import itertools
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 
 from rnncheck import zoo
 from rnncheck.automata.dfa import DFA
-from rnncheck.automata.minimise import canonical, minimise
+from rnncheck.automata.minimisation import canonical, minimise
 from rnncheck.automata.product import difference_witness
 from rnncheck.automata.regex.compiler import compile_regex
 from rnncheck.errors import InputError, MissingExtraError, ModelError
@@ -33,7 +34,7 @@ from support.extraction import end_of, task_for
 
 LETTERS = Alphabet(["a", "b"])
 QUICK = {"epsilon": 0.02, "gamma": 0.02}
-LOOKING_INSIDE = {
+LOOKING_INSIDE: dict[str, Callable[..., Any]] = {
     "weiss": weiss,
     "kmeans": functools.partial(quantised, kind="kmeans"),
     "grid": functools.partial(quantised, kind="grid"),
@@ -107,6 +108,7 @@ def test_quantisation_of_exact_networks_agrees_nearly_always(kind: str, seed: in
     extraction = end_of(quantised(task, kind))
     words = task.distribution.sample(rng, 2_000)
     assert extraction.passed or "differ" in extraction.unfinished
+    assert isinstance(extraction.automaton, DFA)
     assert (extraction.automaton.accepts_batch(words) == dfa.accepts_batch(words)).mean() > 0.98
 
 

@@ -24,7 +24,7 @@ from rnncheck.models.labelled import LabelledNetwork
 from rnncheck.models.network import Cell
 from rnncheck.models.traces import TraceModel
 from rnncheck.oracle import MembershipOracle
-from rnncheck.report.page.labels import pairs_along
+from rnncheck.report.page.label_pairs import pairs_along
 from rnncheck.runtime.budget import Budget, BudgetExceeded
 from rnncheck.verdict.replay import Status, replay
 from rnncheck.verification.labels import label_spec, verify_labels
@@ -238,6 +238,7 @@ def test_the_machine_of_a_network_is_extracted(learner: str) -> None:
     assert found.passed
     assert found.epsilon < 0.02
     assert len(found.automaton) == 6
+    assert isinstance(found.automaton, MooreMachine)
     assert found.automaton.labels == ("decimal", "integer", "malformed")
     words = codes_up_to(3, 7)
     labels = MembershipOracle(LabelledNetwork.of(model), labels=True).ask([((), word) for word in words])

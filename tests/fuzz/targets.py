@@ -247,8 +247,8 @@ def _networks() -> tuple[bytes, ...]:
     network = small_network(Cell.LSTM)
     (layer,) = network.layers
     state = {"emb.weight": network.inputs, "rnn.weight_ih_l0": layer.input_weight}
-    state |= {"rnn.weight_hh_l0": layer.recurrent_weight, "rnn.bias_ih_l0": layer.input_bias}  # type: ignore[dict-item]
-    state |= {"rnn.bias_hh_l0": layer.recurrent_bias, "fc.weight": network.head_weight, "fc.bias": network.head_bias}  # type: ignore[dict-item]
+    state |= {"rnn.weight_hh_l0": layer.recurrent_weight, "rnn.bias_ih_l0": layer.input_bias}
+    state |= {"rnn.bias_hh_l0": layer.recurrent_bias, "fc.weight": network.head_weight, "fc.bias": network.head_bias}
     return (*contents, save(state))
 
 

@@ -8,6 +8,7 @@ import json
 import random
 import re
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -53,7 +54,7 @@ def test_the_inputs_to_begin_with_are_valid(target: Target) -> None:
     """Should be accepted: a fuzzer that begins with refused inputs never gets behind the first check."""
     with workplace() as folder:
         run = available(target).make(Path(folder))
-        accepted = sum(refusal(lambda data=data: run(data)) is None for data in target.corpus())
+        accepted = sum(refusal(partial(run, data)) is None for data in target.corpus())
     assert accepted >= len(target.corpus()) * 0.5
 
 

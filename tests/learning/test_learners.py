@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rnncheck.automata.dfa import DFA
-from rnncheck.automata.minimise import canonical, minimise
+from rnncheck.automata.minimisation import canonical, minimise
 from rnncheck.automata.product import difference_witness
 from rnncheck.errors import InconsistentAnswersError, InputError, LearningBoundReached
 from rnncheck.learning import LEARNERS, Learner, Query, Search, make_learner
@@ -122,7 +122,7 @@ def test_contradictions_are_named() -> None:
     answers = Answers(Log(lock(1)).ask)
     answers.tell((0,), True)
     answers.tell((0,), True)
-    with pytest.raises(InconsistentAnswersError, match=r"\[0\] was first accepted and is now refused"):
+    with pytest.raises(InconsistentAnswersError, match=r"\[0\] was first accepted and is now rejected"):
         answers.confirm([(0,)])
     with pytest.raises(InconsistentAnswersError, match="first accepted"):
         answers.tell((0,), False)
@@ -449,10 +449,11 @@ def test_asks_no_more_words_than_aalpy(name: str) -> None:
     from aalpy.base import SUL, Oracle
     from aalpy.learning_algs import run_KV, run_Lstar
 
-    class Target(SUL):  # type: ignore[misc]
+    class Target(SUL):
         def __init__(self, dfa: DFA) -> None:
             super().__init__()
-            self.dfa, self.words = dfa, set()
+            self.dfa = dfa
+            self.words: set[Codes] = set()
 
         def pre(self) -> None:
             self.word: Codes = ()
@@ -464,7 +465,7 @@ def test_asks_no_more_words_than_aalpy(name: str) -> None:
             self.word += () if letter is None else (letter,)
             return bool(self.dfa.accepting[states_on(self.dfa, self.word)[-1]])
 
-    class Teacher(Oracle):  # type: ignore[misc]
+    class Teacher(Oracle):
         def find_cex(self, hypothesis: Any) -> Codes | None:
             dfa = self.sul.dfa
             number = {id(state): i for i, state in enumerate(hypothesis.states)}

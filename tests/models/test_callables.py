@@ -174,6 +174,7 @@ def test_numbers_close_to_the_threshold_are_settled_alone():
 
 def test_what_float_noise_there_is_widens_the_margin():
     model = wrap(lambda words: [0.9 + 1e-5 * len(words)] * len(words), AB)
+    assert isinstance(model, CallableModel)
     assert model.margin == pytest.approx(100 * 15e-5, rel=1e-3)
 
 

@@ -7,6 +7,8 @@ import itertools
 import json
 import pickle
 import time
+from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
@@ -295,7 +297,7 @@ def test_a_definition_that_differs_is_refused_with_the_word_and_both_scores() ->
         score = reference_score(SMALL, word) + (0.5 if len(word) > 50 else 0.0)
         return Judgement(score, score > 0)
 
-    with pytest.raises(ModelError, match=r"on the word '[abc ]+' the stepped network scores -?\d.* its definition"):
+    with pytest.raises(ModelError, match=r"on the word '[abc ]+' the stepped network scores -?\d.* its reference"):
         CompiledNetwork(SMALL, reference=other)
 
 
@@ -304,7 +306,7 @@ def test_a_wrongly_compiled_network_is_refused(monkeypatch: pytest.MonkeyPatch) 
     arrange = compiled.compile_layers
 
     def broken(*arguments: object) -> object:
-        layers = arrange(*arguments)
+        layers: Any = arrange(*arguments)
         layers[0]._weights[0, 1, 0] += 0.1
         return layers
 
@@ -419,7 +421,7 @@ def test_blas_is_given_back_its_threads() -> None:
 def test_workers_run_every_piece_and_raise_the_first_failure(threads: int) -> None:
     workers = Workers(threads)
     done: list[int] = []
-    workers.run([lambda i=i: done.append(i) for i in range(50)])
+    workers.run([partial(done.append, i) for i in range(50)])
     assert sorted(done) == list(range(50))
 
     def piece(i: int) -> None:
@@ -430,7 +432,7 @@ def test_workers_run_every_piece_and_raise_the_first_failure(threads: int) -> No
 
     done.clear()
     with pytest.raises(KeyError):
-        workers.run([lambda i=i: piece(i) for i in range(1000)])
+        workers.run([partial(piece, i) for i in range(1000)])
     assert 5 not in done
     assert len(done) < 20
     workers.run([])

@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 from safetensors.numpy import save_file
 
 from rnncheck.errors import AlphabetError, InputError, MissingExtraError, ModelError
+from rnncheck.models.engine.compiled import CompiledNetwork
 from rnncheck.models.files.loading import load_model
 from rnncheck.models.files.released_folder import load_released
 from rnncheck.models.files.safetensors_file import METADATA_KEY, load_network, save_network
@@ -73,6 +74,13 @@ def state_dict_of(network, *, core="lstm.", embedding="embedding.", head="fc."):
 def random_words(letters, count, longest, seed=0):
     rng = np.random.default_rng(seed)
     return [tuple(rng.integers(letters, size=rng.integers(0, longest + 1)).tolist()) for _ in range(count)]
+
+
+def loaded_network(path, **options) -> RecurrentNetwork:
+    """The network in a file whose model is compiled."""
+    model = load_model(path, **options)
+    assert isinstance(model, CompiledNetwork)
+    return model.network
 
 
 def refused(path, *parts, **options):
@@ -147,8 +155,8 @@ def test_float64_labels_and_numpy_facts_survive(tmp_path):
     assert again.head_weight.dtype == np.float64
     assert np.array_equal(again.head_weight, wide.head_weight)
     assert again.facts == {"loss": 0.5, "n": [0, 1, 2]}
-    assert load_model(tmp_path / "m.safetensors", label="maybe").network.label == 2
-    assert load_model(tmp_path / "m.safetensors", label=0).network.label == 0
+    assert loaded_network(tmp_path / "m.safetensors", label="maybe").label == 2
+    assert loaded_network(tmp_path / "m.safetensors", label=0).label == 0
     refused(tmp_path / "m.safetensors", "'perhaps'", "no, yes, maybe", label="perhaps")
 
 
@@ -182,9 +190,8 @@ def test_saving_fails_whole(tmp_path, monkeypatch):
 def test_verifying_needs_no_torch(tmp_path):
     save_network(make_network(), tmp_path / "model.safetensors")
     code = (
-        "import sys; sys.modules.update(torch=None, onnx=None, onnxruntime=None)\n"
-        "from rnncheck.models.files.loading import load_model\n"
-        f"print(load_model({str(tmp_path / 'model.safetensors')!r}).accepts(('a', 'b')))"
+        "import sys; sys.modules.update(torch=None, onnx=None, onnxruntime=None)\nfrom rnncheck.models.files.loading "
+        f"import load_model\nprint(load_model({str(tmp_path / 'model.safetensors')!r}).accepts(('a', 'b')))"
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout.strip() in ("True", "False")
@@ -193,8 +200,8 @@ def test_verifying_needs_no_torch(tmp_path):
 def test_options_stand_in_for_what_the_file_says(tmp_path):
     path = tmp_path / "model.safetensors"
     save_network(make_network(), path)
-    assert load_model(path, alphabet=["a", "b", "c"]).network.threshold == 0.5
-    assert load_model(path, threshold=0.9).network.threshold == 0.9
+    assert loaded_network(path, alphabet=["a", "b", "c"]).threshold == 0.5
+    assert loaded_network(path, threshold=0.9).threshold == 0.9
     refused(path, "a,b,c", "in this order", alphabet=["c", "b", "a"])
     refused(path, "threshold", threshold=1.5)
     refused(path, "one output", label=1)
@@ -489,7 +496,7 @@ def test_several_outputs_need_a_label(tmp_path):
     save_file(state_dict_of(make_network(outputs=3)), path)
     refused(path, "3 outputs", "0 to 2", alphabet=ABC)
     refused(path, "give the number", alphabet=ABC, label="yes")
-    assert load_model(path, alphabet=ABC, label=2).network.label == 2
+    assert loaded_network(path, alphabet=ABC, label=2).label == 2
 
 
 def test_the_alphabet_may_stand_beside_the_file(tmp_path):
@@ -537,7 +544,7 @@ def test_a_state_dictionary(torch, tmp_path, legacy, suffix):
     network = make_network(padding=True)
     path = tmp_path / f"m.{suffix}"
     torch.save(tensors_of(torch, network), path, _use_new_zipfile_serialization=not legacy)
-    assert load_model(path, alphabet=ABC).network.sha256() == network.sha256()
+    assert loaded_network(path, alphabet=ABC).sha256() == network.sha256()
 
 
 @pytest.mark.parametrize("key", ["state_dict", "model_state_dict", "model", "anything"])
@@ -545,13 +552,13 @@ def test_a_checkpoint(torch, tmp_path, key):
     network = make_network()
     state = {"epoch": 3, "loss": 0.1, key: tensors_of(torch, network), "optimizer": {"state": {}, "param_groups": [1]}}
     torch.save(state, tmp_path / "m.pt")
-    assert load_model(tmp_path / "m.pt", alphabet=ABC).network.sha256() == network.sha256()
+    assert loaded_network(tmp_path / "m.pt", alphabet=ABC).sha256() == network.sha256()
     state["ema"] = tensors_of(torch, network)
     torch.save(state, tmp_path / "two.pt")
     if key == "anything":
         refused(tmp_path / "two.pt", "ema", alphabet=ABC)
     else:
-        assert load_model(tmp_path / "two.pt", alphabet=ABC).network.sha256() == network.sha256()
+        assert loaded_network(tmp_path / "two.pt", alphabet=ABC).sha256() == network.sha256()
 
 
 class Payload:
@@ -706,7 +713,7 @@ def test_half_precision_and_transposed_tensors(torch, tmp_path):
     tensors["fc.weight"] = tensors["fc.weight"].to(torch.bfloat16)
     tensors["embedding.weight"] = tensors["embedding.weight"].t().contiguous().t()
     torch.save(tensors, tmp_path / "m.pt")
-    loaded = load_model(tmp_path / "m.pt", alphabet=ABC).network
+    loaded = loaded_network(tmp_path / "m.pt", alphabet=ABC)
     assert np.array_equal(loaded.inputs, network.inputs)
     assert np.array_equal(loaded.head_weight, tensors["fc.weight"].to(torch.float32).numpy())
 
@@ -757,8 +764,8 @@ META = (
 def test_a_folder(tmp_path):
     network = make_network(padding=True)
     make_folder(tmp_path / "m", network, META)
-    model = load_model(tmp_path / "m", threshold=0.4)
-    assert model.network.sha256() == dataclasses.replace(network, threshold=0.4).sha256()
+    loaded = loaded_network(tmp_path / "m", threshold=0.4)
+    assert loaded.sha256() == dataclasses.replace(network, threshold=0.4).sha256()
     assert load_released(tmp_path / "m").facts["source"] == "released folder"
 
 

@@ -8,6 +8,7 @@ import os
 import pickle
 import sys
 import warnings
+from typing import Any
 
 import numpy as np
 import pytest
@@ -50,7 +51,7 @@ def torch():
 def classifier(
     torch, kind="LSTM", *, rows=K, batch_first=True, outputs=1, end="none", layers=2, mode="last", **options
 ):
-    nn = torch.nn
+    nn: Any = torch.nn
 
     class Classifier(nn.Module):
         def __init__(self):
@@ -213,7 +214,7 @@ def test_graphs_with_states_as_inputs(torch, tmp_path, kind, end, fixed):
     assert isinstance(model, CompiledNetwork if end == "none" else OnnxSteps)
 
 
-def test_one_hot_vectors(torch, tmp_path):
+def test_one_hot_vectors(torch: Any, tmp_path):
     torch.manual_seed(1)
     core, head = torch.nn.GRU(K, H), torch.nn.Linear(H, 1)
 

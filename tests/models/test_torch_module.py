@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import math
 import pickle
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from rnncheck.models.wrapping import wrap
 from rnncheck.words import Alphabet, WordBatch
 
 torch = pytest.importorskip("torch")
-nn = torch.nn
+nn: Any = torch.nn
 LETTERS = Alphabet(["a", "b", "c", "<d>", "5"])
 K = len(LETTERS)
 
@@ -86,7 +87,7 @@ class CellLoop(nn.Module):
 
 
 class Packed(Classifier):
-    def forward(self, x, lengths):
+    def forward(self, x, lengths):  # type: ignore[override]
         packed = nn.utils.rnn.pack_padded_sequence(self.q(x), lengths, batch_first=True, enforce_sorted=False)
         return torch.sigmoid(self.r(self.w(packed)[1][0][-1])).squeeze(-1), "something else"
 
@@ -163,7 +164,7 @@ def softmax(z):
     return torch.softmax(z, dim=-1)
 
 
-COMPILED = {
+COMPILED: dict[str, tuple[Any, ...]] = {
     "lstm": (Classifier, {}),
     "lstm, sigmoid": (lambda: Classifier(end=torch.sigmoid), {}),
     "lstm, padding row": (lambda: Classifier(rows=K + 1, padding=0, end=nn.Sigmoid()), {}),
@@ -184,7 +185,7 @@ COMPILED = {
     "one word a call": (OneWord, {}),
 }
 
-ASKED = {
+ASKED: dict[str, tuple[Any, ...]] = {
     "bidirectional": (lambda: Classifier(bidirectional=True, end=torch.sigmoid), {}, "bidirectional"),
     "projection": (lambda: Classifier(proj_size=5), {}, "proj_size"),
     "attention": (Attention, {}, "not recurrent layers with a linear layer alone"),

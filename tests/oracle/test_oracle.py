@@ -6,6 +6,7 @@ import itertools
 import threading
 import tracemalloc
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 import numpy as np
 import pytest
@@ -42,7 +43,7 @@ class WholeWordModel(Model):
         self.asked += list(words)
         return np.array([truth(word) for word in words], dtype=np.bool_)
 
-    def describe(self) -> Mapping[str, object]:
+    def describe(self) -> Mapping[str, Any]:
         return {"queries": "whole words"}
 
 

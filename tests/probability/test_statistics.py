@@ -1,6 +1,7 @@
 """Sample sizes and intervals against exact binomial arithmetic."""
 
 import itertools
+from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
 from math import comb, exp, log
@@ -100,7 +101,8 @@ def test_sizes_are_given_up_to_1e15_words() -> None:
     """Should refuse what needs more, by name, however small the ε."""
     words = log(2.0) - log(0.25)
     assert round_sample_size(words / (1e15 - 0.5), 0.25, 0) == round_sample_size(words / 1e15, 0.25, 0) == 10**15
-    for size, bound in itertools.product((sample_size, partial(round_sample_size, round_number=0)), Bound):
+    sizes: list[Callable[..., int]] = [sample_size, partial(round_sample_size, round_number=0)]
+    for size, bound in itertools.product(sizes, Bound):
         for epsilon in (words / 1e16, 1e-160, 5e-324):
             with pytest.raises(InputError, match=f"epsilon {epsilon:g} needs more than 1e\\+15 words"):
                 size(epsilon, 0.25, bound=bound)

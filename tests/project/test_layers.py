@@ -4,6 +4,7 @@ import ast
 import subprocess
 import sys
 from pathlib import Path
+from typing import TypeGuard
 
 import pytest
 
@@ -106,5 +107,5 @@ def test_files_are_written_in_one_place_only(path: Path) -> None:
             assert name not in ("open", "fdopen") or not {"w", "wb", "a", "ab", "x", "xb"} & set(modes), path
 
 
-def is_text(node: ast.expr) -> bool:
+def is_text(node: ast.expr) -> TypeGuard[ast.Constant]:
     return isinstance(node, ast.Constant) and isinstance(node.value, str)

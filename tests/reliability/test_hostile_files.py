@@ -11,6 +11,7 @@ import time
 import tracemalloc
 import zipfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -280,7 +281,7 @@ def test_a_specification_s_name_does_not_lead_out_of_a_benchmark(tmp_path, name:
     before = listing(tmp_path)
     for spec in stored_facts(folder, "one")[1]:
         piece = f"verdicts/one-{spec}-pdv.json"
-        error = refusal(lambda piece=piece: folder.place(piece))
+        error = refusal(partial(folder.place, piece))
         assert error is not None or folder.place(piece).resolve().is_relative_to(folder.path.resolve())
         if error is not None:
             for act in (folder.has, lambda place: folder.write(place, b"x")):

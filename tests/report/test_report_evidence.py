@@ -2,6 +2,7 @@
 
 import itertools
 import json
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -19,7 +20,8 @@ from rnncheck.search.flows import Flow
 from rnncheck.spec import Spec
 from rnncheck.verdict.value import Verdict
 from rnncheck.verification.evidence import gather, pump_scores, trace_of, with_scores
-from rnncheck.verification.verify import METHODS, verify
+from rnncheck.verification.methods import METHODS
+from rnncheck.verification.verify import verify
 from rnncheck.words import Alphabet, WordBatch
 from support import samples
 from support.networks import random_network
@@ -114,12 +116,16 @@ def test_the_evidence_of_a_violation_ends_in_it() -> None:
         assert [n for n, score in enumerate(flow.scores, start=1) if score > 0] == list(flow.violating_pumps)
 
 
+def ended_after(steps: int) -> Callable[[], bool]:
+    asked = itertools.count()
+    return lambda: next(asked) >= steps
+
+
 def test_a_budget_that_ends_leaves_the_rest_standing() -> None:
     """Should give what there was time for, and nothing for the rest."""
     flows = [Flow((0,), (1,), (0,), (1, 2), 2), Flow((0,), (1, 1), (0,), (1, 2), 2)]
     for steps in range(25):
-        ended = itertools.count()
-        budget = Budget(cancelled=lambda ended=ended, steps=steps: next(ended) >= steps)
+        budget = Budget(cancelled=ended_after(steps))
         evidence = gather(MembershipOracle(network(), budget=budget), WORD, flows)
         assert len(evidence.flow_scores) == 2
         told = [evidence.trace is not None, *(scores is not None for scores in evidence.flow_scores)]

@@ -156,7 +156,7 @@ def test_a_word_can_be_tried_by_keyboard(show) -> None:
         ".map(c => +c.textContent))"
     )
 
-    assert answer == "Specification A refuses this word. Hypothesis H refuses this word."
+    assert answer == "Specification A rejects this word. Hypothesis H rejects this word."
     assert cells == [verdict.specification.run(word), verdict.hypothesis.run(word)]
     assert page.run("document.querySelector('[data-automaton=spec] .state.now').dataset.state") == str(
         verdict.specification.run(word)[-1]
@@ -235,7 +235,7 @@ def test_hostile_letters_are_text(show, browser: Browser) -> None:
     page.type(format_word(words))
     page.press("Enter")
     browser.pump(0.2)
-    assert "refuses this word" in page.run("document.getElementById('try-answer').textContent")
+    assert "rejects this word" in page.run("document.getElementById('try-answer').textContent")
     assert quiet(page)
 
 
@@ -345,6 +345,6 @@ def test_a_large_automaton_opens_quickly_and_stays_small(browser: Browser, repor
     assert "of 300 states are drawn" in page.run("document.getElementById('automata').textContent")
     page.run(f"document.getElementById('word').value = {json.dumps(format_word(verdict.counterexample))}; "
              "document.getElementById('try-form').requestSubmit()")  # fmt: skip
-    assert page.run("document.getElementById('try-answer').textContent").startswith("Specification A refuses")
+    assert page.run("document.getElementById('try-answer').textContent").startswith("Specification A rejects")
     assert quiet(page)
     page.close()

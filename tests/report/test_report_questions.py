@@ -183,7 +183,8 @@ def test_a_comparison_of_surrogates_fits_a_telephone(browser, tmp_path) -> None:
     page = browser.open(path, width=400, height=800, dark=True)
     assert page.run("document.documentElement.scrollWidth") <= 400
     assert page.run("document.querySelector('td').getBoundingClientRect().height") < 80
-    assert page.run("getComputedStyle(document.body).color") == "rgb(255, 255, 255)"
+    bright = re.findall(r"\d+", page.run("getComputedStyle(document.body).color"))
+    assert min(map(int, bright)) > 200
     assert page.run("document.querySelector('img').naturalWidth") > 100
     assert page.complaints == []
     page.close()

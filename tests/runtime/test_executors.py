@@ -63,13 +63,9 @@ def test_workers_end_with_their_parent(tmp_path) -> None:
     """A parent that is killed leaves no worker behind that goes on with its piece."""
     script = tmp_path / "parent.py"
     script.write_text(
-        "import os, signal, time\n"
-        "from rnncheck.runtime.executors import LocalProcesses\n"
-        "if __name__ == '__main__':\n"
-        "    executor = LocalProcesses(1)\n"
-        "    print(executor.submit(os.getpid).result(), flush=True)\n"
-        "    executor.submit(time.sleep, 60)\n"
-        "    time.sleep(60)\n"
+        "import os, signal, time\nfrom rnncheck.runtime.executors import LocalProcesses\nif __name__ == '__main__':\n  "
+        "  executor = LocalProcesses(1)\n    print(executor.submit(os.getpid).result(), flush=True)\n    "
+        "executor.submit(time.sleep, 60)\n    time.sleep(60)\n"
     )
     parent = subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE, text=True)
     assert parent.stdout is not None

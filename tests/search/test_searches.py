@@ -18,7 +18,7 @@ from rnncheck.search.exhaustive import ExhaustiveSearch
 from rnncheck.search.flows import FlowSettings, find_flows, settling, shortest_loops
 from rnncheck.search.guided import GuidedSearch
 from rnncheck.search.prefix_tree import PrefixTree
-from rnncheck.search.sampling import Sampler
+from rnncheck.search.sampler import Sampler
 from rnncheck.words import Alphabet
 from support.networks import random_network
 

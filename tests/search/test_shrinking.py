@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from rnncheck.automata.dfa import DFA
 from rnncheck.automata.language import least_word
 from rnncheck.search.shrinking import shrink
-from rnncheck.words import shortlex_key
+from rnncheck.words import Codes, shortlex_key
 
 
 def shrunk(word, letters, predicate):
@@ -57,7 +57,7 @@ def test_words_refuted_once_are_not_asked_again() -> None:
 
 
 def test_improvements_are_told_before_the_predicate_fails() -> None:
-    told = []
+    told: list[Codes] = []
     calls = itertools.count()
 
     def holds(words):

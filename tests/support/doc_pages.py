@@ -199,7 +199,7 @@ class Session:
         for command in commands:
             code, printed = run_command(command.text, self.folder)
             last = command is commands[-1]
-            expected = (int(block.marks.get("exit", "0")) if last else 0,)
+            expected: tuple[int, ...] = (int(block.marks.get("exit", "0")) if last else 0,)
             if block.kind in PLAIN:
                 expected = _VERDICTS
             assert code in expected, f"{block.place}: `{command.text}` exits with {code}: {printed[-2000:]}"

@@ -1,10 +1,10 @@
-"""The compiled engine against the definition, word by word, in every way that a word can be asked.
+"""The compiled engine against the reference, word by word, in every way that a word can be asked.
 
-Every prefix of a random word is a word of its own: the definition reads it letter by letter, alone, and gives the score
+Every prefix of a random word is a word of its own: the reference reads it letter by letter, alone, and gives the score
 after each. The engine answers the same words in float32 and float64, with one thread and two, in a large batch and
 alone. Run as a program, it goes on for a while and prints the counts:
 
-    python tests/reliability/comparison.py --seconds 180
+    cd tests && python -m support.engine_comparison --seconds 180
 """
 
 from __future__ import annotations

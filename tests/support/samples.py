@@ -106,6 +106,7 @@ def by_hand(
         said = [bool(model.accepting[state]) for state in model.run(word)]
         answers = Trace(tuple(said), tuple(1.5 if yes else -2.25 for yes in said))
     facts: dict[str, object] = {
+        "schema": "rnncheck/verdict/1",
         "outcome": Outcome.UNDECIDED if word is None else Outcome.VIOLATED,
         "reason": "made by hand",
         "method": "pdv",

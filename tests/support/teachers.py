@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from rnncheck.automata.dfa import DFA, explore
-from rnncheck.automata.minimise import canonical, minimise
+from rnncheck.automata.minimisation import canonical, minimise
 from rnncheck.automata.product import difference_witness
 from rnncheck.learning import LEARNERS, Learner, Query, Search, make_learner
 from rnncheck.words import Alphabet, Codes, WordBatch

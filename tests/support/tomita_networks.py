@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 
 from rnncheck.automata.dfa import DFA
-from rnncheck.automata.minimise import minimise
+from rnncheck.automata.minimisation import minimise
 from rnncheck.automata.regex.compiler import compile_regex
 from rnncheck.models.engine.compiled import CompiledNetwork
 from rnncheck.models.network import Cell

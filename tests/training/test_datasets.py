@@ -309,14 +309,14 @@ def test_lopsided_languages_get_both_labels_and_near_misses(complemented: bool) 
 def test_one_sided_and_finite_languages_say_so() -> None:
     everything = DFA(AB, [[0, 0]], [True])
     data = data_from_automaton(everything, rng(), count=500)
-    assert data.notes == ("the specification refuses no word: every label is yes",)
+    assert data.notes == ("the specification rejects no word: every label is yes",)
     assert data.train.answers.all()
     nothing = data_from_automaton(everything.complement(), rng(), count=500)
     assert nothing.notes == ("the specification accepts no word: every label is no",)
     finite = data_from_automaton(JUST_AB, rng(), count=500)
     assert "accepts only finitely many words" in finite.notes[0]
     cofinite = data_from_automaton(JUST_AB.complement(), rng(), count=500)
-    assert "refuses only finitely many words" in cofinite.notes[0]
+    assert "rejects only finitely many words" in cofinite.notes[0]
     only_a = WordDistribution(AB, {"a": 1.0})
     out_of_reach = data_from_automaton(DFA(AB, [[0, 1], [1, 1]], [False, True]), rng(), distribution=only_a, count=500)
     assert out_of_reach.notes == (

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -113,7 +114,7 @@ def test_stages(shortest: int, longest: int, limit: int | None, lengths: tuple[i
 def test_the_rate_falls_when_stuck_then_training_restarts_then_ends() -> None:
     chosen = TrainingSettings(patience=2, restarts=1, learning_rate=1.0, epochs=1_000)
     curriculum = Curriculum.begin(chosen, shortest=1, longest=8)
-    rates = {0: set(), 1: set()}
+    rates: dict[int, set[float]] = {0: set(), 1: set()}
     while curriculum.ending(chosen, 0.0) is None:
         rates[curriculum.attempt].add(round(curriculum.learning_rate, 6))
         curriculum = curriculum.after(result(), chosen)
@@ -290,15 +291,20 @@ def test_rare_labels_weigh_more_but_not_without_end(counts: list[int]) -> None:
 # Training itself
 
 
+def global_states() -> tuple[Any, ...]:
+    drawing: Any = np.random.get_state()
+    return torch.get_rng_state(), drawing[1].tolist(), random.getstate(), torch.get_num_threads()
+
+
 def test_training_is_a_function_of_the_seed_and_leaves_global_states_alone() -> None:
     data = small_data()
     first = train(data, settings=SMALL)
     torch.manual_seed(123)
     np.random.seed(7)
     random.seed(9)
-    before = (torch.get_rng_state(), np.random.get_state()[1].tolist(), random.getstate(), torch.get_num_threads())
+    before = global_states()
     again = train(data, settings=replace(SMALL, threads=1))
-    after = (torch.get_rng_state(), np.random.get_state()[1].tolist(), random.getstate(), torch.get_num_threads())
+    after = global_states()
     assert torch.equal(before[0], after[0])
     assert before[1:] == after[1:]
     assert first.network.sha256() == again.network.sha256()
@@ -560,17 +566,11 @@ def test_importing_the_package_does_not_import_torch() -> None:
 def test_training_killed_fifty_times_gives_the_same_network(tmp_path: Path) -> None:
     """SIGKILL at random moments, whatever is being written; then to the end, with the network of a calm run."""
     script = (
-        "import os, sys\n"
-        "from rnncheck import Spec, WordDistribution\n"
-        "from rnncheck.training import TrainingSettings, train_on_automaton\n"
-        "file = sys.argv[1]\n"
-        "spec = Spec.from_regex('(b* a b* a)* b*', ['a', 'b'])\n"
-        "settings = TrainingSettings(hidden=4, epochs=150, hold=1000)\n"
-        "trained = train_on_automaton(\n"
-        "    spec.dfa, settings=settings, distribution=WordDistribution(spec.alphabet, stop=0.3), words=60,\n"
-        "    checkpoint=file, resume=os.path.exists(file)\n"
-        ")\n"
-        "print(trained.network.sha256())\n"
+        "import os, sys\nfrom rnncheck import Spec, WordDistribution\nfrom rnncheck.training import TrainingSettings, "
+        "train_on_automaton\nfile = sys.argv[1]\nspec = Spec.from_regex('(b* a b* a)* b*', ['a', 'b'])\nsettings = "
+        "TrainingSettings(hidden=4, epochs=150, hold=1000)\ntrained = train_on_automaton(\n    spec.dfa, "
+        "settings=settings, distribution=WordDistribution(spec.alphabet, stop=0.3), words=60,\n    checkpoint=file, "
+        "resume=os.path.exists(file)\n)\nprint(trained.network.sha256())\n"
     )
     command = [sys.executable, "-c", script]
     calm = subprocess.run([*command, tmp_path / "calm"], capture_output=True, text=True, check=True, timeout=300).stdout

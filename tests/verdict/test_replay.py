@@ -29,8 +29,9 @@ from rnncheck.search.flows import FlowSettings
 from rnncheck.verdict.replay import Replay, ReplaySettings, Status, replay
 from rnncheck.verdict.replay.tables import Table, broken, can_break, first_broken
 from rnncheck.verdict.replay.tree import Reach
+from rnncheck.verification.methods import METHODS
 from rnncheck.verification.settings import VerifySettings
-from rnncheck.verification.verify import METHODS, verify
+from rnncheck.verification.verify import verify
 from rnncheck.words import Alphabet
 from support.networks import random_network
 from support.strategies import all_words, dfas, far_enough

@@ -9,7 +9,7 @@ import pytest
 from rnncheck import zoo
 from rnncheck.automata.dfa import DFA
 from rnncheck.automata.language import empty_language
-from rnncheck.automata.minimise import canonical
+from rnncheck.automata.minimisation import canonical
 from rnncheck.automata.product import difference, intersection, symmetric_difference
 from rnncheck.automata.regex.compiler import compile_regex
 from rnncheck.errors import InputError

@@ -165,15 +165,11 @@ def test_a_killed_run_goes_on(tmp_path, kills) -> None:
     """SIGKILL at random moments, whatever is being written; then to the end, with the verdict of a calm run."""
     file = tmp_path / "run.checkpoint"
     script = (
-        "import sys, rnncheck\n"
-        "from rnncheck import zoo, VerifySettings\n"
-        "entry = zoo.entry('tokens-gru')\n"
-        "import os\n"
-        "file = sys.argv[1]\n"
-        "settings = VerifySettings(checkpoint=file, checkpoint_seconds=0.0, resume=os.path.exists(file))\n"
-        "model = rnncheck.load_model(entry.path, threads=1)\n"
-        "verdict = rnncheck.verify(model, entry.spec(), method='aamc', settings=settings)\n"
-        "print(verdict.outcome.value, verdict.guarantee.samples, len(verdict.hypothesis))\n"
+        "import sys, rnncheck\nfrom rnncheck import zoo, VerifySettings\nentry = zoo.entry('tokens-gru')\nimport "
+        "os\nfile = sys.argv[1]\nsettings = VerifySettings(checkpoint=file, checkpoint_seconds=0.0, "
+        "resume=os.path.exists(file))\nmodel = rnncheck.load_model(entry.path, threads=1)\nverdict = "
+        "rnncheck.verify(model, entry.spec(), method='aamc', settings=settings)\nprint(verdict.outcome.value, "
+        "verdict.guarantee.samples, len(verdict.hypothesis))\n"
     )
     command = [sys.executable, "-c", script]
     calm = subprocess.run([*command, tmp_path / "calm"], capture_output=True, text=True, check=True, timeout=300).stdout

@@ -20,8 +20,9 @@ from rnncheck.probability.distributions import WordDistribution
 from rnncheck.relations import Relation
 from rnncheck.spec import Spec
 from rnncheck.verification.assertion import assert_satisfies
+from rnncheck.verification.methods import METHODS
 from rnncheck.verification.settings import VerifySettings
-from rnncheck.verification.verify import METHODS, verify
+from rnncheck.verification.verify import verify
 from rnncheck.words import Alphabet
 from support.networks import random_network
 
@@ -239,6 +240,7 @@ def test_extraction_recovers_an_automaton() -> None:
     found = extract_automaton(DFAModel(dfa), epsilon=0.01, gamma=0.01)
     assert found.passed
     words = short_words(7)
+    assert isinstance(found.automaton, DFA)
     assert found.automaton.accepts_batch(words).tolist() == dfa.accepts_batch(words).tolist()
 
 

@@ -217,11 +217,11 @@ def _frozen_table(transitions: npt.ArrayLike, letters: int) -> Table:
     try:
         given = np.asarray(transitions)
     except ValueError:
-        raise AutomatonError("the transition table is ragged; every state needs one successor a letter") from None
+        raise AutomatonError("the transition table is ragged; every state needs one successor per letter") from None
     if given.ndim != 2 or not len(given) or given.shape[1] != letters:
         raise AutomatonError(
             f"the transition table has shape {given.shape}; "
-            f"it needs one row a state (at least one) and {letters} columns"
+            f"it needs one row per state (at least one) and {letters} columns"
         )
     if given.dtype.kind not in "iu":
         raise AutomatonError(f"the transition table holds {given.dtype}; states are integers")

@@ -21,7 +21,7 @@ from rnncheck.automata.dfa import DFA
 from rnncheck.automata.ltlf.compiler import compile_ltlf
 from rnncheck.automata.ltlf.grammar import LETTERS, parse_ltlf
 from rnncheck.automata.ltlf.tokens import tokens_of
-from rnncheck.automata.minimise import minimise
+from rnncheck.automata.minimisation import minimise
 from rnncheck.automata.regex.compiler import compile_regex
 from rnncheck.errors import ExpressionError, short_repr
 from rnncheck.words import Alphabet, IntArray, letter_text, quoted, read_quoted

@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from rnncheck.automata.dfa import DFA
-from rnncheck.automata.minimise import coreachable, incoming_states, reachable
+from rnncheck.automata.minimisation import coreachable, incoming_states, reachable
 from rnncheck.automata.product import inclusion_witness
 from rnncheck.errors import InputError
 from rnncheck.words import Alphabet, Word
 
 
 def empty_language(alphabet: Alphabet) -> DFA:
-    """The automaton that refuses every word."""
+    """The automaton that rejects every word."""
     return DFA(alphabet, np.zeros((1, len(alphabet)), dtype=np.int32), np.array([False]))
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rnncheck.automata.dfa import DFA, Table
-from rnncheck.automata.minimise import breadth_first_order, equivalence_classes
+from rnncheck.automata.minimisation import breadth_first_order, equivalence_classes
 from rnncheck.automata.product import difference_witness
 from rnncheck.errors import AutomatonError, short_repr
 from rnncheck.words import Alphabet, Word, WordBatch, encode_batch
@@ -52,7 +52,7 @@ class MooreMachine:
         said = np.array(outputs, dtype=np.int64)
         if said.ndim != 1 or ((said < 0) | (said >= len(self.labels))).any():
             raise AutomatonError(
-                f"outputs {short_repr(said.tolist())} are not one label a state; labels have the numbers 0 to "
+                f"outputs {short_repr(said.tolist())} are not one label per state; labels have the numbers 0 to "
                 f"{len(self.labels) - 1}"
             )
         said.flags.writeable = False

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rnncheck.automata.dfa import DEFAULT_MAX_STATES, DFA, Mask, Table
-from rnncheck.automata.minimise import Ints, first_occurrences
+from rnncheck.automata.minimisation import Ints, first_occurrences
 from rnncheck.errors import ResourceLimitError, StateLimitError
 from rnncheck.words import Word
 

@@ -121,7 +121,7 @@ def check(
 
     Exits with 0 and the earliest times that prove it, or with 1 and where it breaks.
     """
-    from rnncheck.report.contacts.graph import contact_graph_svg, timeline_svg
+    from rnncheck.report.contacts.contact_graph import contact_graph_svg, timeline_svg
 
     word = parse_word(text)
     result = check_path(network, word, strict=strict)

@@ -16,7 +16,7 @@ from rnncheck.extraction.extract import extract_automaton
 from rnncheck.report.automaton.drawing import Marks, marks_of
 from rnncheck.report.automaton.pictures import FORMATS, draw
 from rnncheck.report.markup import count
-from rnncheck.report.page.labels import pairs_along
+from rnncheck.report.page.label_pairs import pairs_along
 from rnncheck.report.page.mistakes import mistakes_automaton
 from rnncheck.runtime.files import write_atomically
 from rnncheck.spec import read_automaton

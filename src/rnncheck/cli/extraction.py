@@ -57,8 +57,8 @@ def extract(
 ) -> None:
     """Learn an automaton that answers like the network, except on words of probability ε.
 
-    Exits with 0 when it passed its test, with 3 when the time limit or a bound came first (what there is by then is
-    written all the same).
+    Exits with 0 when it passed its test, with 3 when the time limit or a bound came first. What was learned by then is
+    written all the same, if there is anything.
     """
     from rnncheck.cli.spec import automaton_text
 

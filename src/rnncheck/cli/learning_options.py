@@ -30,9 +30,9 @@ def learning_options(command: Command) -> Command:
             click.option("--bound", type=click.Choice([b.value for b in Bound]), default="exact", show_default=True),
             click.option("--learner", type=click.Choice(list(LEARNERS)), default=LearningSettings.learner,
                          show_default=True),
-            click.option("--equivalence", type=click.Choice(list(EQUIVALENCES)), default=LearningSettings.equivalence,
-                         show_default=True, help="What looks for words on which a learned automaton is wrong; a "
-                         "sample comes last in any case."),
+            click.option("--equivalence", type=click.Choice(list(EQUIVALENCES)),
+                         help="What looks for words on which a learned automaton is wrong; a sample comes last in any "
+                         "case.  [default: coverage for auto, else sampling]"),
             click.option("--max-hypothesis", type=click.IntRange(min=2), default=LearningSettings.max_states,
                          show_default=True, help="States of the learned automaton at most."),
             click.option("--max-query", type=click.IntRange(min=2), help="Letters of a learner's query at most."),

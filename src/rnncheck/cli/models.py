@@ -18,6 +18,7 @@ from rnncheck.cli.options import (
     words_options,
 )
 from rnncheck.cli.progress import progress_line
+from rnncheck.models.cells import Cell
 from rnncheck.probability.distributions import WordDistribution
 from rnncheck.words import Alphabet, format_word, letter_text
 
@@ -32,7 +33,7 @@ _MODEL_HELP = "MODEL is a .safetensors, .pt or .onnx file, or a folder of the pa
 @optional_spec_options
 @click.option("--words", type=click.Path(path_type=Path), metavar="FILE", help="Labelled words: label, tab, word.")
 @click.option("-o", "--output", type=OutputFile(), required=True, metavar="FILE", help="Where to write.")
-@click.option("--cell", type=click.Choice(["lstm", "gru", "rnn_tanh", "rnn_relu"]), default="lstm", show_default=True)
+@click.option("--cell", type=click.Choice([cell.value for cell in Cell]), default="lstm", show_default=True)
 @click.option("--hidden", type=click.IntRange(min=1), default=32, show_default=True, help="Units a layer.")
 @click.option("--layers", type=click.IntRange(min=1), default=1, show_default=True)
 @click.option("--embedding", type=click.IntRange(min=0), default=0, show_default=True, help="0: one-hot letters.")
@@ -157,12 +158,12 @@ def classify(
     texts: tuple[str, ...],
     words_file: Path | None,
 ) -> None:
-    """Ask a model; exit with 1 when it refuses a word. The score is positive on the accepting side."""
+    """Ask a model; exit with 1 when it rejects a word. The score is positive on the accepting side."""
     words = gather_words(texts, words_file)
     loaded = model.load(alphabet)
     answers = loaded.accepts_batch(words)
     scores = loaded.scores_batch(words)
     for i, (word, accepted) in enumerate(zip(words, answers, strict=True)):
         score = "" if scores is None else f"{scores[i]:+.4f}\t"
-        click.echo(f"{'accepted' if accepted else 'refused'}\t{score}{format_word(word)}")
+        click.echo(f"{'accepted' if accepted else 'rejected'}\t{score}{format_word(word)}")
     ctx.exit(0 if answers.all() else 1)

@@ -52,12 +52,12 @@ def show(request: SpecRequest, svg: Path | None) -> None:
 @words_options
 @click.pass_context
 def test(ctx: click.Context, request: SpecRequest, texts: tuple[str, ...], words_file: Path | None) -> None:
-    """Say which words a specification accepts; exit with 1 when it refuses one."""
+    """Say which words a specification accepts; exit with 1 when it rejects one."""
     specification = request.build()
     words = gather_words(texts, words_file)
     answers = specification.accepts_batch(words)
     for word, accepted in zip(words, answers, strict=True):
-        click.echo(f"{'accepted' if accepted else 'refused'}\t{format_word(word)}")
+        click.echo(f"{'accepted' if accepted else 'rejected'}\t{format_word(word)}")
     ctx.exit(0 if answers.all() else 1)
 
 
@@ -136,14 +136,14 @@ def _facts(dfa: DFA) -> list[tuple[str, str]]:
     else:
         size = "infinitely many words, and infinitely many not"
     mass = WordDistribution(dfa.alphabet).mass(dfa)
-    accepted, refused = least_word(dfa), least_word(dfa.complement())
+    accepted, rejected = least_word(dfa), least_word(dfa.complement())
     return [
         ("letters", f"{len(dfa.alphabet)}: {letters}{more}"),
         ("states", f"{len(dfa)}, {int(dfa.accepting.sum())} accepting"),
         ("accepts", size),
         ("probability", f"{mass:.6g} that a random word is accepted (uniform letters, mean length 99)"),
         ("shortest accepted word", "none" if accepted is None else format_word(accepted)),
-        ("shortest refused word", "none" if refused is None else format_word(refused)),
+        ("shortest rejected word", "none" if rejected is None else format_word(rejected)),
     ]
 
 

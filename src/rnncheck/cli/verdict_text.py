@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from rnncheck.report.page.labels import pairs_along
+from rnncheck.report.page.label_pairs import pairs_along
 from rnncheck.verdict.value import Verdict
 from rnncheck.words import EPSILON, Word, format_word
 

@@ -32,8 +32,8 @@ from rnncheck.search.flows import FlowSettings
 from rnncheck.spec import Spec
 from rnncheck.verdict.value import Verdict
 from rnncheck.verification.labels import label_spec, verify_labels
+from rnncheck.verification.methods import METHODS
 from rnncheck.verification.settings import VerifySettings
-from rnncheck.verification.verify import METHODS
 from rnncheck.verification.verify import verify as verify_model
 
 _NOT_REPEATED = {"json_file", "report", "quiet", "threads", "workers", "cluster", "checkpoint", "resume"}

@@ -1,7 +1,7 @@
 """Temporal networks of human contacts: reading them, their time-respecting paths, data sets and specifications.
 
-Reading order: ``network`` (the value), ``layout`` and ``reading`` (files), ``paths`` (what is a time-respecting path),
-``specification`` (automata), ``walks`` and ``dataset`` (labelled words), ``synthetic`` (made-up data).
+Reading order: ``temporal`` (the value), ``columns`` and ``reading`` (files), ``paths`` (what is a time-respecting
+path), ``specification`` (automata), ``walks`` and ``dataset`` (labelled words), ``synthetic`` (made-up data).
 """
 
 from rnncheck.contacts.columns import parse_columns

@@ -76,10 +76,9 @@ def find_layout(line: str, columns: Sequence[str] | None, source: str, number: i
         return Columns(named, separator, True)
     if len(fields) not in _BY_COUNT:
         raise FormatError(
-            f"{len(fields)} column{'' if len(fields) == 1 else 's'} in {short_repr(line)}; without a header there "
-            "are 3 "
-            "(time and two people) or 5 (and their groups), with commas, tabs or blanks between; say what the columns "
-            "are (--columns)",
+            f"{len(fields)} column{'' if len(fields) == 1 else 's'} in {short_repr(line)}; without a header there are "
+            "3 (time and two people) or 5 (and their groups), with commas, tabs or blanks between; say what the "
+            "columns are (--columns)",
             source,
             number,
         )

@@ -102,7 +102,7 @@ def check_path(network: TemporalNetwork, word: Iterable[str], *, strict: bool = 
 def respect_time(
     network: TemporalNetwork, words: WordBatch | Iterable[Iterable[str]], *, strict: bool = False
 ) -> npt.NDArray[np.bool_]:
-    """One answer a word: whether it is a time-respecting path."""
+    """One answer per word: whether it is a time-respecting path."""
     batch = encode_batch(network.people, words)
     valid = np.ones(len(batch), dtype=bool)
     arrival = np.zeros(len(batch), dtype=np.int64)
@@ -118,7 +118,7 @@ def respect_time(
 
 
 def broken_pairs(network: TemporalNetwork, word: Iterable[str]) -> list[BrokenStep]:
-    """The steps of a word between people who never met: what the contact graph refuses, time disregarded."""
+    """The steps of a word between people who never met: what the contact graph rejects, time disregarded."""
     people = people_of(network, word)
     codes = network.people.encode(people)
     return [

@@ -26,7 +26,7 @@ def graph_automaton(network: TemporalNetwork) -> DFA:
     table[0] = np.arange(1, people + 1)
     table[1:sink] = np.where(network.met, table[0], sink)
     start_name = unused_name("start", network.people)
-    names = (start_name, *network.people, unused_name("refused", (*network.people, start_name)))
+    names = (start_name, *network.people, unused_name("rejected", (*network.people, start_name)))
     return DFA(network.people, table, np.arange(people + 2) != sink, names=names)
 
 

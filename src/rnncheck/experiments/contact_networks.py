@@ -80,8 +80,7 @@ class ContactNetworks(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         if twice:
             raise InputError(
                 f"two of the files have the same name, {short_repr(twice[0])}, by which a run tells its networks "
-                "apart; "
-                "rename one, or leave it out"
+                "apart; rename one, or leave it out"
             )
         # What is wrong is better known before a folder is begun than after.
         SyntheticSettings(people=self.people)
@@ -143,7 +142,7 @@ class ContactNetworks(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         held = max(1, round(_VALIDATION * len(words)))
         facts = {"people": len(contacts.people), "contacts": len(contacts), "broken": drawn.broken}
         # A path is wrong from where it first breaks. The automaton of time-respecting paths knows that place, so a
-        # network learns from every prefix, and needs far fewer words than with one label a word.
+        # network learns from every prefix, and needs far fewer words than with one label per word.
         try:
             target = time_automaton(contacts, max_states=_MOST_TARGET_CELLS // len(contacts.people))
         except StateLimitError:

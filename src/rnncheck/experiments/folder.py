@@ -232,9 +232,8 @@ def _check_same(folder: Path, earlier: Manifest, now: Manifest) -> None:
     if differs is not None:
         name, before, wanted = differs
         raise InputError(
-            f"{folder} holds a run with {name} = {short_repr(before)}, and {short_repr(wanted)} was asked for; "
-            "repeat the same "
-            "options to continue it, or give --out another folder"
+            f"{folder} holds a run with {name} = {short_repr(before)}, and {short_repr(wanted)} was asked for; repeat "
+            "the same options to continue it, or give --out another folder"
         )
     if earlier.version != now.version:
         raise InputError(

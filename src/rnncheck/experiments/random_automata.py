@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 
 from rnncheck.automata.dfa import DFA
-from rnncheck.automata.minimise import minimise
+from rnncheck.automata.minimisation import minimise
 from rnncheck.errors import InputError
 from rnncheck.experiments.subjects import Subject
 from rnncheck.models.network import Cell
@@ -55,7 +55,7 @@ class RandomAutomata(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             )
         if self.states < _LEAST_STATES:
             raise InputError(
-                f"{self.states} states are too few: one must accept, and two refuse, or there is no specification to "
+                f"{self.states} states are too few: one must accept, and two reject, or there is no specification to "
                 f"tell apart from all words; give at least {_LEAST_STATES}"
             )
         self._settings(self.min_states, 0)  # what is wrong is better known before a folder is begun than after
@@ -93,7 +93,7 @@ class RandomAutomata(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         )
 
     def automaton(self, number: int, draw: int) -> DFA:
-        """A random minimal automaton, with at least two refusing states so that there is a specification."""
+        """A random minimal automaton, with at least two rejecting states so that there is a specification."""
         rng = self._rng(number, draw, _AUTOMATON)
         alphabet = Alphabet(_letters(self.letters))
         for _ in range(_DRAWS):
@@ -114,12 +114,12 @@ class RandomAutomata(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         The set of all states is left out: nothing violates a specification that accepts every word.
         """
         rng = self._rng(number, draw, _SPECS)
-        refusing = np.flatnonzero(~target.accepting)
-        possible = 2 ** len(refusing) - 2
+        rejecting = np.flatnonzero(~target.accepting)
+        possible = 2 ** len(rejecting) - 2
         chosen: dict[bytes, DFA] = {}
         while len(chosen) < min(self.specs, possible):
-            more = refusing[rng.random(len(refusing)) < 0.5]
-            if 0 < len(more) < len(refusing):
+            more = rejecting[rng.random(len(rejecting)) < 0.5]
+            if 0 < len(more) < len(rejecting):
                 accepting = target.accepting.copy()
                 accepting[more] = True
                 spec = DFA(target.alphabet, target.transitions, accepting, target.initial)

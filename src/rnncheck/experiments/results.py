@@ -108,8 +108,7 @@ def _stored_result(folder: RunFolder, name: str) -> Result:
     except (KeyError, TypeError, ValueError, OverflowError) as error:  # figures that are missing, or are no figures
         raise FormatError(
             f"this piece of the run is damaged ({type(error).__name__}: {short_repr(str(error))}); delete the file "
-            "and run "
-            "the same command again: only this piece is repeated",
+            "and run the same command again: only this piece is repeated",
             str(folder.place(name)),
         ) from None
 

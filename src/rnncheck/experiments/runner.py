@@ -24,8 +24,9 @@ from rnncheck.relations import Relation
 from rnncheck.runtime.executors import Executor
 from rnncheck.runtime.files import remove_leftovers
 from rnncheck.verdict.value import Verdict
-from rnncheck.verification.question import MethodName, RelationName
-from rnncheck.verification.verify import METHODS, verify
+from rnncheck.verification.methods import METHODS, MethodName
+from rnncheck.verification.question import RelationName
+from rnncheck.verification.verify import verify
 
 _TICK = 0.5  # seconds between two reports of progress
 
@@ -94,7 +95,7 @@ class RunProgress:
 
 
 @dataclass
-class _Run:
+class _ExperimentRun:
     folder: RunFolder
     source: Source
     questions: Questions
@@ -185,7 +186,7 @@ def run_experiment(
     """Do what is left of a run. What is finished is not repeated; what fails is named when all else is done."""
     began = time.monotonic()
     with folder.locked(), _leftovers_removed(folder):
-        run = _Run(folder, source, questions, executor, resumable)
+        run = _ExperimentRun(folder, source, questions, executor, resumable)
         for position, name in enumerate(source.names()):
             if shard is None or shard.holds(position):
                 run.begin(name)

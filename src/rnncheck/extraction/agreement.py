@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rnncheck.automata.dfa import DFA, Mask
-from rnncheck.automata.minimise import minimise
+from rnncheck.automata.minimisation import minimise
 from rnncheck.errors import InputError, LearningBoundReached
 from rnncheck.learning.equivalence.given_words import GivenWords
 from rnncheck.learning.task import LearningTask, refine

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from rnncheck.automata.dfa import DFA
-from rnncheck.automata.minimise import minimise
+from rnncheck.automata.minimisation import minimise
 from rnncheck.errors import (
     InputError,
     LearningBoundReached,

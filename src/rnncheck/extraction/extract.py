@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from rnncheck.automata.minimise import minimise
+from rnncheck.automata.minimisation import minimise
 from rnncheck.automata.moore import NO_YES, Hypothesis, MooreMachine
 from rnncheck.errors import InputError
 from rnncheck.extraction import DEFAULT_EXTRACTION, ExtractionName, extraction_method

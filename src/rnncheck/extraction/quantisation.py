@@ -14,7 +14,7 @@ import numpy as np
 
 from rnncheck.automata.dfa import DFA, Mask
 from rnncheck.automata.language import empty_language
-from rnncheck.automata.minimise import minimise
+from rnncheck.automata.minimisation import minimise
 from rnncheck.errors import InputError
 from rnncheck.extraction.clustering import Clustering, clusterings
 from rnncheck.extraction.method import Extracting, hidden_states, tested

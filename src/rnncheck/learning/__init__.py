@@ -3,7 +3,7 @@
 from rnncheck.learning.equivalence import EQUIVALENCES
 from rnncheck.learning.equivalence.oracle import EquivalenceAnswer, EquivalenceOracle
 from rnncheck.learning.learners import LEARNERS, make_learner
-from rnncheck.learning.learners.answers import Ask, Query
+from rnncheck.learning.learners.answers import Query as Query
 from rnncheck.learning.learners.counterexamples import Search
 from rnncheck.learning.learners.learner import DEFAULT_MAX_STATES, Learner
 
@@ -11,11 +11,9 @@ __all__ = [
     "DEFAULT_MAX_STATES",
     "EQUIVALENCES",
     "LEARNERS",
-    "Ask",
     "EquivalenceAnswer",
     "EquivalenceOracle",
     "Learner",
-    "Query",
     "Search",
     "make_learner",
 ]

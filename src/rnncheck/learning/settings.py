@@ -5,15 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
 
+from rnncheck.learning.equivalence import EquivalenceName
+from rnncheck.learning.learners import LearnerName
 from rnncheck.oracle import DEFAULT_MEMORY
 from rnncheck.probability.confidence import Bound
 from rnncheck.runtime.budget import Clock, never
 from rnncheck.words import Word
-
-LearnerName = Literal["ttt", "kv", "lstar", "lstar-prefixes"]
-EquivalenceName = Literal["sampling", "coverage", "w-method"]
 
 
 @dataclass(frozen=True)
@@ -21,7 +19,7 @@ class LearningSettings:
     """How an automaton is learned from a model: the learner, its tests and bounds, and what work may use."""
 
     learner: LearnerName = "ttt"
-    equivalence: EquivalenceName = "sampling"  # what looks for counterexamples; a sample comes last in any case
+    equivalence: EquivalenceName | None = None  # what looks for counterexamples; None: what the method prefers
     bound: Bound = Bound.EXACT
     max_states: int = 2_000
     max_query_length: int | None = None

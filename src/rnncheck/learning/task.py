@@ -10,7 +10,7 @@ import numpy as np
 
 from rnncheck.automata.moore import NO_YES, Hypothesis
 from rnncheck.errors import InconsistentAnswersError
-from rnncheck.learning.equivalence import make_equivalence
+from rnncheck.learning.equivalence import EquivalenceName, make_equivalence
 from rnncheck.learning.equivalence.oracle import EquivalenceOracle
 from rnncheck.learning.equivalence.sampling import SamplingEquivalence
 from rnncheck.learning.learners import make_learner
@@ -22,7 +22,7 @@ from rnncheck.probability.confidence import Confidence
 from rnncheck.probability.distributions import WordDistribution
 from rnncheck.relations import Property, Relation
 from rnncheck.runtime.budget import BudgetExceeded
-from rnncheck.search.sampling import Sampler
+from rnncheck.search.sampler import Sampler
 from rnncheck.words import Codes, WordBatch, format_word
 
 # What may end learning from outside; ``why_ended`` says it in words.
@@ -96,10 +96,13 @@ class LearningTask:
             **options,
         )
 
-    def equivalence(self, relation: Relation) -> EquivalenceOracle:
-        """The equivalence oracle that the settings name; model and hypothesis should be in the relation."""
+    def equivalence(self, relation: Relation, preferred: EquivalenceName = "sampling") -> EquivalenceOracle:
+        """The equivalence oracle that the settings name; model and hypothesis should be in the relation.
+
+        Whatever looks first, a sample comes last: what is claimed of a hypothesis rests on it.
+        """
         sample = SamplingEquivalence(self.sampler, self.confidence, relation)
-        name = self.settings.equivalence
+        name = self.settings.equivalence or preferred
         return make_equivalence(name, sample, self.oracle, relation, self.rng(name), self.watched)
 
     def begin_round(self, learner: Learner[Any]) -> Hypothesis:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -38,7 +39,7 @@ class DFAModel(SteppingModel):
     def accepts_batch(self, words: WordBatch | Iterable[Iterable[str]]) -> Mask:
         return self.dfa.accepts_batch(words)
 
-    def describe(self) -> Mapping[str, object]:
+    def describe(self) -> Mapping[str, Any]:
         return {
             "kind": "automaton",
             "states": len(self.dfa),
@@ -49,12 +50,12 @@ class DFAModel(SteppingModel):
 
 def complement(model: Model) -> Model:
     """The model that says yes where ``model`` says no; it steps if ``model`` does."""
-    if isinstance(model, (Complement, SteppingComplement)):
+    if isinstance(model, (ComplementModel, SteppingComplementModel)):
         return model.inner
-    return SteppingComplement(model) if isinstance(model, SteppingModel) else Complement(model)
+    return SteppingComplementModel(model) if isinstance(model, SteppingModel) else ComplementModel(model)
 
 
-class Complement(Model):
+class ComplementModel(Model):
     """The opposite of a model that is asked for whole words."""
 
     def __init__(self, inner: Model) -> None:
@@ -71,11 +72,11 @@ class Complement(Model):
     def reference_answer(self, codes: Codes) -> bool:
         return not self.inner.reference_answer(codes)
 
-    def describe(self) -> Mapping[str, object]:
+    def describe(self) -> Mapping[str, Any]:
         return {"kind": "complement", "of": dict(self.inner.describe())}
 
 
-class SteppingComplement(SteppingModel):
+class SteppingComplementModel(SteppingModel):
     """The opposite of a stepping model."""
 
     def __init__(self, inner: SteppingModel) -> None:
@@ -100,5 +101,5 @@ class SteppingComplement(SteppingModel):
     def reference_answer(self, codes: Codes) -> bool:
         return not self.inner.reference_answer(codes)
 
-    def describe(self) -> Mapping[str, object]:
+    def describe(self) -> Mapping[str, Any]:
         return {"kind": "complement", "of": dict(self.inner.describe())}

@@ -80,7 +80,7 @@ class CallableModel(Model):
         """The answer to one word, asked alone."""
         return self._accepts(self._ask([self.alphabet.decode(codes)])[0])
 
-    def describe(self) -> Mapping[str, object]:
+    def describe(self) -> Mapping[str, Any]:
         return {
             "kind": "Python callable",
             "name": self._name,

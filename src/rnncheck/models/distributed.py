@@ -11,6 +11,7 @@ import functools
 import pickle
 from collections.abc import Mapping
 from concurrent.futures import wait
+from typing import Any
 
 import numpy as np
 
@@ -56,7 +57,7 @@ class _Distributed(SteppingModel):
     def reference_answer(self, codes: Codes) -> bool:
         return self._model.reference_answer(codes)
 
-    def describe(self) -> Mapping[str, object]:
+    def describe(self) -> Mapping[str, Any]:
         return self._model.describe()
 
     def prefix_scores(self, words: WordBatch, tick: Tick = no_tick) -> Scores:

@@ -1,6 +1,6 @@
 """A network that answers exactly as an automaton does, with weights built by hand.
 
-It is for trying methods out where the truth is known: a road to a surrogate, say, or a search for rare mistakes.
+It is for trying methods out where the truth is known: an extraction method, say, or a search for rare mistakes.
 """
 
 from __future__ import annotations

@@ -92,7 +92,7 @@ class LabelledNetwork(SteppingModel):
     def reference_answer(self, codes: Codes) -> bool:
         return self._yes.reference_answer(codes)
 
-    def describe(self) -> Mapping[str, object]:
+    def describe(self) -> Mapping[str, Any]:
         return {**self._yes.describe(), "labels": list(self.labels)}
 
     def label_scores(self, states: States) -> Scores:

@@ -2,47 +2,20 @@
 
 from __future__ import annotations
 
-import enum
 import hashlib
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from rnncheck.errors import ModelError
+from rnncheck.models.cells import Cell
+from rnncheck.models.cells.cell_type import Floats, Layer
 from rnncheck.words import Alphabet
 
-Floats: TypeAlias = npt.NDArray[np.float32]
-
-
-class Cell(enum.Enum):
-    """The recurrent cells that the engine knows; the number of gates is the height of a weight matrix over H."""
-
-    RNN_TANH = "rnn_tanh"
-    RNN_RELU = "rnn_relu"
-    GRU = "gru"
-    LSTM = "lstm"
-
-    @property
-    def gates(self) -> int:
-        return {Cell.LSTM: 4, Cell.GRU: 3}.get(self, 1)
-
-
-@dataclass(frozen=True, eq=False)
-class Layer:
-    """One recurrent layer, with PyTorch's gate order (LSTM: input, forget, cell, output; GRU: reset, update, new)."""
-
-    input_weight: Floats  # gates·H × inputs
-    recurrent_weight: Floats  # gates·H × H
-    input_bias: Floats | None = None
-    recurrent_bias: Floats | None = None
-
-    @property
-    def hidden(self) -> int:
-        return int(self.recurrent_weight.shape[1])
+__all__ = ["Cell", "Floats", "Layer", "RecurrentNetwork"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +38,7 @@ class RecurrentNetwork:
     label: int | None = None
     labels: tuple[str, ...] | None = None
     padding: Floats | None = None
-    facts: Mapping[str, object] = field(default_factory=dict)  # training data, accuracy: told to people, never used
+    facts: Mapping[str, Any] = field(default_factory=dict)  # training data, accuracy: told to people, never used
 
     def __post_init__(self) -> None:
         if not self.layers:
@@ -79,7 +52,7 @@ class RecurrentNetwork:
             width = layer.hidden
         _expect("head weight", self.head_weight, (None, width), "one column for each hidden unit of the top layer")
         outputs = len(self.head_weight)
-        _expect("head bias", self.head_bias, (outputs,), "one value an output")
+        _expect("head bias", self.head_bias, (outputs,), "one value per output")
         if not 0.0 < self.threshold < 1.0:
             raise ModelError(f"threshold {self.threshold} is not between 0 and 1")
         self._check_labels(outputs)

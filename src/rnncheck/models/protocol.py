@@ -21,7 +21,7 @@ from rnncheck.errors import AlphabetError
 from rnncheck.words import Alphabet, Codes, IntArray, WordBatch, encode_batch
 
 Scores: TypeAlias = npt.NDArray[np.float64]
-States: TypeAlias = npt.NDArray[Any]  # one row a word, of whatever the model keeps between letters
+States: TypeAlias = npt.NDArray[Any]  # one row per word, of whatever the model keeps between letters
 Letters: TypeAlias = npt.NDArray[np.integer[Any]]
 Tick: TypeAlias = Callable[[int], None]  # told the rows of a step before it is computed; raises to stop the run
 
@@ -39,7 +39,7 @@ class Model(ABC):
 
     @abstractmethod
     def accepts_batch(self, words: WordBatch | Iterable[Iterable[str]]) -> Mask:
-        """One answer a word, in the same order; the same answer whatever else is in the batch."""
+        """One answer per word, in the same order; the same answer whatever else is in the batch."""
 
     def accepts(self, word: Iterable[str]) -> bool:
         """The answer to one word."""
@@ -54,14 +54,14 @@ class Model(ABC):
         return bool(self.accepts_batch(WordBatch.from_codes([codes]))[0])
 
     @abstractmethod
-    def describe(self) -> Mapping[str, object]:
+    def describe(self) -> Mapping[str, Any]:
         """Facts for people and for certificates: what it is, and how its queries are answered."""
 
 
 class SteppingModel(Model):
     """A model whose state after a prefix can be kept and continued from.
 
-    States are arrays with one row a word. The empty word may be defined apart from the initial state, so it is never
+    States are arrays with one row per word. The empty word may be defined apart from the initial state, so it is never
     read off states: ask ``accepts_empty`` and ``empty_score``.
     """
 
@@ -114,7 +114,7 @@ class SteppingModel(Model):
         return scores
 
     def accepts_batch(self, words: WordBatch | Iterable[Iterable[str]]) -> Mask:
-        """One answer a word, in the same order; the same answer whatever else is in the batch."""
+        """One answer per word, in the same order; the same answer whatever else is in the batch."""
         batch = encode_batch(self.alphabet, words)
         answers = np.full(len(batch), self.accepts_empty, dtype=np.bool_)
         filled = np.flatnonzero(batch.lengths)

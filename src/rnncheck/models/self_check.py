@@ -1,4 +1,4 @@
-"""Compile what was read off a foreign model, and prove that it answers as that model does.
+"""Compile what was read off a foreign model, and check that it answers as that model does.
 
 Every check word is given to the model alone, and what the model put out, before and after its last activation, is
 compared with the compiled network's score. The words are random, short and long; a model that is something else than
@@ -65,14 +65,14 @@ class Reading:
 
 
 @dataclass(frozen=True)
-class Parts:
+class NetworkParts:
     """A recurrent classifier as it was read off a foreign model."""
 
     cell: Cell
     layers: tuple[Layer, ...]
     head_weight: Floats
     head_bias: Floats
-    inputs: Floats  # one row a letter
+    inputs: Floats  # one row per letter
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ class _Observations:
 
 
 def compile_checked(
-    parts: Parts,
+    parts: NetworkParts,
     original: Original,
     alphabet: Alphabet,
     reading: Reading,

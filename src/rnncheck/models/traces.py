@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -61,7 +62,7 @@ class TraceModel(SteppingModel):
                 state = int(self.spec.transitions[state, pair])
         return bool(self.spec.accepting[state])
 
-    def describe(self) -> Mapping[str, object]:
+    def describe(self) -> Mapping[str, Any]:
         return self._network.describe()
 
     @property

@@ -62,14 +62,14 @@ class Decision:
         return {"outputs": 1, "output": "probability" if self.probability else "logit", "threshold": self.threshold}
 
     def scores(self, outputs: Outputs) -> Scores:
-        """One score a word: positive means yes."""
+        """One score per word: positive means yes."""
         if self.label is not None:
             others = np.delete(outputs, self.label, axis=1)
             return np.asarray(outputs[:, self.label] - others.max(axis=1))
         return np.asarray(outputs[:, 0] - (self.threshold if self.probability else logit(self.threshold)))
 
     def accepts(self, outputs: Outputs) -> Mask:
-        """One answer a word; among equal largest outputs the first one wins."""
+        """One answer per word; among equal largest outputs the first one wins."""
         if self.label is not None:
             return np.asarray(outputs.argmax(axis=1) == self.label)
         return np.asarray(self.scores(outputs) > 0.0)
@@ -127,7 +127,7 @@ class WholeWords(Model):
             return self._empty
         return bool(self._decision.accepts(self._outputs(np.array([codes], dtype=np.int64)))[0])
 
-    def describe(self) -> Mapping[str, object]:
+    def describe(self) -> Mapping[str, Any]:
         together = f"up to {self._batch_size} of equal length together" if self._batch_size > 1 else "one at a time"
         return {
             **self._facts,

@@ -40,11 +40,11 @@ def wrap(
     number that means yes when it is greater than ``threshold``. Of the other options it takes ``batch_size`` (the most
     words a call, 1024) and ``seed`` alone.
 
-    A **module** is called on tensors of letter numbers or one-hot vectors, whichever it takes. With one output a word
+    A **module** is called on tensors of letter numbers or one-hot vectors, whichever it takes. With one output per word
     is accepted when the probability is greater than ``threshold`` (``output`` says whether the output is a
     ``"probability"`` or a ``"logit"`` where that cannot be seen); with several, when ``label`` is the largest.
     ``first_row`` is the number of the first letter (where the embedding has more rows than there are letters),
-    ``empty`` the answer to the empty word (where the module cannot be asked; it is refused unless told), ``encode`` a
+    ``empty`` the answer to the empty word (where the module cannot be asked; it is rejected unless told), ``encode`` a
     function from words of equal length to the module's argument, or a tuple of arguments. ``dtype`` and ``threads``
     are for the compiled engine; ``batch_size`` (256) is for modules that have to be called on whole words.
     """

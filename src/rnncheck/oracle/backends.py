@@ -14,7 +14,7 @@ from rnncheck.models.protocol import Model, States, slices_within
 from rnncheck.oracle.cache import WordKeys
 from rnncheck.oracle.counters import Counters
 from rnncheck.oracle.prefix_states import PrefixStates, walk
-from rnncheck.oracle.reading import Reading
+from rnncheck.oracle.readout import Readout
 from rnncheck.words import Codes, IntArray, WordBatch
 
 Pair: TypeAlias = tuple[bytes, bytes]  # a word's beginning, from whose state it is continued, and the rest
@@ -94,10 +94,10 @@ class SteppingBackend(QueryBackend):
     """For stepping models: every prefix that is not held is computed once, all words in step."""
 
     def __init__(
-        self, reading: Reading, keys: WordKeys, counters: Counters, *, state_bytes: int, working_bytes: int
+        self, readout: Readout, keys: WordKeys, counters: Counters, *, state_bytes: int, working_bytes: int
     ) -> None:
-        self._reading = reading
-        self._model = model = reading.model
+        self._readout = readout
+        self._model = model = readout.model
         self._keys = keys
         self._counters = counters
         self._held = PrefixStates(model, state_bytes)
@@ -111,7 +111,7 @@ class SteppingBackend(QueryBackend):
 
     def answer(self, pairs: Sequence[Pair], store: Store) -> None:
         if (b"", b"") in pairs:
-            store({b"": self._reading.empty})
+            store({b"": self._readout.empty})
             pairs = [pair for pair in pairs if pair != (b"", b"")]
         rows = SortedRows(pairs, self._keys)
         for first in range(0, len(rows.beginnings), self._rows_at_once):
@@ -125,7 +125,7 @@ class SteppingBackend(QueryBackend):
         found: list[Mask | Outputs] = []
         for first, last in slices_within(words.offsets, _PREFIX_LETTERS_AT_ONCE):
             part = words.take(np.arange(first, last))
-            outputs, doubt = self._reading.along(part, self._counters.tick)
+            outputs, doubt = self._readout.along(part, self._counters.tick)
             for position in np.flatnonzero(doubt).tolist():
                 outputs[position] = self._reference(part.prefix_ending_at(position))
             found.append(outputs)
@@ -160,7 +160,7 @@ class SteppingBackend(QueryBackend):
 
     def _read(self, words: Sequence[bytes], states: States, store: Store) -> None:
         """What the states show is stored before the reference is asked for the rest: it may stop."""
-        outputs, doubt = self._reading.at(states)
+        outputs, doubt = self._readout.at(states)
         read = zip(words, outputs.tolist(), doubt.tolist(), strict=True)
         store({word: output for word, output, doubtful in read if not doubtful})
         for row in np.flatnonzero(doubt).tolist():
@@ -168,7 +168,7 @@ class SteppingBackend(QueryBackend):
 
     def _reference(self, word: Codes) -> int:
         self._counters.tick(len(word))
-        return self._reading.reference(word)
+        return self._readout.reference(word)
 
 
 class SortedRows:

@@ -14,7 +14,7 @@ from rnncheck.words import Alphabet, Codes, WordBatch
 
 
 class WordKeys:
-    """Letter positions as bytes: one byte a letter where the alphabet allows, else two or four.
+    """Letter positions as bytes: one byte per letter where the alphabet allows, else two or four.
 
     Keys sort as the words do, and the key of a concatenation is the concatenation of the keys.
     """

@@ -19,7 +19,7 @@ from rnncheck.oracle.backends import Pair, QueryBackend, SteppingBackend, WholeW
 from rnncheck.oracle.cache import AnswerCache, WordKeys
 from rnncheck.oracle.counters import Cost, Counters
 from rnncheck.oracle.journal import Journal, JournaledBackend
-from rnncheck.oracle.reading import AnswerReading, LabelReading, Reading
+from rnncheck.oracle.readout import AnswerReadout, LabelReadout, Readout
 from rnncheck.oracle.stepper import CountedSteps, SpelledWords, Stepper
 from rnncheck.runtime.budget import UNLIMITED, Budget
 from rnncheck.words import Codes, WordBatch
@@ -66,15 +66,15 @@ class MembershipOracle:
         self._keys = WordKeys(model.alphabet)
         self._cache = AnswerCache(memory_limit // 4)
         self._counters = Counters(budget)
-        self._reading = _reading(model, labels)
+        self._readout = _readout(model, labels)
         self._dtype: npt.DTypeLike = np.int64 if labels else np.bool_
         self._backend: QueryBackend
-        if self._reading is None:
+        if self._readout is None:
             self._backend = WholeWordBackend(model, self._keys, self._counters)
         else:
             half, eighth = memory_limit // 2, memory_limit // 8
             self._backend = SteppingBackend(
-                self._reading, self._keys, self._counters, state_bytes=half, working_bytes=eighth
+                self._readout, self._keys, self._counters, state_bytes=half, working_bytes=eighth
             )
         if journal is not None:
             self._backend = JournaledBackend(self._backend, journal, self._counters)
@@ -97,7 +97,7 @@ class MembershipOracle:
     @property
     def stepping(self) -> bool:
         """Whether the model shows its states; answers on prefixes then come with the word's own."""
-        return self._reading is not None
+        return self._readout is not None
 
     @functools.cached_property
     def stepper(self) -> Stepper:
@@ -201,7 +201,7 @@ class MembershipOracle:
         return [fresh[key] if answer is None else answer for key, answer in zip(keys, remembered, strict=True)]
 
 
-def _reading(model: Model, labels: bool) -> Reading | None:
+def _readout(model: Model, labels: bool) -> Readout | None:
     if labels:
-        return LabelReading(LabelledNetwork.of(model))
-    return AnswerReading(model) if isinstance(model, SteppingModel) else None
+        return LabelReadout(LabelledNetwork.of(model))
+    return AnswerReadout(model) if isinstance(model, SteppingModel) else None

@@ -1,7 +1,7 @@
 """Walking a model's states letter by letter, with every step counted: the oracle's door for searches.
 
-A search holds states in its hands, one row a word, and continues them as it likes. A model that only knows whole words
-is made to step by spelling: its state after a word is the word.
+A search holds states in its hands, one row per word, and continues them as it likes. A model that only knows whole
+words is made to step by spelling: its state after a word is the word.
 """
 
 from __future__ import annotations

@@ -108,8 +108,7 @@ class WordDistribution:
             odd = sorted(set(alphabet) ^ set(self.alphabet))[0]
             raise InputError(
                 f"the distribution draws words over other letters than the model's: {short_repr(odd)} is in only one "
-                "of the "
-                "two alphabets; make the distribution for the model's alphabet"
+                "of the two alphabets; make the distribution for the model's alphabet"
             )
         columns = [self.alphabet.index(letter) for letter in alphabet]
         other = type(self)(alphabet)

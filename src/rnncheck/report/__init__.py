@@ -1,6 +1,10 @@
-"""Results for people: pictures, the report of a verification, and how values show themselves in notebooks.
+"""Results for people: pictures, pages, and how values show themselves in notebooks.
 
-Reading order: ``markup`` (text that cannot become markup), ``drawing`` (what to draw of an automaton), ``dot_text``,
-``graphviz`` and ``layout`` (where to put it), ``svg`` and ``pictures``; ``plots``, ``sentences``, ``trace_table``,
-``figures`` and ``sections`` (the parts of the page), ``page`` (the page), ``notebook``.
+Reading order: ``markup`` (text that cannot become markup), ``automaton/`` (what to draw, where to put it, pictures),
+``contacts/`` (pictures of contact sequences), ``plots`` and ``charts/``, ``page/`` (the pages), ``notebook``.
 """
+
+from rnncheck.report.automaton.drawing import Marks, marks_of
+from rnncheck.report.automaton.pictures import draw
+
+__all__ = ["Marks", "draw", "marks_of"]

@@ -11,7 +11,7 @@ from rnncheck.report.automaton.pictures import draw
 from rnncheck.report.markup import Markup, count, join, letter, tag
 from rnncheck.report.page import sentences
 from rnncheck.report.page.comparison_page import comparison_page
-from rnncheck.report.page.labels import as_shown, pairs_along
+from rnncheck.report.page.label_pairs import as_shown, pairs_along
 from rnncheck.report.page.mistakes import mistakes_automaton
 from rnncheck.report.page.verdict_page import report_page
 from rnncheck.report.plots import pumping_plot

@@ -70,7 +70,7 @@ def pumping_plot(scores: Sequence[float | None] | None, hits: Collection[int], p
         _line(frame.left, zero, frame.width - frame.right, zero, "zero", palette.INK, 1.5),
         join(marks),
         _side("accepts ↑", frame.width - frame.right - 2, zero - 6),
-        _side("refuses ↓", frame.width - frame.right - 2, zero + 14),
+        _side("rejects ↓", frame.width - frame.right - 2, zero + 14),
     )
 
 
@@ -88,7 +88,7 @@ def rounds_plot(values: Sequence[int], title: str) -> Markup:
 
 
 def gauge(score: float | None, largest: float) -> Markup:
-    """One score as a bar up (accepts) or down (refuses) from the line of the decision."""
+    """One score as a bar up (accepts) or down (rejects) from the line of the decision."""
     half, width = 30.0, 22.0
     share = 0.0 if score is None or not largest else max(-1.0, min(1.0, score / largest))
     length = abs(share) * (half - 2)

@@ -1,6 +1,6 @@
 """How long a call into somebody else's code may take: where it never returns, a timer ends it.
 
-A time limit is looked at between calls, which is no use when one of them hangs. Within ``patience`` such a call is
+A time limit is looked at between calls, which is no use when one of them hangs. Within ``watchdog`` such a call is
 interrupted a little after the time is over. The timer is the system's alarm, so this works in the main thread only, for
 code that Python runs or that waits for the system, and not where the program uses the alarm for itself.
 """

@@ -27,7 +27,7 @@ class Side(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Observed:
+class AnsweredWords:
     """Words and what the model says of them: after every letter, if it is a stepping one (``prefixes``)."""
 
     words: WordBatch
@@ -36,7 +36,7 @@ class Observed:
     empty: npt.NDArray[Any] | None  # the answer to the empty word, where it is among the words
 
     @classmethod
-    def of(cls, oracle: MembershipOracle, words: WordBatch) -> Observed:
+    def of(cls, oracle: MembershipOracle, words: WordBatch) -> AnsweredWords:
         """Ask the oracle."""
         prefixes = oracle.stepping
         answers = oracle.prefix_answers(words) if prefixes else oracle.answers(words)

@@ -32,7 +32,7 @@ class Ranking(enum.Enum):
     RANDOM = "chance"
 
     def values(self, tree: PrefixTree, frontier: Frontier, scores: Scores, rng: np.random.Generator) -> Scores:
-        """One number a word, the most promising highest."""
+        """One number per word, the most promising highest."""
         noise = rng.normal(size=len(scores))
         if self is Ranking.RANDOM:
             return noise

@@ -18,7 +18,7 @@ from rnncheck.words import Codes, IntArray
 class Frontier:
     """Words of one length in shortlex order, each with the model's state and the specification's after it."""
 
-    words: npt.NDArray[np.int32]  # one row a word, one column a letter
+    words: npt.NDArray[np.int32]  # one row per word, one column per letter
     states: States
     spec_states: npt.NDArray[np.int32]
 

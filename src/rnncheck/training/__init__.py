@@ -8,8 +8,8 @@ from rnncheck.training.labelled_files import (
     read_labelled_words,
     write_labelled_words,
 )
-from rnncheck.training.results import EpochProgress, TrainedNetwork, TrainingReport
 from rnncheck.training.settings import TrainingSettings
+from rnncheck.training.trained import EpochProgress, TrainedNetwork, TrainingReport
 from rnncheck.training.trainer import train, train_on_automaton, train_on_words
 
 __all__ = [

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from rnncheck.automata.dfa import DFA
 from rnncheck.automata.language import is_empty, is_finite
-from rnncheck.automata.minimise import minimise
+from rnncheck.automata.minimisation import minimise
 from rnncheck.errors import InputError
 from rnncheck.probability.distributions import WordDistribution
 from rnncheck.training.datasets import LabelledWords, TrainingData, split_positions
@@ -93,7 +93,7 @@ def _rarer_words(
     """Words to put in the place of drawn ones so that both labels are there, and what to tell about it."""
     accepted = dfa.accepts_batch(WordBatch.from_codes(drawn))
     yes_is_rarer = bool(accepted.mean() < 0.5)
-    label, verb = ("yes", "accepts") if yes_is_rarer else ("no", "refuses")
+    label, verb = ("yes", "accepts") if yes_is_rarer else ("no", "rejects")
     wanted = dfa if yes_is_rarer else dfa.complement()
     share = float((accepted == yes_is_rarer).mean())
     if is_empty(wanted):

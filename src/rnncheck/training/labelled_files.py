@@ -1,7 +1,7 @@
 r"""Labelled words as text.
 
-One line a word: the label, a tab, the word in the text form of :mod:`rnncheck.words`. Empty lines and lines that begin
-with ``#`` are passed over::
+One line per word: the label, a tab, the word in the text form of :mod:`rnncheck.words`. Empty lines and lines that
+begin with ``#`` are passed over::
 
     # label  word
     yes	a b <book>
@@ -45,7 +45,7 @@ def read_labelled_words(path: str | os.PathLike[str], alphabet: Alphabet | None 
         names.append(name)
         words.append(parse_line(text, source, number))
     if not words:
-        raise FormatError("there are no words in it; write one line a word: label, tab, word", source)
+        raise FormatError("there are no words in it; write one line per word: label, tab, word", source)
     try:
         labels, answers = number_labels(names)
         alphabet = alphabet_of(words) if alphabet is None else alphabet

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import torch
 from torch import nn
 
-from rnncheck.models.network import Cell, Floats, Layer, RecurrentNetwork
+from rnncheck.models.network import Floats, Layer, RecurrentNetwork
 from rnncheck.training.batches import UNKNOWN, Batch, Stage
 from rnncheck.training.settings import TrainingSettings
 from rnncheck.words import Alphabet, IntArray
@@ -190,15 +190,9 @@ def torch_threads(threads: int) -> Iterator[None]:
 
 def _recurrent(settings: TrainingSettings, width: int) -> nn.Module:
     shape = {"input_size": width, "hidden_size": settings.hidden, "num_layers": settings.layers, "device": "meta"}
-    match settings.cell:
-        case Cell.LSTM:
-            return nn.LSTM(**shape)
-        case Cell.GRU:
-            return nn.GRU(**shape)
-        case Cell.RNN_TANH:
-            return nn.RNN(**shape, nonlinearity="tanh")
-        case Cell.RNN_RELU:
-            return nn.RNN(**shape, nonlinearity="relu")
+    name, options = settings.cell.kind.torch_layer
+    layer: nn.Module = getattr(nn, name)(**shape, **options)
+    return layer
 
 
 def _initial_weights(
@@ -214,8 +208,8 @@ def _initial_weights(
             value = np.concatenate([_orthogonal(hidden, rng) for _ in range(settings.cell.gates)])
         else:
             value = rng.uniform(-1.0, 1.0, shape) / np.sqrt(hidden)
-        if settings.cell is Cell.LSTM and "bias_ih" in name:
-            value[hidden : 2 * hidden] += 1.0
+        if "bias_ih" in name:
+            settings.cell.kind.open_gates(value, hidden)
         weights[name] = value.astype(np.float32)
     return weights
 

@@ -19,8 +19,8 @@ from rnncheck.training.checkpoint import Best, TrainingCheckpoint, load_checkpoi
 from rnncheck.training.curriculum import Curriculum, Ending, EpochResult
 from rnncheck.training.datasets import LabelledWords, TrainingData, data_from_words
 from rnncheck.training.from_automaton import data_from_automaton
-from rnncheck.training.results import EpochProgress, Progress, TrainedNetwork, TrainingReport
 from rnncheck.training.settings import TrainingSettings
+from rnncheck.training.trained import EpochProgress, Progress, TrainedNetwork, TrainingReport
 
 _DATA, _WEIGHTS, _EPOCH = range(3)  # what random numbers are for; each use has its own stream
 _FIRST_SHARE = 0.1  # where whole words are learned, the first stage has at least this share of them
@@ -49,7 +49,7 @@ def train(
 
     data_sha256 = data.sha256()
     with torch_threads(settings.threads):
-        run = _Run(data, settings)
+        run = _TrainingRun(data, settings)
         if resume:
             run.go_on_from(load_checkpoint(_existing(checkpoint), settings, data_sha256))
         began = clock() - run.seconds
@@ -98,7 +98,7 @@ def train_on_words(
     return train(data, settings=settings, label=label, progress=progress, checkpoint=checkpoint, resume=resume)
 
 
-class _Run:
+class _TrainingRun:
     """One training run between two epochs."""
 
     def __init__(self, data: TrainingData, settings: TrainingSettings) -> None:

@@ -221,7 +221,7 @@ class Verdict(
     ``settings`` are the numbers it was asked with, and ``command`` is the command line, where there was one.
     """
 
-    schema: Literal["rnncheck/verdict/1"] = "rnncheck/verdict/1"
+    schema: Literal["rnncheck/verdict/1"]
     outcome: Outcome
     reason: str
     method: str

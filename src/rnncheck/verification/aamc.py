@@ -22,7 +22,7 @@ def aamc(task: Task) -> Algorithm:
     method = task.settings.extraction
     extraction = yield from extraction_method(method)(task)
     if task.confirmed(extraction.violation):
-        return violated(extraction.violation, "a word drawn to test the learned automaton is a violation")
+        return violated(extraction.violation, "a word asked to test the learned automaton is a violation")
     hypothesis = extraction.automaton.support
     spurious = 0
     for word in _suspects(task, hypothesis):

@@ -2,22 +2,54 @@
 
 from __future__ import annotations
 
-from typing import Unpack
+from collections.abc import Callable
 
 from rnncheck.automata.dfa import DFA
+from rnncheck.learning.task import Progress
 from rnncheck.models.protocol import Model
+from rnncheck.probability.confidence import Confidence
+from rnncheck.probability.distributions import WordDistribution
+from rnncheck.relations import Relation
 from rnncheck.spec import Spec
 from rnncheck.verdict.value import Verdict
-from rnncheck.verification.verify import VerifyOptions, verify
+from rnncheck.verification.methods import MethodName
+from rnncheck.verification.question import RelationName
+from rnncheck.verification.settings import VerifySettings
+from rnncheck.verification.verify import verify
 from rnncheck.words import format_word
 
 
-def assert_satisfies(model: Model, spec: Spec | DFA, **options: Unpack[VerifyOptions]) -> Verdict:
+def assert_satisfies(
+    model: Model,
+    spec: Spec | DFA,
+    *,
+    method: MethodName = "auto",
+    relation: RelationName | Relation = "subset",
+    epsilon: float = Confidence.epsilon,
+    gamma: float = Confidence.gamma,
+    distribution: WordDistribution | None = None,
+    seed: int = 0,
+    timeout: float | None = None,
+    progress: Callable[[Progress], None] | None = None,
+    settings: VerifySettings | None = None,
+) -> Verdict:
     """Raise AssertionError unless the model satisfies the specification; the options are those of ``verify``.
 
     A counterexample, or what kept the verification from deciding, is in the message. Returns the verdict.
     """
-    verdict = verify(model, spec, **options)
+    verdict = verify(
+        model,
+        spec,
+        method=method,
+        relation=relation,
+        epsilon=epsilon,
+        gamma=gamma,
+        distribution=distribution,
+        seed=seed,
+        timeout=timeout,
+        progress=progress,
+        settings=settings,
+    )
     if verdict.satisfied:
         return verdict
     origin = spec.origin if isinstance(spec, Spec) else "the specification"

@@ -48,7 +48,8 @@ def auto(task: Task) -> Algorithm:
 
     "Satisfied" needs the sample (or a tested hypothesis), and ``search_steps`` spent in vain on the guided search.
     """
-    sampling, learning = _Activity(smc(task), 1.0), _Activity(pdv(task), 1.0)
+    # Coverage finds a violation in two thirds of the steps that sampling needs here (benchmarks/README.md).
+    sampling, learning = _Activity(smc(task), 1.0), _Activity(pdv(task, "coverage"), 1.0)
     activities = [sampling, learning]
     searching = None
     if task.oracle.stepping:

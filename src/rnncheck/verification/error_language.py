@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 
 from rnncheck.automata.dfa import DFA, Mask
-from rnncheck.automata.regex.from_automaton import regular_expression
+from rnncheck.automata.regex.state_elimination import regular_expression
 from rnncheck.oracle import MembershipOracle, Query
 from rnncheck.probability.conditioned import conditioned
 from rnncheck.probability.distributions import WordDistribution

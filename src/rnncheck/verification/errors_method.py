@@ -20,7 +20,7 @@ from rnncheck.learning.learners.learner import Learner
 from rnncheck.learning.task import refine
 from rnncheck.probability.conditioned import conditioned
 from rnncheck.runtime.budget import BudgetExceeded
-from rnncheck.search.sampling import Source
+from rnncheck.search.sampler import WordSource
 from rnncheck.search.shrinking import shrink
 from rnncheck.verdict.value import Outcome
 from rnncheck.verification.error_language import ErrorLanguage, describe, measure
@@ -132,7 +132,7 @@ class _ErrorEquivalence(EquivalenceOracle):
     def find_counterexample(self, hypothesis: Hypothesis) -> Testing:
         task, number = self._task, self._tests
         self._tests += 1
-        sources: list[tuple[Source | None, int]] = [
+        sources: list[tuple[WordSource | None, int]] = [
             (conditioned(task.distribution, hypothesis.support), _WORDS_AT_ONCE),
             (self._likely, 4 * _WORDS_AT_ONCE),
             (task.distribution, task.confidence.words_of_test(number)),

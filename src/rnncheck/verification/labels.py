@@ -16,7 +16,8 @@ from rnncheck.models.traces import TraceModel, as_judged
 from rnncheck.relations import Relation
 from rnncheck.spec import Spec
 from rnncheck.verdict.value import LabelQuestion, Verdict
-from rnncheck.verification.verify import VerifyOptions, verify
+from rnncheck.verification.question import VerifyOptions
+from rnncheck.verification.verify import verify
 from rnncheck.words import Word
 
 

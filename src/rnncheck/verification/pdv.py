@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from rnncheck.errors import LearningBoundReached
+from rnncheck.learning.equivalence import EquivalenceName
 from rnncheck.learning.task import refine
 from rnncheck.verdict.value import Outcome
 from rnncheck.verification.task import Algorithm, Finding, Task, violated
 
 
-def pdv(task: Task) -> Algorithm:
+def pdv(task: Task, preferred: EquivalenceName = "sampling") -> Algorithm:
     """Check every hypothesis H against A at once; test R against H only when H satisfies A."""
-    learner, equivalence = task.learner(), task.equivalence(task.relation)
+    learner, equivalence = task.learner(), task.equivalence(task.relation, preferred)
     try:
         while True:
             task.begin_round(learner)
@@ -24,7 +25,7 @@ def pdv(task: Task) -> Algorithm:
             else:
                 answer = yield from equivalence.find_counterexample(hypothesis)
                 if task.confirmed(answer.violation):
-                    return violated(answer.violation, "a word drawn to test the learned automaton is a violation")
+                    return violated(answer.violation, "a word asked to test the learned automaton is a violation")
                 if answer.counterexample is None:
                     return Finding(
                         Outcome.SATISFIED,

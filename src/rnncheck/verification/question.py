@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, TypedDict, get_args
+from typing import Any, Literal, TypedDict
 
 from rnncheck.automata.dfa import DFA
 from rnncheck.errors import InputError, short_repr
@@ -15,9 +15,9 @@ from rnncheck.probability.confidence import Confidence
 from rnncheck.probability.distributions import WordDistribution
 from rnncheck.relations import Property, Relation
 from rnncheck.spec import Spec
+from rnncheck.verification.methods import METHODS, MethodName
 from rnncheck.verification.settings import VerifySettings
 
-MethodName = Literal["auto", "pdv", "smc", "aamc", "errors"]
 RelationName = Literal["subset", "superset", "equal"]
 
 
@@ -79,8 +79,8 @@ def prepare(
 ) -> Question:
     """The question, or an InputError that says what is wrong with it."""
     settings = settings or VerifySettings()
-    if method not in get_args(MethodName):
-        raise InputError(f"unknown method {short_repr(method)}; known are {', '.join(get_args(MethodName))}")
+    if method not in METHODS:
+        raise InputError(f"unknown method {short_repr(method)}; known are {', '.join(METHODS)}")
     extraction_method(settings.extraction)
     if not isinstance(model, Model):
         raise InputError(

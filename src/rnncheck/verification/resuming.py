@@ -60,8 +60,7 @@ class VerificationCheckpoint:
             if before.get(name) != now.get(name):
                 raise InputError(
                     f"{source}: the checkpoint is of another question: its {name} is {short_repr(before.get(name))}, "
-                    "and "
-                    f"{short_repr(now.get(name))} was asked for; ask the same, or begin anew without --resume"
+                    f"and {short_repr(now.get(name))} was asked for; ask the same, or begin anew without --resume"
                 )
         return journal
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from types import MappingProxyType
+from collections.abc import Callable
 
 from rnncheck.automata.dfa import DFA
 from rnncheck.learning.task import ENDINGS, Progress
@@ -27,27 +26,17 @@ from rnncheck.verdict.value import (
     TotalCost,
     Verdict,
 )
-from rnncheck.verification.aamc import aamc
-from rnncheck.verification.auto import auto
-from rnncheck.verification.errors_method import errors
 from rnncheck.verification.evidence import History, gather
 from rnncheck.verification.health import health_notes
-from rnncheck.verification.pdv import pdv
+from rnncheck.verification.methods import METHODS, MethodName
 from rnncheck.verification.polish import polished, violation_mass
-from rnncheck.verification.question import MethodName, Question, RelationName, VerifyOptions, prepare
+from rnncheck.verification.question import Question, RelationName, prepare
 from rnncheck.verification.resuming import CheckpointWriter, checkpoint_writer
 from rnncheck.verification.searches import exhaustive
 from rnncheck.verification.settings import VerifySettings
-from rnncheck.verification.smc import smc
-from rnncheck.verification.task import Algorithm, Finding, Task
+from rnncheck.verification.task import Finding, Task
 from rnncheck.version import __version__
 from rnncheck.words import Codes
-
-__all__ = ["METHODS", "VerifyOptions", "verify"]
-
-METHODS: Mapping[MethodName, Callable[[Task], Algorithm]] = MappingProxyType(
-    {"auto": auto, "pdv": pdv, "smc": smc, "aamc": aamc, "errors": errors}
-)
 
 # After a violation is found, shrinking and flows may take this share of the time limit beyond what is left of it.
 _GRACE = 0.1
@@ -141,6 +130,7 @@ class _Run:
             health.append(HealthNote("checkpoint", trouble))
         cost = self.oracle.cost
         return Verdict(
+            schema="rnncheck/verdict/1",
             outcome=finding.outcome,
             reason=finding.reason,
             method=question.method,

@@ -15,13 +15,15 @@ from rnncheck.models.network import RecurrentNetwork
 from rnncheck.spec import Spec
 from rnncheck.words import Alphabet, Word
 
+__all__ = ["Entry", "entries", "entry", "names", "path"]
+
 
 @dataclass(frozen=True)
 class Entry:
     """One network, its property (a formula, or else an expression), and whether L(R) ⊆ L(A).
 
     ``satisfied`` was tried, not proved: see the README. Where it is False, ``violation`` is a word that R accepts and
-    A refuses.
+    A rejects.
     """
 
     name: str
@@ -108,6 +110,7 @@ def entries() -> tuple[Entry, ...]:
 
 
 def names() -> tuple[str, ...]:
+    """The names of all networks."""
     return tuple(entry.name for entry in _ENTRIES)
 
 

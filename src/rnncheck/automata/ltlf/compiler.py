@@ -61,8 +61,7 @@ def compile_ltlf(text: str, alphabet: Alphabet, *, nonempty: bool = False, max_s
         if expanded * len(alphabet) > _MAX_CELLS:
             raise ResourceLimitError(
                 f"the automaton of {short_repr(text)} has at least {expanded} states over {len(alphabet)} letters, a "
-                "table "
-                f"of more than {_MAX_CELLS} entries, the limit; simplify the property or use fewer letters"
+                f"table of more than {_MAX_CELLS} entries, the limit; simplify the property or use fewer letters"
             )
         return claims.after_each(claim)
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
+from typing import Literal
 
 import numpy as np
 
@@ -16,6 +17,8 @@ from rnncheck.learning.equivalence.oracle import EquivalenceOracle, InTurn
 from rnncheck.learning.equivalence.w_method import WMethodEquivalence
 from rnncheck.oracle import MembershipOracle
 from rnncheck.relations import Property, Relation
+
+EquivalenceName = Literal["sampling", "coverage", "w-method"]
 
 _Make = Callable[[MembershipOracle, Relation, np.random.Generator, Property | None], list[EquivalenceOracle]]
 

@@ -9,7 +9,7 @@ from rnncheck.automata.moore import Hypothesis
 from rnncheck.learning.equivalence.oracle import EquivalenceAnswer, EquivalenceOracle, Testing
 from rnncheck.oracle import MembershipOracle
 from rnncheck.relations import Property, Relation
-from rnncheck.search.comparing import Observed, Side
+from rnncheck.search.comparing import AnsweredWords, Side
 from rnncheck.words import WordBatch
 
 
@@ -32,7 +32,7 @@ class ChosenWords(EquivalenceOracle):
     def find_counterexample(self, hypothesis: Hypothesis) -> Testing:
         asked = 0
         for words in self.batches(hypothesis):
-            observed = Observed.of(self._oracle, words)
+            observed = AnsweredWords.of(self._oracle, words)
             violation = observed.least_broken(self._watched)
             difference = observed.least_broken(Side(hypothesis, self._relation))
             if violation is not None or difference is not None:

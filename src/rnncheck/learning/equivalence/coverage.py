@@ -18,9 +18,9 @@ from rnncheck.oracle import MembershipOracle
 from rnncheck.relations import Property, Relation
 from rnncheck.words import WordBatch
 
-_WALKS = 8  # from every transition
+_WALKS = 256  # from every transition
 _MOST_WORDS = 20_000  # of one test, shared among the transitions
-_MEAN_WALK = 8  # letters
+_MEAN_WALK = 16  # letters
 _BATCH = 1024
 
 

@@ -6,7 +6,7 @@ from rnncheck.automata.moore import Hypothesis
 from rnncheck.learning.equivalence.oracle import EquivalenceAnswer, EquivalenceOracle, Testing
 from rnncheck.oracle import MembershipOracle
 from rnncheck.relations import Relation
-from rnncheck.search.comparing import Observed, Side
+from rnncheck.search.comparing import AnsweredWords, Side
 from rnncheck.words import WordBatch
 
 
@@ -14,7 +14,7 @@ class GivenWords(EquivalenceOracle):
     """The same words for every hypothesis; the model is asked for them once."""
 
     def __init__(self, oracle: MembershipOracle, words: WordBatch, relation: Relation = Relation.EQUAL) -> None:
-        self._observed = Observed.of(oracle, words)
+        self._observed = AnsweredWords.of(oracle, words)
         self._relation = relation
 
     def find_counterexample(self, hypothesis: Hypothesis) -> Testing:

@@ -6,7 +6,7 @@ from rnncheck.automata.moore import Hypothesis
 from rnncheck.learning.equivalence.oracle import EquivalenceAnswer, EquivalenceOracle, Testing
 from rnncheck.probability.confidence import Confidence
 from rnncheck.relations import Relation
-from rnncheck.search.sampling import Sampler
+from rnncheck.search.sampler import Sampler
 
 
 class SamplingEquivalence(EquivalenceOracle):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal
 
 from rnncheck.errors import InputError, short_repr
 from rnncheck.learning.learners.answers import Ask
@@ -13,6 +13,8 @@ from rnncheck.learning.learners.learner import Learner
 from rnncheck.learning.learners.observation_table import AngluinLStar, LStar
 from rnncheck.learning.learners.ttt import TTT
 from rnncheck.words import Alphabet
+
+LearnerName = Literal["ttt", "kv", "lstar", "lstar-prefixes"]
 
 LEARNERS: Mapping[str, type[Learner[Any]]] = MappingProxyType(
     {"ttt": TTT, "kv": KearnsVazirani, "lstar": LStar, "lstar-prefixes": AngluinLStar}

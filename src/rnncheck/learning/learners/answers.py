@@ -1,4 +1,4 @@
-"""What a learner knows about the target: one answer a word, each asked for once."""
+"""What a learner knows about the target: one answer per word, each asked for once."""
 
 from __future__ import annotations
 
@@ -32,8 +32,7 @@ class InconsistentLabelsError(InconsistentAnswersError):
         self.now = now
         message = (
             f"the word with letter positions {short_repr(list(word))} was first given label {first} and is now given "
-            "label "
-            f"{now}; give each word one answer (remember answers, or fix the known words)"
+            f"label {now}; give each word one answer (remember answers, or fix the known words)"
         )
         self.args = (message,)
 
@@ -94,7 +93,7 @@ class Answers:
             )
 
     def of(self, queries: Sequence[Query]) -> list[int]:
-        """One answer a query, in order; the words that are new are asked for in one batch."""
+        """One answer per query, in order; the words that are new are asked for in one batch."""
         words = [access + suffix for access, suffix in queries]
         new = {word: query for word, query in zip(words, queries, strict=True) if word not in self._answers}
         if new:

@@ -3,7 +3,7 @@
 Let w be a word on which hypothesis and target differ, m its length, and α(i) the target's answer to the access word
 of the state that the hypothesis reaches by the first i letters, followed by the rest of w. α(0) is the target's
 answer to w, α(m) the hypothesis's, so for some i α(i) is the answer to w and α(i + 1) is not: the transition taken at
-letter i is wrong, and the rest of w after it proves that. A logarithm of m many questions finds such an i. How many
+letter i is wrong, and the rest of w after it proves that. A logarithm of m many queries finds such an i. How many
 different answers there are does not matter.
 """
 
@@ -25,8 +25,8 @@ class Search:
     """How to look for the wrong transition.
 
     ``exponential`` looks from the end of the word in doubling steps, then bisects: it asks short suffixes first and
-    tends to find a short one, at about twice the logarithm of its length in questions. ``binary`` bisects the whole
-    word. ``probes`` positions are asked for in one batch: more probes, fewer batches, somewhat more questions.
+    tends to find a short one, at about twice the logarithm of its length in queries. ``binary`` bisects the whole
+    word. ``probes`` positions are asked for in one batch: more probes, fewer batches, somewhat more queries.
     """
 
     strategy: str = "exponential"
@@ -69,14 +69,14 @@ def wrong_transitions(
     searches = [_search(word, states_on(hypothesis, word), access, answers, search) for word in words]
     replies: dict[int, list[int] | None] = dict.fromkeys(range(len(words)))
     while replies:
-        questions: dict[int, list[Query]] = {}
+        pending: dict[int, list[Query]] = {}
         for i, reply in replies.items():
             try:
-                questions[i] = next(searches[i]) if reply is None else searches[i].send(reply)
+                pending[i] = next(searches[i]) if reply is None else searches[i].send(reply)
             except StopIteration as end:
                 found[i] = end.value
-        asked = iter(answers.of([query for queries in questions.values() for query in queries]))
-        replies = {i: [next(asked) for _ in queries] for i, queries in questions.items()}
+        asked = iter(answers.of([query for queries in pending.values() for query in queries]))
+        replies = {i: [next(asked) for _ in queries] for i, queries in pending.items()}
     return [found[i] for i in range(len(words))]
 
 

@@ -11,7 +11,7 @@ from rnncheck.words import Codes
 
 
 class KearnsVazirani(TreeLearner):
-    """One question a transition and level of the tree; after a split only the transitions to the split leaf move on.
+    """One query per transition and level of the tree; after a split only the transitions to the split leaf move on.
 
     Discriminators are suffixes of counterexamples, as long as those happen to be.
     """

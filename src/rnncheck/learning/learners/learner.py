@@ -102,7 +102,7 @@ class Learner(ABC, Generic[S]):
         self._answers.connect(ask)
 
     def start(self) -> None:
-        """Ask the first questions and learn from the known words, unless that has been done."""
+        """Ask the first queries and learn from the known words, unless that has been done."""
         self._started()
 
     @property
@@ -132,7 +132,7 @@ class Learner(ABC, Generic[S]):
         return self.refine_all([word])
 
     def refine_all(self, words: Iterable[Codes]) -> bool:
-        """Learn from several words, as ``refine`` does from one, in fewer and larger batches of questions.
+        """Learn from several words, as ``refine`` does from one, in fewer and larger batches of queries.
 
         True when hypothesis and target differed on at least one of them; they agree on all of them then.
         """

@@ -13,10 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from rnncheck.errors import ModelError, short_repr
-from rnncheck.models.engine.layers import HIDDEN_SCALE, Scratch, StateLayout, compile_layers
+from rnncheck.models.cells.cell_type import Scratch, StateLayout, compile_layers
 from rnncheck.models.engine.reference import Judgement, reference_judgement, reference_prefix_scores
 from rnncheck.models.engine.threads import Workers
-from rnncheck.models.network import Cell, RecurrentNetwork
+from rnncheck.models.network import RecurrentNetwork
 from rnncheck.models.protocol import (
     Letters,
     Scores,
@@ -90,13 +90,14 @@ class CompiledNetwork(SteppingModel):
         self._judge = reference or functools.partial(reference_judgement, network)
         self._workers = Workers(threads)
         self._local = threading.local()
-        self._layout = StateLayout(network)
-        self._layers = compile_layers(network, self._layout, self._dtype)
+        self._cell = network.cell.kind
+        self._layout = StateLayout(self._cell, network.layers)
+        self._layers = compile_layers(self._cell, network.layers, network.inputs, self._layout, self._dtype)
         self._head = _head(network).astype(self._dtype)
         self._others = [output for output in range(network.outputs) if output != network.label]
         self._products = sum(layer.input_weight.size + layer.recurrent_weight.size for layer in network.layers)
-        widest = network.cell.gates * max(layer.hidden for layer in network.layers)
-        self._block_rows = int(np.clip(_BLOCK_NUMBERS // widest, *_BLOCK_ROWS))
+        self._widest = max(layer.hidden for layer in network.layers)
+        self._block_rows = int(np.clip(_BLOCK_NUMBERS // (self._cell.gates * self._widest), *_BLOCK_ROWS))
         self.empty_score, self.accepts_empty = self._judge(())
         self.self_check = self._compare_with_reference(reference)
         self.margin = self._choose_margin(margin)
@@ -173,7 +174,7 @@ class CompiledNetwork(SteppingModel):
     def reference_answer(self, codes: Codes) -> bool:
         return self._judge(tuple(codes)).accepted
 
-    def describe(self) -> Mapping[str, object]:
+    def describe(self) -> Mapping[str, Any]:
         network = self.network
         return {
             "kind": "recurrent network",
@@ -201,7 +202,7 @@ class CompiledNetwork(SteppingModel):
     def _scratch(self) -> Scratch:
         scratch: Scratch | None = getattr(self._local, "scratch", None)
         if scratch is None:
-            scratch = self._local.scratch = Scratch(self._block_rows, self.network, self._dtype)
+            scratch = self._local.scratch = Scratch(self._block_rows, self._cell, self._widest, self._dtype)
         return scratch
 
     def _scores(self, states: States) -> Scores:
@@ -224,7 +225,7 @@ class CompiledNetwork(SteppingModel):
         rng = np.random.default_rng(0)
         count = _CHECKED_RUNS if reference is None else _CHECKED_WORDS
         lengths = np.linspace(1, _LONGEST_CHECKED, count).astype(int).tolist()
-        if self.network.cell is not Cell.RNN_RELU:  # whose values may well leave all bounds on words so long
+        if self._cell.bounded:  # other values may well leave all bounds on words so long
             lengths += _FAR_LONGER
         words = [tuple(rng.integers(len(self.alphabet), size=length).tolist()) for length in lengths]
         batch = WordBatch.from_codes(words)
@@ -245,9 +246,8 @@ class CompiledNetwork(SteppingModel):
             length = 1 + worst - sum(map(len, known[:run])) if reference is None else len(words[run])
             raise ModelError(
                 f"on the word {short_repr(format_word(self.alphabet.decode(words[run][:length])), 300)} the stepped "
-                "network "
-                f"scores {ours[worst]:.6g} and its reference {expected[worst]:.6g}; "
-                "it was not read as it was meant, or its values depend on rounding: ask it for whole words instead"
+                f"network scores {ours[worst]:.6g} and its reference {expected[worst]:.6g}; it was not read as it was "
+                "meant, or its values depend on rounding: ask it for whole words instead"
             )
         return check
 
@@ -265,7 +265,7 @@ class CompiledNetwork(SteppingModel):
 
 def _head(network: RecurrentNetwork) -> npt.NDArray[Any]:
     """Rows to multiply with (1, h of the top layer), one column an output."""
-    weight = network.head_weight.T.astype(np.float64) / HIDDEN_SCALE[network.cell]
+    weight = network.head_weight.T.astype(np.float64) / network.cell.kind.hidden_scale
     return np.vstack([network.head_bias.astype(np.float64), weight])
 
 

@@ -6,17 +6,15 @@ This is the judge of the compiled engine, so it shares no code and no trick with
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from rnncheck.errors import ModelError, short_repr
+from rnncheck.models.cells.cell_type import Vector, sigmoid
 from rnncheck.models.engine.threads import single_threaded_blas
-from rnncheck.models.network import Cell, Layer, RecurrentNetwork
+from rnncheck.models.network import RecurrentNetwork
 from rnncheck.words import Codes, format_word
-
-Vector: TypeAlias = npt.NDArray[Any]
 
 _MESSAGE_LIMIT = 200
 
@@ -79,10 +77,10 @@ def _empty_outputs(network: RecurrentNetwork) -> Vector:
 def _run(network: RecurrentNetwork, inputs: list[Vector]) -> Iterator[Vector]:
     hidden = [np.zeros(layer.hidden, dtype=layer.recurrent_weight.dtype) for layer in network.layers]
     memory = [np.zeros_like(h) for h in hidden]
-    step = _STEPS[network.cell]
+    cell = network.cell.kind
     for x in inputs:
         for number, layer in enumerate(network.layers):
-            hidden[number], memory[number] = step(layer, x, hidden[number], memory[number])
+            hidden[number], memory[number] = cell.step(layer, x, hidden[number], memory[number])
             x = hidden[number]
         yield network.head_weight @ x + network.head_bias
 
@@ -94,48 +92,4 @@ def _judge(network: RecurrentNetwork, outputs: Vector, codes: Codes) -> Judgemen
         others = np.delete(outputs, network.label)
         return Judgement(float(outputs[network.label]) - float(others.max()), bool(outputs.argmax() == network.label))
     score = float(outputs[0]) - network.logit_threshold
-    return Judgement(score, bool(_sigmoid(outputs)[0] > network.threshold))
-
-
-def _sigmoid(x: Vector) -> Vector:
-    return np.asarray(1 / (1 + np.exp(-x)))
-
-
-def _affine(weight: Vector, x: Vector, bias: Vector | None) -> Vector:
-    product = weight @ x
-    return np.asarray(product if bias is None else product + bias)
-
-
-def _pair(layer: Layer, x: Vector, h: Vector) -> tuple[Vector, Vector]:
-    """What the input and the recurrent weights contribute to all gates."""
-    return _affine(layer.input_weight, x, layer.input_bias), _affine(layer.recurrent_weight, h, layer.recurrent_bias)
-
-
-def _rnn_tanh(layer: Layer, x: Vector, h: Vector, c: Vector) -> tuple[Vector, Vector]:
-    from_input, from_hidden = _pair(layer, x, h)
-    return np.tanh(from_input + from_hidden), c
-
-
-def _rnn_relu(layer: Layer, x: Vector, h: Vector, c: Vector) -> tuple[Vector, Vector]:
-    from_input, from_hidden = _pair(layer, x, h)
-    return np.maximum(from_input + from_hidden, 0), c
-
-
-def _gru(layer: Layer, x: Vector, h: Vector, c: Vector) -> tuple[Vector, Vector]:
-    from_input, from_hidden = _pair(layer, x, h)
-    reset_x, update_x, new_x = np.split(from_input, 3)
-    reset_h, update_h, new_h = np.split(from_hidden, 3)
-    reset = _sigmoid(reset_x + reset_h)
-    update = _sigmoid(update_x + update_h)
-    new = np.tanh(new_x + reset * new_h)
-    return (1 - update) * new + update * h, c
-
-
-def _lstm(layer: Layer, x: Vector, h: Vector, c: Vector) -> tuple[Vector, Vector]:
-    from_input, from_hidden = _pair(layer, x, h)
-    enter, forget, new, output = np.split(from_input + from_hidden, 4)
-    c = _sigmoid(forget) * c + _sigmoid(enter) * np.tanh(new)
-    return _sigmoid(output) * np.tanh(c), c
-
-
-_STEPS = {Cell.RNN_TANH: _rnn_tanh, Cell.RNN_RELU: _rnn_relu, Cell.GRU: _gru, Cell.LSTM: _lstm}
+    return Judgement(score, bool(sigmoid(outputs)[0] > network.threshold))

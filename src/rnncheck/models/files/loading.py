@@ -81,7 +81,7 @@ def _load_onnx(
     if not all(map(importlib.util.find_spec, ("onnx", "onnxruntime"))):
         raise MissingExtraError("reading an ONNX file", "onnx")
     check_is_file(path)
-    from rnncheck.models.onnx.loading import load_onnx
+    from rnncheck.models.onnx.onnx_file import load_onnx
 
     return load_onnx(path, letters or _alphabet_beside(path), reading, first_row=first_row, empty=empty)
 

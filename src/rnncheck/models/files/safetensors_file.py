@@ -2,7 +2,7 @@
 
 The header's metadata has one entry, ``rnncheck``: a JSON document with the format's version, the cell, the alphabet
 (in the text form of :mod:`rnncheck.words`, so that any letter survives), the threshold, the labels and what is told to
-people. The arrays are ``inputs`` (one row a letter), ``padding`` (optional), ``layer.N.input_weight``,
+people. The arrays are ``inputs`` (one row per letter), ``padding`` (optional), ``layer.N.input_weight``,
 ``layer.N.recurrent_weight``, ``layer.N.input_bias``, ``layer.N.recurrent_bias`` (biases optional), ``head.weight`` and
 ``head.bias``. Reading needs numpy and safetensors, and runs nothing.
 """

@@ -108,8 +108,7 @@ def _layers(
         if match["back"]:
             raise ModelError(
                 f"array {short_repr(name)} belongs to a bidirectional layer, which reads the word from its end and "
-                "cannot "
-                "be stepped; wrap the module itself: rnncheck.wrap(module, alphabet=…)"
+                "cannot be stepped; wrap the module itself: rnncheck.wrap(module, alphabet=…)"
             )
         if match["side"] == "hr":
             raise ModelError(
@@ -155,8 +154,7 @@ def _embedding_and_head(rest: Mapping[str, Floats], width: int, hidden: int) -> 
     if strange:
         raise ModelError(
             f"array {short_repr(strange[0])} of shape {rest[strange[0]].shape} belongs to no embedding, recurrent "
-            "layer or "
-            "linear head; wrap the module itself: rnncheck.wrap(module, alphabet=…)"
+            "layer or linear head; wrap the module itself: rnncheck.wrap(module, alphabet=…)"
         )
     if len(prefixes) not in (1, 2):
         raise ModelError(
@@ -185,7 +183,7 @@ def _choose_cell(layers: Sequence[Layer], asked: Cell | None) -> tuple[Cell, tup
     gates = set()
     for layer in layers:
         rows, columns = layer.recurrent_weight.shape
-        if rows not in (columns, 3 * columns, 4 * columns):
+        if rows not in (cell.gates * columns for cell in Cell):
             raise ModelError(
                 f"a recurrent weight has shape {layer.recurrent_weight.shape}; its rows are 4 (LSTM), 3 (GRU) or "
                 "1 (Elman) times its columns"
@@ -193,7 +191,8 @@ def _choose_cell(layers: Sequence[Layer], asked: Cell | None) -> tuple[Cell, tup
         gates.add(rows // columns)
     if len(gates) > 1:
         raise ModelError("the recurrent layers are of different kinds; all of them must be LSTM, GRU or Elman layers")
-    natural = {4: Cell.LSTM, 3: Cell.GRU, 1: Cell.RNN_TANH}[gates.pop()]
+    height = gates.pop()
+    natural = next(cell for cell in Cell if cell.gates == height)
     if asked is None:
         assumed = natural is Cell.RNN_TANH
         return natural, ("the Elman cells use tanh (cell='rnn_relu' says otherwise)",) if assumed else ()

@@ -80,8 +80,7 @@ def _read_external_data(model: Any, folder: Path, limit: int) -> None:
             if not location or home not in target.parents:
                 raise ModelError(
                     f"keeps the array {short_repr(tensor.name)} in {short_repr(location)}, outside the model's own "
-                    "folder; "
-                    "refused"
+                    "folder; refused"
                 )
             if not target.is_file():
                 raise ModelError(f"needs the file {short_repr(location)} beside it, which is missing")

@@ -183,7 +183,7 @@ class OnnxSteps(SteppingModel):
     def reference_answer(self, codes: Codes) -> bool:
         return self._reference(codes).accepted
 
-    def describe(self) -> Mapping[str, object]:
+    def describe(self) -> Mapping[str, Any]:
         return {
             **self._facts,
             **self._decision.describe(),

@@ -13,9 +13,6 @@ from rnncheck.models.network import Cell, Floats, Layer
 from rnncheck.models.onnx.graph import Graph
 from rnncheck.models.self_check import MismatchError
 
-# ONNX orders the gates input, output, forget, cell (LSTM) and update, reset, new (GRU)
-_GATES = {"LSTM": (0, 2, 3, 1), "GRU": (1, 0, 2), "RNN": (0,)}
-_USUAL = {"LSTM": [b"sigmoid", b"tanh", b"tanh"], "GRU": [b"sigmoid", b"tanh"], "RNN": [b"tanh"]}
 _LONGEST_PEEPHOLES = 7  # the position of an LSTM's peephole weights
 
 
@@ -73,7 +70,8 @@ def recurrent_layers(
     cells = {_cell(node) for node in nodes}
     if len(cells) > 1:
         raise MismatchError("its recurrent operators are of different kinds")
-    return cells.pop(), tuple(_layer(node, value_of) for node in nodes)
+    cell = cells.pop()
+    return cell, tuple(_layer(node, cell, value_of) for node in nodes)
 
 
 def _cell(node: Any) -> Cell:
@@ -87,16 +85,16 @@ def _cell(node: Any) -> Cell:
         raise MismatchError("its LSTM has peepholes")
     if node.op_type == "GRU" and not settings.get("linear_before_reset"):
         raise MismatchError("its GRU resets before the recurrent product (linear_before_reset = 0)")
-    activations = [name.lower() for name in settings.get("activations", _USUAL[node.op_type])]
-    if node.op_type == "RNN" and activations == [b"relu"]:
-        return Cell.RNN_RELU
-    if activations != _USUAL[node.op_type]:
-        raise MismatchError(f"its {node.op_type} has the activations {b', '.join(activations).decode()}")
-    return {"LSTM": Cell.LSTM, "GRU": Cell.GRU, "RNN": Cell.RNN_TANH}[node.op_type]
+    usual = {form.operator: form.activations for form in (cell.kind.onnx for cell in reversed(Cell))}
+    given = tuple(name.decode().lower() for name in settings.get("activations", ())) or usual[node.op_type]
+    for cell in Cell:
+        if (cell.kind.onnx.operator, cell.kind.onnx.activations) == (node.op_type, given):
+            return cell
+    raise MismatchError(f"its {node.op_type} has the activations {', '.join(given)}")
 
 
-def _layer(node: Any, value_of: Callable[[str], npt.NDArray[Any]]) -> Layer:
-    order = _GATES[node.op_type]
+def _layer(node: Any, cell: Cell, value_of: Callable[[str], npt.NDArray[Any]]) -> Layer:
+    order = cell.kind.onnx.gate_order
     weight, recurrent = (_floats(value_of(node.input[position])) for position in (1, 2))
     biased = len(node.input) > 3 and node.input[3]
     bias = _floats(value_of(node.input[3])).reshape(2, -1) if biased else None

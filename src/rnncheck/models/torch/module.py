@@ -27,7 +27,7 @@ from rnncheck.models.conventions import (
     rows_of,
 )
 from rnncheck.models.protocol import Model
-from rnncheck.models.self_check import MismatchError, Parts, Reading, compile_checked, probability_by_range
+from rnncheck.models.self_check import MismatchError, NetworkParts, Reading, compile_checked, probability_by_range
 from rnncheck.models.torch.tracing import Call, Recorder, first_input, last_function, logits_of, parts_of
 from rnncheck.models.whole_words import DEFAULT_BATCH, Decision, Outputs, WholeWords, calibrated
 from rnncheck.words import Alphabet, Codes, IntArray, Word
@@ -215,7 +215,7 @@ def _embedding(module: torch.nn.Module, letters: int) -> Any:
 def _empty_answer(evaluate: Evaluator, asked: bool | None, notes: list[str]) -> bool | None:
     """What to answer to the empty word where the module is not asked; None where it can be."""
     if asked is not None:
-        notes.append(f"the empty word is {'accepted' if asked else 'refused'}, as empty={asked} says")
+        notes.append(f"the empty word is {'accepted' if asked else 'rejected'}, as empty={asked} says")
         return asked
     try:
         outputs = evaluate(np.zeros((1, 0), dtype=np.int64))
@@ -225,15 +225,15 @@ def _empty_answer(evaluate: Evaluator, asked: bool | None, notes: list[str]) -> 
         takes_it = outputs.shape == (1, evaluate.convention.outputs) and bool(np.isfinite(outputs).all())
     if takes_it:
         return None
-    notes.append("the module does not take the empty word; it is refused (empty=True would accept it)")
+    notes.append("the module does not take the empty word; it is rejected (empty=True would accept it)")
     return False
 
 
-def _parts(evaluate: Evaluator, letters: int) -> Parts:
+def _parts(evaluate: Evaluator, letters: int) -> NetworkParts:
     calls = [evaluate.calls((letter,)) for letter in range(letters)]
     vectors = [first_input(of_letter) for of_letter in calls]
     if len({vector.shape for vector in vectors}) > 1:
-        raise MismatchError("its recurrent layer is not fed one vector a letter")
+        raise MismatchError("its recurrent layer is not fed one vector per letter")
     return parts_of(calls[0], np.stack(vectors))
 
 

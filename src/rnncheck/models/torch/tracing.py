@@ -16,9 +16,9 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from rnncheck.models.network import Cell, Floats, Layer
-from rnncheck.models.self_check import MismatchError, Parts
+from rnncheck.models.self_check import MismatchError, NetworkParts
 
-_CELLS = {"lstm": Cell.LSTM, "gru": Cell.GRU, "rnn_tanh": Cell.RNN_TANH, "rnn_relu": Cell.RNN_RELU}
+_CELLS = {cell.value: cell for cell in Cell}  # torch calls its functions so
 _SINGLE_STEP = "_cell"  # what the name of a cell's function has after the name of the layer's
 _SAME_NUMBERS = {  # functions that only change the shape or the place
     *("squeeze", "squeeze_", "unsqueeze", "unsqueeze_", "view", "view_as", "reshape", "reshape_as", "flatten", "ravel"),
@@ -50,7 +50,7 @@ class Recorder(TorchFunctionMode):  # type: ignore[misc]
         return result
 
 
-def parts_of(calls: Sequence[Call], inputs: Floats) -> Parts:
+def parts_of(calls: Sequence[Call], inputs: Floats) -> NetworkParts:
     """The recurrent layers and the linear layer after them, from the calls for a word of one letter.
 
     ``inputs`` is what the first recurrent layer is fed for each letter, as :func:`first_input` finds it.
@@ -66,7 +66,7 @@ def parts_of(calls: Sequence[Call], inputs: Floats) -> Parts:
     weight = _floats(_argument(head, 1, "weight"))
     bias = _argument(head, 2, "bias")
     zeros = np.zeros(len(weight), dtype=weight.dtype)
-    return Parts(cell, layers, weight, zeros if bias is None else _floats(bias), inputs)
+    return NetworkParts(cell, layers, weight, zeros if bias is None else _floats(bias), inputs)
 
 
 def first_input(calls: Sequence[Call]) -> Floats:

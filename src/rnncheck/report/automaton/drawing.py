@@ -83,7 +83,7 @@ class Edge:
 class Drawing:
     """Nodes and edges; ``total`` is the number of states that the automaton has.
 
-    ``labelled``: the states of a Moore machine, named after what they say; none accepts or refuses.
+    ``labelled``: the states of a Moore machine, named after what they say; none accepts or rejects.
     """
 
     dfa: DFA
@@ -140,7 +140,7 @@ def drawing_of(
 ) -> Drawing:
     """The drawing of an automaton, of at most so many states and edges.
 
-    Where many states lead to a trap, a refusing state that is never left, these transitions are left out unless they
+    Where many states lead to a trap, a rejecting state that is never left, these transitions are left out unless they
     are marked.
     """
     marks = marks or Marks()
@@ -228,7 +228,7 @@ def _nearest(dfa: DFA, start: Sequence[int], most: int) -> list[int]:
 
 
 def _trap(dfa: DFA) -> int | None:
-    """The refusing state that is never left, where there is one and many states lead to it."""
+    """The rejecting state that is never left, where there is one and many states lead to it."""
     stays = (dfa.transitions == np.arange(len(dfa))[:, None]).all(axis=1) & ~dfa.accepting
     traps = np.flatnonzero(stays)
     if len(traps) != 1 or traps[0] == dfa.initial:

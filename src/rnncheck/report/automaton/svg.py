@@ -45,8 +45,8 @@ def _svg(drawing: Drawing, layout: Layout, notes: Sequence[str], key: str, title
     width = max(layout.width, widest) + 2 * MARGIN
     height = layout.height + 2 * MARGIN + len(notes) * _NOTE_LINE
     edges = [_edge(drawing, edge, curve, flow) for edge, curve in zip(drawing.edges, layout.edges, strict=True)]
-    refusing = [] if drawing.labelled else ["refusing"]
-    nodes = [_node(node, layout.states[node.state], key, flow, refusing) for node in drawing.nodes]
+    rejecting = [] if drawing.labelled else ["rejecting"]
+    nodes = [_node(node, layout.states[node.state], key, flow, rejecting) for node in drawing.nodes]
     return tag(
         "svg",
         tag("title", title) if title else None,
@@ -79,7 +79,7 @@ def _svg(drawing: Drawing, layout: Layout, notes: Sequence[str], key: str, title
     )
 
 
-def _node(node: Node, at: Point, key: str, flow: int, refusing: Sequence[str]) -> Markup:
+def _node(node: Node, at: Point, key: str, flow: int, rejecting: Sequence[str]) -> Markup:
     x, y = at
     radius = diameter(node) / 2
     looped = flow in node.flows
@@ -94,7 +94,7 @@ def _node(node: Node, at: Point, key: str, flow: int, refusing: Sequence[str]) -
         "g",
         tag(
             "title",
-            ", ".join([f"state {shortened(node.name, 80)}", *(marks if node.accepting else [*marks, *refusing])]),
+            ", ".join([f"state {shortened(node.name, 80)}", *(marks if node.accepting else [*marks, *rejecting])]),
         ),
         *rings,
         _text(node.label, (x, y), "name"),

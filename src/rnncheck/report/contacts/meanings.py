@@ -9,7 +9,7 @@ from rnncheck.contacts import explain_path
 from rnncheck.errors import RnncheckError
 from rnncheck.experiments.contact_networks import contacts_of
 from rnncheck.experiments.results import RunResults
-from rnncheck.report.contacts.graph import contact_graph_svg
+from rnncheck.report.contacts.contact_graph import contact_graph_svg
 from rnncheck.report.contacts.timeline import timeline_svg
 
 

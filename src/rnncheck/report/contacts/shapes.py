@@ -29,7 +29,7 @@ MOST_STEPS = 11
 _LONGEST_NAME = 9
 
 
-class Step(enum.Enum):
+class PathStep(enum.Enum):
     """What a step of the sequence is."""
 
     TIMED = "contact taken, with its time"
@@ -47,12 +47,12 @@ class Step(enum.Enum):
 
 
 _COLOURS = {
-    Step.TIMED: "#0072B2",
-    Step.NEVER_MET: "#D55E00",
-    Step.ONLY_BEFORE: "#AA4499",
-    Step.AFTER_BREAK: "#56B4E9",
+    PathStep.TIMED: "#0072B2",
+    PathStep.NEVER_MET: "#D55E00",
+    PathStep.ONLY_BEFORE: "#AA4499",
+    PathStep.AFTER_BREAK: "#56B4E9",
 }
-_DASHES = {Step.NEVER_MET: "8 5", Step.ONLY_BEFORE: "2 4", Step.AFTER_BREAK: "14 4"}
+_DASHES = {PathStep.NEVER_MET: "8 5", PathStep.ONLY_BEFORE: "2 4", PathStep.AFTER_BREAK: "14 4"}
 
 
 @dataclass(frozen=True)
@@ -80,17 +80,17 @@ class DrawnSequence:
         """The times of the steps that are drawn and possible: the first ones of ``pairs``."""
         return self.check.times[self.begin : self.begin + len(self.pairs)]
 
-    def steps(self) -> list[Step]:
+    def steps(self) -> list[PathStep]:
         """What each of ``pairs`` is."""
         return [self._step(position) for position in range(len(self.pairs))]
 
-    def _step(self, position: int) -> Step:
+    def _step(self, position: int) -> PathStep:
         at = self.begin + position
         if at < len(self.check.times):
-            return Step.TIMED
+            return PathStep.TIMED
         if self.check.broken is not None and at == self.check.broken.position:
-            return Step[self.check.broken.reason.name]
-        return Step.AFTER_BREAK if len(self.network.times_of(*self.pairs[position])) else Step.NEVER_MET
+            return PathStep[self.check.broken.reason.name]
+        return PathStep.AFTER_BREAK if len(self.network.times_of(*self.pairs[position])) else PathStep.NEVER_MET
 
     def title(self) -> tuple[str, str]:
         """The people, and what is to be said of them."""
@@ -110,7 +110,7 @@ def svg_document(
     picture = tag(
         "svg",
         tag("title", f"{names}: {meaning}"),
-        tag("defs", *map(_marker, Step)),
+        tag("defs", *map(_marker, PathStep)),
         tag("rect", width="100%", height="100%", fill=palette.PAPER),
         svg_text(20, 30, names, size=16, font_weight="bold", longest=WIDTH - 40),
         svg_text(20, 54, meaning, size=13, longest=WIDTH - 40),
@@ -159,7 +159,7 @@ def short_name(name: str) -> str:
     return shortened(letter_text(name), _LONGEST_NAME)
 
 
-def _marker(step: Step) -> Markup:
+def _marker(step: PathStep) -> Markup:
     tip = tag("path", d="M0 0L10 5L0 10z", fill=step.colour)
     size = {"markerWidth": 15, "markerHeight": 15, "refX": 8, "refY": 5}
     return tag("marker", tip, id=step.name, viewBox="0 0 10 10", markerUnits="userSpaceOnUse", orient="auto", **size)

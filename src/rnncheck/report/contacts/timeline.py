@@ -13,7 +13,7 @@ from rnncheck.report.contacts.shapes import (
     WIDTH,
     DrawnSequence,
     LegendEntry,
-    Step,
+    PathStep,
     short_name,
     svg_document,
     svg_line,
@@ -80,25 +80,25 @@ def timeline_svg(network: TemporalNetwork, word: Iterable[str], *, strict: bool 
     broken = sequence.check.broken
     if broken is not None and broken.reason is Reason.ONLY_BEFORE and broken.arrival is not None:
         x = axis.at(broken.arrival)
-        body.append(svg_line(x, top - 6, x, bottom, Step.ONLY_BEFORE.colour, 1.6, Step.ONLY_BEFORE.dashes))
+        body.append(svg_line(x, top - 6, x, bottom, PathStep.ONLY_BEFORE.colour, 1.6, PathStep.ONLY_BEFORE.dashes))
         label = f"here the path reaches {short_name(broken.first)}"
         body.append(svg_text(x, top - 12, label, text_anchor="end" if x > middle else "start", size=11))
     legend: list[LegendEntry] = []
     if any(len(network.times_of(*pair)) for pair in sequence.pairs):
         legend.append((_STROKE, None, "contact of the two"))
     if sequence.times:
-        legend.append((Step.TIMED.colour, None, "contact taken: the earliest possible"))
-    if Step.ONLY_BEFORE in sequence.steps():
-        legend.append((Step.ONLY_BEFORE.colour, None, "contact that was too early"))
+        legend.append((PathStep.TIMED.colour, None, "contact taken: the earliest possible"))
+    if PathStep.ONLY_BEFORE in sequence.steps():
+        legend.append((PathStep.ONLY_BEFORE.colour, None, "contact that was too early"))
     foot = "numbers at the sides: further contacts of the two, before and after the time shown"
     return svg_document(bottom + 110, sequence, body, legend, foot)
 
 
-def _strokes(times: Sequence[int], y: float, axis: _Axis, step: Step) -> list[Markup]:
+def _strokes(times: Sequence[int], y: float, axis: _Axis, step: PathStep) -> list[Markup]:
     """The contacts of one pair; those that fall on one spot are one stroke."""
     if not times:
         return [svg_text((axis.left + axis.right) / 2, y + 4, "never met", text_anchor="middle", fill=step.colour)]
-    colour = step.colour if step is Step.ONLY_BEFORE else _STROKE
+    colour = step.colour if step is PathStep.ONLY_BEFORE else _STROKE
     spots = sorted({round(axis.at(time)) for time in times if axis.first <= time <= axis.last})
     parts = [svg_line(x, y - 9, x, y + 9, colour, 1.6) for x in spots]
     for count, x, anchor, text in (
@@ -112,7 +112,7 @@ def _strokes(times: Sequence[int], y: float, axis: _Axis, step: Step) -> list[Ma
 
 def _way(points: Sequence[tuple[float, float]]) -> list[Markup]:
     """The contacts taken, joined in the order in which they are."""
-    colour = Step.TIMED.colour
+    colour = PathStep.TIMED.colour
     line = " ".join(f"{number(x)},{number(y)}" for x, y in points)
     joined = tag("polyline", points=line, fill="none", stroke=colour, stroke_width=2.4)
     return [joined, *(tag("circle", cx=x, cy=y, r=5, fill=colour) for x, y in points)]

@@ -9,7 +9,7 @@ from rnncheck.report.automaton.figures import figure, legend
 from rnncheck.report.markup import Child, Markup, count, letter, section, shortened, tag, word_markup
 from rnncheck.report.page import sentences
 from rnncheck.report.page.embedded import MOST_CELLS, can_run
-from rnncheck.report.page.labels import pairs_along
+from rnncheck.report.page.label_pairs import pairs_along
 from rnncheck.report.page.trace_table import trace_table
 from rnncheck.report.plots import rounds_plot
 from rnncheck.verdict.value import Outcome, Verdict

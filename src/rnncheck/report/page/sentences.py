@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from rnncheck.relations import Relation
 from rnncheck.report.markup import count
-from rnncheck.report.page.labels import RIGHT
+from rnncheck.report.page.label_pairs import RIGHT
 from rnncheck.verdict.value import Guarantee, Outcome, Verdict
 from rnncheck.words import letter_text
 

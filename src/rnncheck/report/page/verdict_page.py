@@ -5,7 +5,7 @@ from __future__ import annotations
 from rnncheck.report.markup import shortened
 from rnncheck.report.page import facts, flow_panels, mistakes, sections
 from rnncheck.report.page.embedded import embedded
-from rnncheck.report.page.labels import as_shown
+from rnncheck.report.page.label_pairs import as_shown
 from rnncheck.report.page.shell import page
 from rnncheck.verdict.value import Verdict
 

@@ -1,8 +1,8 @@
 """Check a verdict again, from its document and the model, sharing as little code as can be with what produced it.
 
 Reading order: ``checks`` (what a replay says), ``tables`` and ``claims`` (the document taken apart), ``structure``
-(what must fit together), ``asking``, ``fresh`` and ``tree`` (the model asked again). Nothing here shows that a document
-was written by a verification: it shows whether what the document says of the model is so.
+(what must fit together), ``model_checks``, ``fresh`` and ``tree`` (the model asked again). Nothing here shows that a
+document was written by a verification: it shows whether what the document says of the model is so.
 """
 
 from __future__ import annotations

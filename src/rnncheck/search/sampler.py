@@ -15,7 +15,7 @@ import numpy as np
 from rnncheck.automata.moore import Hypothesis, outputs_after
 from rnncheck.oracle import MembershipOracle
 from rnncheck.relations import Property, Relation
-from rnncheck.search.comparing import Observed, Side
+from rnncheck.search.comparing import AnsweredWords, Side
 from rnncheck.words import Codes, WordBatch
 
 # Words a batch: few at first, because many networks fail at once, then as many as the engine likes.
@@ -23,7 +23,7 @@ _FIRST_BATCH = 64
 _LARGEST_BATCH = 1024
 
 
-class Source(Protocol):
+class WordSource(Protocol):
     """Where random words come from."""
 
     def sample(self, rng: np.random.Generator, count: int) -> WordBatch: ...
@@ -46,7 +46,7 @@ class Sampler:
     """
 
     def __init__(
-        self, oracle: MembershipOracle, source: Source, rng: np.random.Generator, watched: Property | None = None
+        self, oracle: MembershipOracle, source: WordSource, rng: np.random.Generator, watched: Property | None = None
     ) -> None:
         self._oracle = oracle
         self._source = source
@@ -69,7 +69,7 @@ class Sampler:
             matters |= side.relation.can_break(outputs_after(side.other, batch))
         words = batch.take(matters)
         self.longest = max(self.longest, int(words.lengths.max(initial=0)))
-        violation, difference = map(Observed.of(self._oracle, words).least_broken, sides)
+        violation, difference = map(AnsweredWords.of(self._oracle, words).least_broken, sides)
         if violation is None:
             self.words += len(batch)
         return SampleResult(len(batch), violation, difference)

@@ -20,7 +20,7 @@ from rnncheck.words import Codes, WordBatch
 Read: TypeAlias = tuple[Mask | Outputs, Mask]  # what was read, and where it is in doubt
 
 
-class Reading(ABC):
+class Readout(ABC):
     """From states to outputs. ``empty`` is the output of the empty word, which has no state."""
 
     model: SteppingModel
@@ -39,7 +39,7 @@ class Reading(ABC):
         """The output of one word by the model's reference."""
 
 
-class AnswerReading(Reading):
+class AnswerReadout(Readout):
     """Yes and no."""
 
     def __init__(self, model: SteppingModel) -> None:
@@ -58,7 +58,7 @@ class AnswerReading(Reading):
         return self.model.reference_answer(word)
 
 
-class LabelReading(Reading):
+class LabelReadout(Readout):
     """The positions of labels."""
 
     def __init__(self, network: LabelledNetwork) -> None:

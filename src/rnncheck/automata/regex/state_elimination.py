@@ -12,7 +12,7 @@ import numpy as np
 
 from rnncheck.automata.dfa import DFA, explore
 from rnncheck.automata.language import is_empty, is_universal
-from rnncheck.automata.minimise import coreachable, minimise
+from rnncheck.automata.minimisation import coreachable, minimise
 from rnncheck.automata.regex.readable import (
     EMPTY_WORD,
     NOTHING,

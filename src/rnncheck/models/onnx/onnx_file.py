@@ -26,7 +26,14 @@ from rnncheck.models.onnx.graph import Graph, State, freed, read_graph
 from rnncheck.models.onnx.sessions import OnnxOriginal, OnnxSteps, Program, SteppedGraph, WholeGraph
 from rnncheck.models.onnx.weights import head_of, linear_layer, recurrent_layers
 from rnncheck.models.protocol import Model
-from rnncheck.models.self_check import MismatchError, Parts, Reading, Reference, compile_checked, probability_by_range
+from rnncheck.models.self_check import (
+    MismatchError,
+    NetworkParts,
+    Reading,
+    Reference,
+    compile_checked,
+    probability_by_range,
+)
 from rnncheck.models.whole_words import DEFAULT_BATCH, Decision, WholeWords, calibrated
 from rnncheck.words import Alphabet, IntArray
 
@@ -73,7 +80,7 @@ class OnnxFile:
         weight, bias = linear_layer(head_of(self._graph, self._interface.output), self._value)
         entry = self._graph.recurrent[0].input[0]
         vectors = [self._value(entry, letter).reshape(-1) for letter in range(len(self._alphabet))]
-        parts = Parts(cell, layers, weight, bias, np.stack(vectors))
+        parts = NetworkParts(cell, layers, weight, bias, np.stack(vectors))
         return compile_checked(parts, self.original, self._alphabet, self._reading, empty, facts, self._rng)
 
     def stepped(self, decision: Decision, empty: bool, facts: Mapping[str, object]) -> Model:
@@ -184,7 +191,7 @@ def load_onnx(
     file = OnnxFile(path, alphabet, reading, first_row, seed)
     if empty is None:
         file.notes.append(
-            "ONNX does not define recurrent operators on the empty word; it is refused (empty=True accepts)"
+            "ONNX does not define recurrent operators on the empty word; it is rejected (empty=True accepts)"
         )
     facts: dict[str, object] = {
         "kind": "ONNX graph",

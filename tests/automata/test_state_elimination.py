@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from rnncheck.automata.dfa import DFA
 from rnncheck.automata.language import all_words, empty_language
-from rnncheck.automata.minimise import canonical
+from rnncheck.automata.minimisation import canonical
 from rnncheck.automata.regex.compiler import compile_regex
-from rnncheck.automata.regex.from_automaton import regular_expression
+from rnncheck.automata.regex.state_elimination import regular_expression
 from rnncheck.words import Alphabet
 
 

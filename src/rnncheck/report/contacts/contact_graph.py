@@ -19,7 +19,7 @@ from rnncheck.report.contacts.shapes import (
     MOST_STEPS,
     WIDTH,
     DrawnSequence,
-    Step,
+    PathStep,
     short_name,
     svg_document,
     svg_line,
@@ -52,7 +52,7 @@ def contact_graph_svg(network: TemporalNetwork, word: Iterable[str], *, strict: 
     body += [arrow.label for arrow in arrows]
     absent = len(network.people) - len(places)
     foot = f"grey: people who met, the thicker the more often; {absent} of {len(network.people)} people are not drawn"
-    legend = [(step.colour, step.dashes, step.value) for step in Step if step in sequence.steps()]
+    legend = [(step.colour, step.dashes, step.value) for step in PathStep if step in sequence.steps()]
     return svg_document(580, sequence, body, legend, foot)
 
 
@@ -111,12 +111,12 @@ def _arrows(sequence: DrawnSequence, places: dict[str, Place]) -> list[_Arrow]:
     for pair, step, text in zip(sequence.pairs, sequence.steps(), texts, strict=True):
         before = walked.setdefault(frozenset(pair), 0)
         walked[frozenset(pair)] += 1
-        label = "" if step is Step.AFTER_BREAK else text
+        label = "" if step is PathStep.AFTER_BREAK else text
         arrows.append(_arrow(places[pair[0]], places[pair[1]], step, label, before))
     return arrows
 
 
-def _arrow(start: Place, end: Place, step: Step, label: str, before: int) -> _Arrow:
+def _arrow(start: Place, end: Place, step: PathStep, label: str, before: int) -> _Arrow:
     """A bent arrow, the more so the farther it goes and the more went there before, so that none hides another."""
     if start == end:
         x, y = start

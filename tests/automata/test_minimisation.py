@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rnncheck.automata import minimise as code
+from rnncheck.automata import minimisation as code
 from rnncheck.automata.dfa import DFA
 from rnncheck.automata.formats.libraries import to_automata_lib
-from rnncheck.automata.minimise import (
+from rnncheck.automata.minimisation import (
     breadth_first_order,
     canonical,
     coreachable,

@@ -1,0 +1,213 @@
+"""What every cell type is made of: its weights, its reference step, and its layer in the engine.
+
+The reference step is the textbook's formula for one word and the judge of the engine's layer: they share no code.
+
+The engine reads many words a step, in place, with one batched matrix product a layer. The state of a word is one row of
+numbers::
+
+    1 h₁ 1 h₂ … 1 hₙ c₁ c₂ … cₙ        (the c only for cells with a memory)
+
+A layer reads the columns from the layer below up to its own hidden state in one product; the column of ones between
+them carries the biases. The lowest layer reads a table instead, with one row for each letter. Gates stand one after
+another as blocks of rows (gates × words × hidden), so that all element-wise work runs over contiguous memory.
+
+Two exact rearrangements save passes over memory. ``sigmoid(x) = (1 + tanh(x / 2)) / 2``: sigmoid gates have their
+weights halved, one ``tanh`` serves all gates, and what remains is to add one and to halve. Halving is moved into
+weights wherever it can be (powers of two do not round): an LSTM's row holds ``2 h``, and every weight that reads it
+is halved.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from rnncheck.models.protocol import Letters, States
+
+Floats: TypeAlias = npt.NDArray[np.float32]
+Array: TypeAlias = npt.NDArray[Any]
+Vector: TypeAlias = npt.NDArray[Any]
+
+_FITS_IN_CACHE = 1 << 16  # numbers; up to this size, fewer calls matter more than locality
+
+
+@dataclass(frozen=True, eq=False)
+class Layer:
+    """One recurrent layer; gates as PyTorch has them (LSTM: input, forget, cell, output; GRU: reset, update, new)."""
+
+    input_weight: Floats  # gates·H × inputs
+    recurrent_weight: Floats  # gates·H × H
+    input_bias: Floats | None = None
+    recurrent_bias: Floats | None = None
+
+    @property
+    def hidden(self) -> int:
+        return int(self.recurrent_weight.shape[1])
+
+
+@dataclass(frozen=True)
+class OnnxForm:
+    """How ONNX writes a cell: the operator, its activations, and where our gates stand in its order."""
+
+    operator: str
+    activations: tuple[str, ...]
+    gate_order: tuple[int, ...]
+
+
+class CellType(ABC):
+    """A kind of recurrent cell: everything that rnncheck has to know about it.
+
+    ``gates`` is the height of a weight matrix over H. ``memory``: it keeps a second vector between letters.
+    ``bounded``: its values stay in fixed bounds whatever it reads. ``hidden_scale``: the engine's rows hold so many
+    times h. ``torch_layer`` is the class in ``torch.nn`` and its options.
+    """
+
+    gates: ClassVar[int]
+    memory: ClassVar[bool] = False
+    bounded: ClassVar[bool] = True
+    hidden_scale: ClassVar[float] = 1.0
+    torch_layer: ClassVar[tuple[str, Mapping[str, str]]]
+    onnx: ClassVar[OnnxForm]
+    compiled: ClassVar[type[CompiledLayer]]
+
+    @abstractmethod
+    def step(self, layer: Layer, x: Vector, h: Vector, c: Vector) -> tuple[Vector, Vector]:
+        """The reference: hidden state and memory after one more input, for one word."""
+
+    def open_gates(self, input_bias: Array, hidden: int) -> None:  # noqa: B027 - most cells have nothing to open
+        """Change the bias that training begins with, so that a new network does not forget at once."""
+
+
+class StateLayout:
+    """Which columns of a state row hold what."""
+
+    def __init__(self, cell: CellType, layers: Sequence[Layer]) -> None:
+        ends = np.cumsum([1 + layer.hidden for layer in layers]).tolist()
+        self.hidden = [slice(end - layer.hidden, end) for end, layer in zip(ends, layers, strict=True)]
+        self.ones = [hidden.start - 1 for hidden in self.hidden]
+        self.memory: list[slice] = []
+        self.width = int(ends[-1])
+        if cell.memory:
+            for layer in layers:
+                self.memory.append(slice(self.width, self.width + layer.hidden))
+                self.width += layer.hidden
+        self.read_by_head = slice(self.ones[-1], self.hidden[-1].stop)
+
+
+class Scratch:
+    """Memory for the gates of one block of rows, used over and over by one thread."""
+
+    def __init__(self, rows: int, cell: CellType, hidden: int, dtype: npt.DTypeLike) -> None:
+        blocks = cell.gates + cell.compiled.spare_blocks
+        self._gates = np.empty(blocks * rows * hidden, dtype=dtype)
+        self._spare = np.empty(max(rows * hidden, _FITS_IN_CACHE), dtype=dtype)
+
+    def gates(self, count: int, rows: int, hidden: int) -> Array:
+        return self._gates[: count * rows * hidden].reshape(count, rows, hidden)
+
+    def spare(self, *shape: int) -> Array:
+        return self._spare[: math.prod(shape)].reshape(shape)
+
+
+class CompiledLayer(ABC):
+    """One layer over state rows. ``advance`` reads the layer below's new hidden state, or a letter.
+
+    ``spare_blocks``: how many blocks of gates it needs to work with, beyond the gates of the cell.
+    """
+
+    spare_blocks: ClassVar[int] = 0
+
+    def __init__(
+        self, number: int, layer: Layer, layout: StateLayout, inputs: Array | None, dtype: npt.DTypeLike
+    ) -> None:
+        self._size = layer.hidden
+        self._hidden = layout.hidden[number]
+        self._own = slice(layout.ones[number], self._hidden.stop)
+        self._below = slice(layout.hidden[number - 1].start, layout.ones[number] + 1) if number else None
+        self._all = slice(self._below.start, self._hidden.stop) if self._below else self._own
+        self._dtype = dtype
+        self._arrange(layer, None if inputs is None else _table(layer, inputs))
+
+    @abstractmethod
+    def _arrange(self, layer: Layer, table: Array | None) -> None:
+        """Take the weights; ``table`` has the lowest layer's input part, letters × gates·H, in double precision."""
+
+    @abstractmethod
+    def advance(self, rows: States, letters: Letters, scratch: Scratch) -> None:
+        """Read one letter in every row, in place."""
+
+    def _gate_blocks(self, weight: Array) -> Array:
+        """Weights (inputs × gates·H) as gates × inputs × H."""
+        split = weight.reshape(len(weight), -1, self._size).transpose(1, 0, 2)
+        return np.ascontiguousarray(split, dtype=self._dtype)
+
+
+def compile_layers(
+    cell: CellType, layers: Sequence[Layer], inputs: Floats, layout: StateLayout, dtype: npt.DTypeLike
+) -> Sequence[CompiledLayer]:
+    """The layers of a network, lowest first; ``inputs`` has the vector that is fed for each letter."""
+    return [
+        cell.compiled(number, layer, layout, None if number else inputs, dtype) for number, layer in enumerate(layers)
+    ]
+
+
+def add_table_rows(z: Array, table: Array, letters: Letters, scratch: Scratch) -> None:
+    """Add to each word, in every gate, the table's row for its letter."""
+    if z.size <= _FITS_IN_CACHE:
+        spare = scratch.spare(*z.shape)
+        table.take(letters, axis=1, out=spare, mode="clip")
+        z += spare
+        return
+    spare = scratch.spare(*z.shape[1:])
+    for gate, gate_table in zip(z, table, strict=True):
+        gate_table.take(letters, axis=0, out=spare, mode="clip")
+        gate += spare
+
+
+def _bias(bias: Array | None, like: Array) -> Array:
+    return np.zeros(len(like)) if bias is None else bias.astype(np.float64)
+
+
+def _table(layer: Layer, inputs: Array) -> Array:
+    """What each letter contributes: letters × gates·H, the input bias included."""
+    product = inputs.astype(np.float64) @ layer.input_weight.T.astype(np.float64)
+    return np.asarray(product + _bias(layer.input_bias, layer.input_weight))
+
+
+def input_rows(layer: Layer) -> Array:
+    """Rows to multiply with (h of the layer below, 1)."""
+    return np.vstack([layer.input_weight.T.astype(np.float64), _bias(layer.input_bias, layer.input_weight)])
+
+
+def recurrent_rows(layer: Layer) -> Array:
+    """Rows to multiply with (1, h)."""
+    return np.vstack([_bias(layer.recurrent_bias, layer.recurrent_weight), layer.recurrent_weight.T.astype(np.float64)])
+
+
+def joined_rows(layer: Layer, upper: bool) -> Array:
+    """Rows to multiply with (h of the layer below, 1, h), or with (1, h) in the lowest layer."""
+    own = recurrent_rows(layer)
+    if not upper:
+        return own
+    below = input_rows(layer)
+    return np.vstack([below[:-1], below[-1] + own[0], own[1:]])
+
+
+def sigmoid(x: Vector) -> Vector:
+    return np.asarray(1 / (1 + np.exp(-x)))
+
+
+def _affine(weight: Vector, x: Vector, bias: Vector | None) -> Vector:
+    product = weight @ x
+    return np.asarray(product if bias is None else product + bias)
+
+
+def contributions(layer: Layer, x: Vector, h: Vector) -> tuple[Vector, Vector]:
+    """What the input and the recurrent weights contribute to all gates."""
+    return _affine(layer.input_weight, x, layer.input_bias), _affine(layer.recurrent_weight, h, layer.recurrent_bias)

@@ -1,0 +1,76 @@
+"""Elman's cell: ``h = f(W x + U h + b)`` with tanh or relu for f."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+
+import numpy as np
+
+from rnncheck.models.cells.cell_type import (
+    Array,
+    CellType,
+    CompiledLayer,
+    Layer,
+    OnnxForm,
+    Scratch,
+    Vector,
+    add_table_rows,
+    contributions,
+    joined_rows,
+)
+from rnncheck.models.protocol import Letters, States
+
+
+class ElmanLayer(CompiledLayer):
+    """``h = f(W x + U h + b)``."""
+
+    def _arrange(self, layer: Layer, table: Array | None) -> None:
+        self._weights = self._gate_blocks(joined_rows(layer, table is None))
+        self._table = None if table is None else self._gate_blocks(table)
+
+    def advance(self, rows: States, letters: Letters, scratch: Scratch) -> None:
+        z = scratch.gates(1, len(rows), self._size)
+        np.matmul(rows[:, self._all], self._weights, out=z)
+        if self._table is not None:
+            add_table_rows(z, self._table, letters, scratch)
+        self._activate(z[0], rows[:, self._hidden])
+
+    @abstractmethod
+    def _activate(self, z: Array, out: Array) -> None: ...
+
+
+class TanhLayer(ElmanLayer):
+    def _activate(self, z: Array, out: Array) -> None:
+        np.tanh(z, out=out)
+
+
+class ReluLayer(ElmanLayer):
+    def _activate(self, z: Array, out: Array) -> None:
+        np.maximum(z, 0, out=out)
+
+
+class ElmanTanh(CellType):
+    """With tanh."""
+
+    gates = 1
+    torch_layer = ("RNN", {"nonlinearity": "tanh"})
+    onnx = OnnxForm("RNN", ("tanh",), (0,))
+    compiled = TanhLayer
+
+    def step(self, layer: Layer, x: Vector, h: Vector, c: Vector) -> tuple[Vector, Vector]:
+        from_input, from_hidden = contributions(layer, x, h)
+        return np.tanh(from_input + from_hidden), c
+
+
+class ElmanRelu(CellType):
+    """With max(0, ·), whose values may grow without bound."""
+
+    gates = 1
+    bounded = False
+    torch_layer = ("RNN", {"nonlinearity": "relu"})
+    onnx = OnnxForm("RNN", ("relu",), (0,))
+    compiled = ReluLayer
+
+    def step(self, layer: Layer, x: Vector, h: Vector, c: Vector) -> tuple[Vector, Vector]:
+        from_input, from_hidden = contributions(layer, x, h)
+        return np.maximum(from_input + from_hidden, 0), c

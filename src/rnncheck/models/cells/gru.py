@@ -1,0 +1,85 @@
+"""The gated recurrent unit, with PyTorch's reset gate: after the recurrent product."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rnncheck.models.cells.cell_type import (
+    Array,
+    CellType,
+    CompiledLayer,
+    Layer,
+    OnnxForm,
+    Scratch,
+    Vector,
+    add_table_rows,
+    contributions,
+    input_rows,
+    joined_rows,
+    recurrent_rows,
+    sigmoid,
+)
+from rnncheck.models.protocol import Letters, States
+
+
+class GruLayer(CompiledLayer):
+    """``h = (1 - z) n + z h`` with ``n = tanh(W x + b + r (U h + b'))`` and sigmoid gates r and z.
+
+    The two parts of n are kept apart, so an upper layer has one product for both gates and one for each part.
+    """
+
+    spare_blocks = 1
+
+    def _arrange(self, layer: Layer, table: Array | None) -> None:
+        halves = np.repeat([0.5, 0.5, 1.0], self._size)
+        self._table = None if table is None else self._gate_blocks(table * halves)
+        lowest = table is not None
+        own = recurrent_rows(layer) * 0.5  # n's recurrent part is halved too: it is multiplied by 2 r
+        if lowest:
+            self._weights = self._gate_blocks(own)
+            return
+        at_n = 2 * self._size
+        joined = joined_rows(layer, True) * halves
+        self._gates = self._gate_blocks(joined[:, :at_n])
+        self._new_from_own = np.ascontiguousarray(own[:, at_n:], dtype=self._dtype)
+        self._new_from_below = np.ascontiguousarray(input_rows(layer)[:, at_n:], dtype=self._dtype)
+
+    def advance(self, rows: States, letters: Letters, scratch: Scratch) -> None:
+        z = scratch.gates(4, len(rows), self._size)
+        reset_update, from_own, new = z[:2], z[2], z[3]
+        if self._table is not None:
+            np.matmul(rows[:, self._own], self._weights, out=z[:3])
+            add_table_rows(reset_update, self._table[:2], letters, scratch)
+            self._table[2].take(letters, axis=0, out=new, mode="clip")
+        else:
+            np.matmul(rows[:, self._all], self._gates, out=reset_update)
+            np.matmul(rows[:, self._own], self._new_from_own, out=from_own)
+            np.matmul(rows[:, self._below], self._new_from_below, out=new)
+        np.tanh(reset_update, out=reset_update)
+        reset_update += 1
+        from_own *= reset_update[0]
+        new += from_own
+        np.tanh(new, out=new)
+        hidden = rows[:, self._hidden]
+        np.subtract(hidden, new, out=from_own)
+        from_own *= reset_update[1]
+        from_own *= 0.5
+        np.add(new, from_own, out=hidden)
+
+
+class Gru(CellType):
+    """``h = (1 - z) n + z h``."""
+
+    gates = 3
+    torch_layer = ("GRU", {})
+    onnx = OnnxForm("GRU", ("sigmoid", "tanh"), (1, 0, 2))
+    compiled = GruLayer
+
+    def step(self, layer: Layer, x: Vector, h: Vector, c: Vector) -> tuple[Vector, Vector]:
+        from_input, from_hidden = contributions(layer, x, h)
+        reset_x, update_x, new_x = np.split(from_input, 3)
+        reset_h, update_h, new_h = np.split(from_hidden, 3)
+        reset = sigmoid(reset_x + reset_h)
+        update = sigmoid(update_x + update_h)
+        new = np.tanh(new_x + reset * new_h)
+        return (1 - update) * new + update * h, c

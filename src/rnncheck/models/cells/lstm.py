@@ -1,0 +1,78 @@
+"""Long short-term memory."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from rnncheck.models.cells.cell_type import (
+    Array,
+    CellType,
+    CompiledLayer,
+    Layer,
+    OnnxForm,
+    Scratch,
+    StateLayout,
+    Vector,
+    add_table_rows,
+    contributions,
+    joined_rows,
+    sigmoid,
+)
+from rnncheck.models.protocol import Letters, States
+
+
+class LstmLayer(CompiledLayer):
+    """``c = f c + i g`` and ``h = o tanh(c)``, with gates ordered i, f, o, g: sigmoid ones first."""
+
+    def __init__(
+        self, number: int, layer: Layer, layout: StateLayout, inputs: Array | None, dtype: npt.DTypeLike
+    ) -> None:
+        self._memory = layout.memory[number]
+        super().__init__(number, layer, layout, inputs, dtype)
+
+    def _arrange(self, layer: Layer, table: Array | None) -> None:
+        halves = np.repeat([0.5, 0.5, 1.0, 0.5], self._size)
+        weights = joined_rows(layer, table is None) * halves
+        ones = self._own.start - self._all.start
+        weights[np.arange(len(weights)) != ones] *= 0.5  # every row but the biases' reads 2 h
+        order = [0, 1, 3, 2]
+        self._weights = self._gate_blocks(weights)[order]
+        self._table = None if table is None else self._gate_blocks(table * halves)[order]
+
+    def advance(self, rows: States, letters: Letters, scratch: Scratch) -> None:
+        z = scratch.gates(4, len(rows), self._size)
+        np.matmul(rows[:, self._all], self._weights, out=z)
+        if self._table is not None:
+            add_table_rows(z, self._table, letters, scratch)
+        np.tanh(z, out=z)
+        z[:3] += 1
+        enter, forget, output, new = z
+        memory = rows[:, self._memory]
+        spare = scratch.spare(len(rows), self._size)
+        np.multiply(memory, forget, out=spare)
+        new *= enter
+        spare += new
+        np.multiply(spare, 0.5, out=memory)
+        np.tanh(memory, out=spare)
+        np.multiply(spare, output, out=rows[:, self._hidden])
+
+
+class Lstm(CellType):
+    """``c = f c + i g`` and ``h = o tanh(c)``."""
+
+    gates = 4
+    memory = True
+    hidden_scale = 2.0
+    torch_layer = ("LSTM", {})
+    onnx = OnnxForm("LSTM", ("sigmoid", "tanh", "tanh"), (0, 2, 3, 1))
+    compiled = LstmLayer
+
+    def step(self, layer: Layer, x: Vector, h: Vector, c: Vector) -> tuple[Vector, Vector]:
+        from_input, from_hidden = contributions(layer, x, h)
+        enter, forget, new, output = np.split(from_input + from_hidden, 4)
+        c = sigmoid(forget) * c + sigmoid(enter) * np.tanh(new)
+        return sigmoid(output) * np.tanh(c), c
+
+    def open_gates(self, input_bias: Array, hidden: int) -> None:
+        input_bias[hidden : 2 * hidden] += 1.0  # the forget gate

@@ -1,0 +1,213 @@
+"""Equivalence oracles: what they find is real, what the W-method passes is equal, and what is claimed was sampled."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rnncheck.automata.characterisation import characterising_suffixes, state_cover
+from rnncheck.automata.dfa import DFA
+from rnncheck.automata.minimisation import minimise
+from rnncheck.automata.moore import Hypothesis
+from rnncheck.automata.product import difference_witness
+from rnncheck.errors import InputError
+from rnncheck.learning import EQUIVALENCES, EquivalenceAnswer, EquivalenceOracle
+from rnncheck.learning.equivalence.coverage import CoverageEquivalence
+from rnncheck.learning.equivalence.given_words import GivenWords
+from rnncheck.learning.equivalence.oracle import InTurn, Testing
+from rnncheck.learning.equivalence.w_method import WMethodEquivalence
+from rnncheck.learning.settings import LearningSettings
+from rnncheck.learning.task import LearningTask
+from rnncheck.models.adapters import DFAModel
+from rnncheck.models.callables import CallableModel
+from rnncheck.models.protocol import Model
+from rnncheck.oracle import MembershipOracle
+from rnncheck.probability.confidence import Confidence
+from rnncheck.probability.distributions import WordDistribution
+from rnncheck.relations import Property, Relation
+from rnncheck.spec import Spec
+from rnncheck.verification.settings import VerifySettings
+from rnncheck.verification.verify import verify
+from rnncheck.words import Alphabet, WordBatch
+from support.extraction import end_of
+
+LETTERS = Alphabet(["a", "b"])
+QUICK = Confidence(0.05, 0.05)
+
+
+def random_dfa(seed: int, states: int, letters: Alphabet = LETTERS) -> DFA:
+    rng = np.random.default_rng(seed)
+    return DFA(letters, rng.integers(states, size=(states, len(letters))), rng.random(states) < 0.5)
+
+
+def task_of(model: Model, equivalence: str, watched: Property | None = None, seed: int = 0) -> LearningTask:
+    settings = LearningSettings(equivalence=equivalence)
+    distribution = WordDistribution(model.alphabet, stop=0.1)
+    return LearningTask(MembershipOracle(model), distribution, QUICK, seed, settings, watched=watched)
+
+
+def asked(task: LearningTask, hypothesis: DFA, relation: Relation) -> EquivalenceAnswer:
+    return end_of(task.equivalence(relation).find_counterexample(hypothesis))
+
+
+def models(dfa: DFA) -> list[Model]:
+    return [DFAModel(dfa), CallableModel(dfa.accepts_batch, dfa.alphabet, checks=0)]
+
+
+@pytest.mark.parametrize("equivalence", EQUIVALENCES)
+@pytest.mark.parametrize("relation", Relation)
+def test_what_is_found_is_real(equivalence: str, relation: Relation) -> None:
+    """Should give words that break the relation to the hypothesis, or the property, and ε only after a sample."""
+    for seed in range(12):
+        target, hypothesis, spec = random_dfa(seed, 5), minimise(random_dfa(seed + 50, 4)), random_dfa(seed + 90, 3)
+        for model in models(target):
+            answer = asked(task_of(model, equivalence, Property(spec, relation)), hypothesis, relation)
+            for word, other in ((answer.counterexample, hypothesis), (answer.violation, spec)):
+                if word is not None:
+                    words = WordBatch.from_codes([word])
+                    assert relation.broken(target.accepts_batch(words), other.accepts_batch(words))[0]
+            found = answer.counterexample is not None or answer.violation is not None
+            assert (answer.epsilon is None) == found
+            if not found:
+                assert answer.epsilon <= 0.05
+
+
+@pytest.mark.parametrize("equivalence", EQUIVALENCES)
+def test_a_right_hypothesis_passes(equivalence: str) -> None:
+    for seed in range(10):
+        target = random_dfa(seed, 6)
+        for model in models(target):
+            answer = asked(task_of(model, equivalence), minimise(target), Relation.EQUAL)
+            assert answer.counterexample is None
+            assert answer.epsilon <= 0.05
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10**6), st.integers(1, 5), st.integers(1, 6))
+def test_the_w_method_is_complete_for_a_few_states_more(seed: int, fewer: int, more: int) -> None:
+    """Should find every difference to a target with no more states than its infixes allow for."""
+    target, hypothesis = minimise(random_dfa(seed, more)), minimise(random_dfa(seed + 1, fewer))
+    oracle = WMethodEquivalence(MembershipOracle(DFAModel(target)), Relation.EQUAL)
+    answer = end_of(oracle.find_counterexample(hypothesis))
+    different = difference_witness(target, hypothesis) is not None
+    assert (answer.counterexample is not None) == different
+
+
+def test_the_w_method_ends_on_one_letter() -> None:
+    """Should not go on to ever longer infixes where there is but one of each length."""
+    one = Alphabet(["a"])
+    even = DFA(one, [[1], [0]], [True, False])
+    batches = list(WMethodEquivalence(MembershipOracle(DFAModel(even)), Relation.EQUAL).batches(even))
+    assert sum(map(len, batches)) < 200
+
+
+@given(st.integers(0, 10**6), st.integers(1, 8))
+def test_suffixes_tell_all_states_apart_and_the_cover_reaches_them(seed: int, states: int) -> None:
+    dfa = minimise(random_dfa(seed, states))
+    cover = state_cover(dfa)
+    assert set(cover) == set(range(len(dfa)))
+    for state, word in cover.items():
+        assert dfa.run(dfa.alphabet.decode(word))[-1] == state
+    suffixes = characterising_suffixes(dfa)
+    assert suffixes[0] == ()
+    assert len(suffixes) <= max(1, len(dfa))
+    table = [
+        tuple(bool(dfa.accepts(dfa.alphabet.decode((*word, *suffix)))) for suffix in suffixes)
+        for word in cover.values()
+    ]
+    assert len(set(table)) == len(dfa)
+
+
+def test_coverage_visits_every_transition() -> None:
+    dfa = minimise(random_dfa(7, 8))
+    oracle = CoverageEquivalence(MembershipOracle(DFAModel(dfa)), Relation.EQUAL, np.random.default_rng(0))
+    visited: set[tuple[int, int]] = set()
+    for batch in oracle.batches(dfa):
+        for word in batch:
+            states = dfa.run(dfa.alphabet.decode(word))
+            visited |= set(zip(states, word, strict=False))
+    assert len(visited) == len(dfa) * 2
+
+
+RARE = Alphabet(list("abcdefgh"))
+
+
+def behind_a_door() -> tuple[DFA, DFA]:
+    """An even number of a; but after the five letters h e a d f what ends in b: the hypothesis does not know."""
+    even = "([^a]* a [^a]* a)* [^a]*"
+    known = Spec.from_regex(f"({even}) & !(h e a d f .*)", RARE).dfa
+    return Spec.from_regex(f"(({even}) & !(h e a d f .*)) | h e a d f .* b", RARE).dfa, known
+
+
+@pytest.mark.parametrize("equivalence", ["coverage", "w-method"])
+def test_what_samples_miss_is_found_by_going_there(equivalence: str) -> None:
+    """Should find the difference behind states that random words do not reach: 1 word in 30 000 passes the door."""
+    target, hypothesis = behind_a_door()
+    sampled = asked(task_of(DFAModel(target), "sampling"), hypothesis, Relation.EQUAL)
+    assert sampled.counterexample is None
+    found = asked(task_of(DFAModel(target), equivalence), hypothesis, Relation.EQUAL)
+    assert found.counterexample is not None
+
+
+@pytest.mark.parametrize("equivalence", EQUIVALENCES)
+def test_the_same_seed_gives_the_same_test(equivalence: str) -> None:
+    target, hypothesis = random_dfa(3, 6), minimise(random_dfa(4, 3))
+    first, second = (asked(task_of(DFAModel(target), equivalence, seed=5), hypothesis, Relation.EQUAL) for _ in "12")
+    assert first == second
+
+
+def test_given_words_are_asked_once() -> None:
+    oracle = MembershipOracle(DFAModel(random_dfa(1, 5)))
+    words = WordBatch.from_codes([word for n in range(5) for word in itertools.product(range(2), repeat=n)])
+    given_words = GivenWords(oracle, words)
+    steps = oracle.cost.network_steps
+    for seed in range(5):
+        hypothesis = random_dfa(seed, 3)
+        answer = end_of(given_words.find_counterexample(hypothesis))
+        wrong = [
+            w for w in words if random_dfa(1, 5).accepts(LETTERS.decode(w)) != hypothesis.accepts(LETTERS.decode(w))
+        ]
+        assert answer.counterexample == min(wrong, key=lambda word: (len(word), word), default=None)
+    assert oracle.cost.network_steps == steps
+
+
+class Finds(EquivalenceOracle):
+    def __init__(self, answer: EquivalenceAnswer) -> None:
+        self.answer = answer
+        self.asked = 0
+
+    def find_counterexample(self, hypothesis: Hypothesis) -> Testing:
+        self.asked += 1
+        yield
+        return self.answer
+
+
+def test_oracles_in_turn_stop_at_the_first_that_finds_something() -> None:
+    nothing, word, last = Finds(EquivalenceAnswer()), Finds(EquivalenceAnswer((0,))), Finds(EquivalenceAnswer())
+    assert end_of(InTurn([nothing, word, last]).find_counterexample(random_dfa(0, 2))).counterexample == (0,)
+    assert (nothing.asked, word.asked, last.asked) == (1, 1, 0)
+    passed = Finds(EquivalenceAnswer(epsilon=0.1))
+    assert end_of(InTurn([nothing, passed]).find_counterexample(random_dfa(0, 2))).epsilon == 0.1
+
+
+def test_an_unknown_equivalence_oracle_is_refused() -> None:
+    model = DFAModel(random_dfa(0, 3))
+    with pytest.raises(InputError, match="known are sampling, coverage, w-method"):
+        verify(model, model.dfa, method="pdv", settings=VerifySettings(equivalence="magic"))
+
+
+@pytest.mark.parametrize("method", ["pdv", "aamc"])
+@pytest.mark.parametrize("equivalence", EQUIVALENCES)
+def test_verification_works_with_every_equivalence_oracle(method: str, equivalence: str) -> None:
+    """Should decide rightly, with the claims of a sample."""
+    chosen = VerifySettings(equivalence=equivalence)
+    target = random_dfa(11, 6)
+    right = verify(DFAModel(target), target, method=method, settings=chosen, epsilon=0.05, gamma=0.05)
+    assert right.satisfied
+    assert right.guarantee.samples > 0
+    assert right.guarantee.hypothesis_epsilon <= 0.05
+    wrong = verify(DFAModel(target), target.complement(), method=method, settings=chosen, epsilon=0.05, gamma=0.05)
+    assert wrong.violated
+    assert target.accepts(wrong.counterexample)
