@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
-import importlib.util
+import contextlib
+import dataclasses
+import importlib
+import io
+import itertools
 import sys
+from collections.abc import Iterator
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -11,44 +17,46 @@ import pytest
 from msgspec.structs import replace
 
 from rnncheck import Verdict
+from rnncheck.models.engine.compiled import CompiledNetwork
+from rnncheck.models.network import Cell
 from rnncheck.verdict.value import Guarantee, Outcome
+from rnncheck.verification.methods import METHODS
+from support.doc_pages import one_thread
 from support.paths import ROOT
 
-SCRIPT = ROOT / "scripts" / "differential.py"
-pytestmark = pytest.mark.skipif(not SCRIPT.is_file(), reason="the scripts are not beside the tests")
+SCRIPTS = ROOT / "scripts"
+pytestmark = pytest.mark.skipif(not SCRIPTS.is_dir(), reason="the scripts are not beside the tests")
 
 
-@pytest.fixture(scope="module")
-def differential() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("differential", SCRIPT)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["differential"] = module  # dataclasses look their module up
-    spec.loader.exec_module(module)
-    return module
+@pytest.fixture
+def cases(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
+    pytest.importorskip("torch", reason="the extra torch is not installed")
+    monkeypatch.syspath_prepend(SCRIPTS)
+    with one_thread():
+        yield importlib.import_module("differential_cases")
 
 
 @pytest.mark.parametrize("part", [0, pytest.param(1, marks=pytest.mark.slow)])
-def test_verdicts_do_not_contradict_one_another(differential: ModuleType, part: int) -> None:
+def test_verdicts_do_not_contradict_one_another(cases: ModuleType, part: int) -> None:
     """Should find nothing wrong in any method, model, relation or learner."""
-    for seed in range(5 * part, 5 * part + 5):
-        assert differential.run_case(differential.Case.drawn(seed)) == []
+    for seed in range(10 * part, 10 * part + 10):
+        assert cases.run_case(cases.Case.drawn(seed)).problems == []
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("part", range(10))
-def test_many_verdicts_do_not_contradict_one_another(differential: ModuleType, part: int) -> None:
+def test_many_verdicts_do_not_contradict_one_another(cases: ModuleType, part: int) -> None:
     for seed in range(1000 + 50 * part, 1050 + 50 * part):
-        assert differential.run_case(differential.Case.drawn(seed)) == []
+        assert cases.run_case(cases.Case.drawn(seed)).problems == []
 
 
-def test_the_cases_are_of_every_kind(differential: ModuleType) -> None:
-    cases = [differential.Case.drawn(seed) for seed in range(200)]
-    assert {case.model for case in cases} == {"network", "automaton", "function"}
-    assert {case.relation for case in cases} == set(differential.RELATIONS)
-    assert {case.learner for case in cases} == set(differential.LEARNERS)
-    assert len({case.cell for case in cases}) == 4
+def test_the_cases_are_of_every_kind(cases: ModuleType) -> None:
+    drawn = [cases.Case.drawn(seed) for seed in range(300)]
+    assert {case.model for case in drawn} == set(cases.MODELS)
+    assert {case.relation for case in drawn} == set(cases.RELATIONS)
+    assert {case.learner for case in drawn} == set(cases.LEARNERS)
+    assert {method for case in drawn for method in case.methods} == set(cases.METHODS) == set(METHODS)
+    assert {case.cell for case in drawn} == {cell.value for cell in Cell}
 
 
 def lying(verdict: Verdict, lie: str) -> Verdict:
@@ -69,19 +77,53 @@ def lying(verdict: Verdict, lie: str) -> Verdict:
     [("word", "is none"), ("exact", "exact up to 60"), ("proof", "a proof"), ("epsilon", "those known have")],
 )
 def test_a_lie_is_found_and_its_file_repeats_it(
-    differential: ModuleType, monkeypatch: pytest.MonkeyPatch, lie: str, complaint: str
+    cases: ModuleType, monkeypatch: pytest.MonkeyPatch, lie: str, complaint: str
 ) -> None:
     """Should notice each kind of false claim, and the file should bring the same case back."""
-    honest = differential.verify
-    monkeypatch.setattr(differential, "METHODS", ("smc",))
-    monkeypatch.setattr(differential, "verify", lambda *args, **more: lying(honest(*args, **more), lie))
+    honest = cases.verify
+    monkeypatch.setattr(cases, "verify", lambda *args, **more: lying(honest(*args, **more), lie))
     for seed in range(60):
-        case = differential.Case.drawn(seed)
-        problems = differential.run_case(case)
+        case = dataclasses.replace(cases.Case.drawn(seed), methods=("smc",))
+        problems = cases.run_case(case).problems
         if any(complaint in problem.what for problem in problems):
             break
     else:
         pytest.fail("no case noticed the lie")
-    again = differential.case_in(differential.failure_text(case, problems))
+    again = cases.case_in(cases.failure_text(case, problems))
     assert again == case
-    assert differential.run_case(again) == problems
+    assert cases.run_case(again).problems == problems
+
+
+def test_an_engine_that_differs_from_the_original_is_found(cases: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Should ask PyTorch, which knows nothing of a change in the engine."""
+    honest = CompiledNetwork.accepts_batch
+    monkeypatch.setattr(CompiledNetwork, "accepts_batch", lambda model, words: ~honest(model, words))
+    case = next(case for case in map(cases.Case.drawn, itertools.count()) if case.model == "network")
+    assert "engine" in {problem.method for problem in cases.run_case(case).problems}
+
+
+def test_an_interrupted_run_is_gone_on_with(cases: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Should run no case of a finished piece again, and count what is kept of it."""
+    differential = importlib.import_module("differential")
+    monkeypatch.setattr(differential, "PIECE", 2)
+
+    def run(count: int) -> str:
+        monkeypatch.setattr(sys, "argv", ["differential.py", "--cases", str(count), "--out", str(tmp_path)])
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out):
+            assert differential.main() == 0
+        return out.getvalue().split("\n", count // 2)[-1]
+
+    run(4)
+    asked: list[int] = []
+
+    def watched(case: Any) -> Any:
+        asked.append(case.seed)
+        return cases.run_case(case)
+
+    monkeypatch.setattr(differential, "run_case", watched)
+    whole = run(6)
+    assert asked == [4, 5]
+    assert "6 cases, 12 verdicts" in whole
+    assert run(6) == whole
+    assert asked == [4, 5]
