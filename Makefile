@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: setup demo test test-all coverage check bench docs lock audit clean
+.PHONY: setup browser demo test test-all coverage check bench docs lock audit clean
 
 setup: $(STAMP)
 
@@ -20,10 +20,14 @@ $(STAMP): pyproject.toml constraints.txt requirements-dev.lock
 demo: setup
 	$(BIN)/python examples/demo.py
 
-test: setup
+# For the tests of pages; where it cannot be got, they are skipped and this says so.
+browser:
+	@scripts/browser.sh
+
+test: setup browser
 	$(BIN)/python -m pytest -m "not slow" $(OPTIONS)
 
-test-all: setup
+test-all: setup browser
 	$(BIN)/python -m pytest
 
 # The floor that branch coverage must not fall below is in pyproject.toml.

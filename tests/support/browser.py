@@ -16,7 +16,9 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
+
+import pytest
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 _PATIENCE = 60.0
@@ -28,6 +30,14 @@ for place, end in zip((3, 4), [os.dup(end) if end in (3, 4) else end for end in 
     os.dup2(end, place)
 os.execv(sys.argv[3], sys.argv[3:])
 """
+
+
+def no_browser() -> NoReturn:
+    """Skip the test, or fail where RNNCHECK_BROWSER says that a browser is required."""
+    reason = "no Chromium on this machine; `make browser` installs Debian's where it can, or says how to get one"
+    if os.environ.get("RNNCHECK_BROWSER") == "required":
+        pytest.fail(reason, pytrace=False)
+    pytest.skip(reason)
 
 
 class Browser:
