@@ -42,10 +42,9 @@ def share_of_a(words: list[Word]) -> list[float]:
 
 
 MODELS: dict[str, Callable[[], Model]] = {
-    "rnn tanh": network(Cell.RNN_TANH),
-    "rnn relu": network(Cell.RNN_RELU, bias=False),
-    "gru": network(Cell.GRU, padding=True),
-    "lstm": network(Cell.LSTM, padding=True),
+    **{cell.value: network(cell) for cell in Cell},
+    **{f"{cell.value}, with padding": network(cell, padding=True) for cell in Cell},
+    "rnn_relu, without bias": network(Cell.RNN_RELU, bias=False),
     "lstm, one label of three": network(Cell.LSTM, outputs=3, label=2),
     "lstm, double precision": lambda: CompiledNetwork(random_network(Cell.LSTM, (6,), seed=3), dtype=np.float64),
     "lstm, threshold 0.6": network(Cell.LSTM, threshold=0.6),

@@ -193,7 +193,7 @@ ASKED: dict[str, tuple[Any, ...]] = {
     "two linear layers": (TwoLinear, {}, "2 linear layers"),
     "learned start": (LearnedStart, {}, "alone"),
     "truncates": (Truncates, {}, "alone"),
-    "transformer": (Transformer, {}, "no RNN, GRU or LSTM"),
+    "transformer": (Transformer, {}, "no recurrent layer"),
     "half": (lambda: Classifier().to(torch.bfloat16), {}, "bfloat16"),
     "extreme threshold": (lambda: Classifier(end=torch.sigmoid), {"threshold": 0.9999}, "coarser"),
     "said to be a probability": (Classifier, {"output": "probability"}, "probability"),

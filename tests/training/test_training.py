@@ -73,7 +73,7 @@ def small_data(dfa: DFA = EVEN_AS, count: int = 400) -> TrainingData:
         ({"max_seconds": -1}, "max_seconds -1"),
         ({"max_length": 0}, "max_length 0"),
         ({"target_accuracy": 1.1}, "target_accuracy 1.1"),
-        ({"cell": "lstm"}, "cell 'lstm' is not a Cell"),
+        ({"cell": "lstm"}, "cell 'lstm' cannot be trained; choose Cell.RNN_TANH"),
     ],
 )
 def test_settings_refuse_what_makes_no_sense(wrong: dict, message: str) -> None:

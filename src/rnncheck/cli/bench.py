@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from rnncheck.cli.options import cell_option
 from rnncheck.cli.progress import pieces_progress
 from rnncheck.errors import InputError
-from rnncheck.models.cells import Cell
 from rnncheck.probability.confidence import Confidence
 from rnncheck.runtime.files import write_atomically
 
@@ -52,7 +52,7 @@ def run_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.option("--min-states", type=click.IntRange(min=1), default=5, show_default=True)
 @click.option("--letters", type=click.IntRange(min=1), default=5, show_default=True)
 @click.option("--specs", type=click.IntRange(min=1), default=5, show_default=True, help="A network, at most.")
-@click.option("--cell", type=click.Choice([cell.value for cell in Cell]), default="lstm", show_default=True)
+@cell_option
 @click.option("--hidden", type=click.IntRange(min=1), help="Dimensions of a layer.  [default: 20 a state]")
 @click.option("--layers", type=click.IntRange(min=1), help="[default: 1 and one more for every 10 states]")
 @click.option("--words", type=click.IntRange(min=10), default=10_000, show_default=True, help="To train and test with.")
@@ -105,7 +105,7 @@ def random(ctx: click.Context, /, **choices: Any) -> None:
     help="A person that meets itself, as for `contacts info`.",
 )
 @click.option("--words", type=click.IntRange(min=10), help="To train with.  [default: two for every contact]")
-@click.option("--cell", type=click.Choice([cell.value for cell in Cell]), default="lstm", show_default=True)
+@cell_option
 @click.option("--hidden", type=click.IntRange(min=1), help="[default: as many as people, at least 100]")
 @click.option("--layers", type=click.IntRange(min=1), help="[default: 2 and one more for every 100 people]")
 @click.option("--target-accuracy", type=float, default=0.99, show_default=True, help="Training stops there.")

@@ -12,6 +12,7 @@ from rnncheck.cli.options import (
     AlphabetType,
     ModelRequest,
     OutputFile,
+    cell_option,
     gather_words,
     model_options,
     optional_spec_options,
@@ -33,7 +34,7 @@ _MODEL_HELP = "MODEL is a .safetensors, .pt or .onnx file, or a folder of the pa
 @optional_spec_options
 @click.option("--words", type=click.Path(path_type=Path), metavar="FILE", help="Labelled words: label, tab, word.")
 @click.option("-o", "--output", type=OutputFile(), required=True, metavar="FILE", help="Where to write.")
-@click.option("--cell", type=click.Choice([cell.value for cell in Cell]), default="lstm", show_default=True)
+@cell_option
 @click.option("--hidden", type=click.IntRange(min=1), default=32, show_default=True, help="Units a layer.")
 @click.option("--layers", type=click.IntRange(min=1), default=1, show_default=True)
 @click.option("--embedding", type=click.IntRange(min=0), default=0, show_default=True, help="0: one-hot letters.")
@@ -92,7 +93,6 @@ def train(request: SpecRequest, words: Path | None, output: Path, **choices: Any
 
 
 def _settings(choices: Mapping[str, Any]) -> TrainingSettings:
-    from rnncheck.models.network import Cell
     from rnncheck.training import TrainingSettings
 
     same = ("hidden", "layers", "embedding", "epochs", "hold", "max_length", "max_seconds", "seed", "threads")

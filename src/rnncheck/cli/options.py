@@ -12,6 +12,7 @@ import click
 
 from rnncheck.automata.dfa import DEFAULT_MAX_STATES
 from rnncheck.errors import InputError, RnncheckError
+from rnncheck.models.cells import Cell
 from rnncheck.models.files.loading import load_model
 from rnncheck.models.protocol import Model
 from rnncheck.models.wrapping import import_model
@@ -54,6 +55,14 @@ class OutputFile(click.ParamType):  # type: ignore[type-arg]
             except InputError as error:
                 self.fail(str(error), param, ctx)
         return path
+
+
+cell_option = click.option(
+    "--cell",
+    type=click.Choice([cell.value for cell in Cell if cell.trainable]),
+    default=Cell.LSTM.value,
+    show_default=True,
+)
 
 
 @dataclass(frozen=True)

@@ -41,8 +41,9 @@ class TrainingSettings:
     threads: int = 1
 
     def __post_init__(self) -> None:
-        if not isinstance(self.cell, Cell):
-            raise InputError(f"cell {self.cell!r} is not a Cell; choose {', '.join(map(str, Cell))}")
+        trainable = [cell for cell in Cell if cell.trainable]
+        if self.cell not in trainable:
+            raise InputError(f"cell {self.cell!r} cannot be trained; choose {', '.join(map(str, trainable))}")
         for name in ("hidden", "layers", "epochs", "batch_size", "min_batches", "hold", "patience", "threads"):
             self._expect_integer(name, least=1)
         for name in ("embedding", "restarts", "seed"):

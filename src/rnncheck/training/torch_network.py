@@ -190,8 +190,9 @@ def torch_threads(threads: int) -> Iterator[None]:
 
 def _recurrent(settings: TrainingSettings, width: int) -> nn.Module:
     shape = {"input_size": width, "hidden_size": settings.hidden, "num_layers": settings.layers, "device": "meta"}
-    name, options = settings.cell.kind.torch_layer
-    layer: nn.Module = getattr(nn, name)(**shape, **options)
+    form = settings.cell.kind.torch
+    assert form is not None  # the settings take trainable cells only
+    layer: nn.Module = getattr(nn, form.layer)(**shape, **form.options)
     return layer
 
 

@@ -26,6 +26,10 @@ class Cell(enum.Enum):
     def gates(self) -> int:
         return self.kind.gates
 
+    @property
+    def trainable(self) -> bool:
+        return self.kind.torch is not None
+
 
 _KINDS: dict[Cell, CellType] = {
     Cell.RNN_TANH: ElmanTanh(),

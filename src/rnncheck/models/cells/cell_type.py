@@ -22,7 +22,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -60,20 +60,30 @@ class OnnxForm:
     gate_order: tuple[int, ...]
 
 
+@dataclass(frozen=True)
+class TorchForm:
+    """How PyTorch writes a cell: the class of its layer in ``torch.nn``, with options, and the function it calls."""
+
+    layer: str
+    function: str
+    options: Mapping[str, str] = field(default_factory=dict)
+
+
 class CellType(ABC):
     """A kind of recurrent cell: everything that rnncheck has to know about it.
 
     ``gates`` is the height of a weight matrix over H. ``memory``: it keeps a second vector between letters.
     ``bounded``: its values stay in fixed bounds whatever it reads. ``hidden_scale``: the engine's rows hold so many
-    times h. ``torch_layer`` is the class in ``torch.nn`` and its options.
+    times h. ``torch`` and ``onnx`` say how others write it; a cell that PyTorch does not have can be verified, but not
+    trained.
     """
 
     gates: ClassVar[int]
     memory: ClassVar[bool] = False
     bounded: ClassVar[bool] = True
     hidden_scale: ClassVar[float] = 1.0
-    torch_layer: ClassVar[tuple[str, Mapping[str, str]]]
-    onnx: ClassVar[OnnxForm]
+    torch: ClassVar[TorchForm | None] = None
+    onnx: ClassVar[OnnxForm | None] = None
     compiled: ClassVar[type[CompiledLayer]]
 
     @abstractmethod

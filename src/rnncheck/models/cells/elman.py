@@ -13,6 +13,7 @@ from rnncheck.models.cells.cell_type import (
     Layer,
     OnnxForm,
     Scratch,
+    TorchForm,
     Vector,
     add_table_rows,
     contributions,
@@ -53,7 +54,7 @@ class ElmanTanh(CellType):
     """With tanh."""
 
     gates = 1
-    torch_layer = ("RNN", {"nonlinearity": "tanh"})
+    torch = TorchForm("RNN", "rnn_tanh", {"nonlinearity": "tanh"})
     onnx = OnnxForm("RNN", ("tanh",), (0,))
     compiled = TanhLayer
 
@@ -67,7 +68,7 @@ class ElmanRelu(CellType):
 
     gates = 1
     bounded = False
-    torch_layer = ("RNN", {"nonlinearity": "relu"})
+    torch = TorchForm("RNN", "rnn_relu", {"nonlinearity": "relu"})
     onnx = OnnxForm("RNN", ("relu",), (0,))
     compiled = ReluLayer
 

@@ -11,6 +11,7 @@ from rnncheck.models.cells.cell_type import (
     Layer,
     OnnxForm,
     Scratch,
+    TorchForm,
     Vector,
     add_table_rows,
     contributions,
@@ -71,7 +72,7 @@ class Gru(CellType):
     """``h = (1 - z) n + z h``."""
 
     gates = 3
-    torch_layer = ("GRU", {})
+    torch = TorchForm("GRU", "gru")
     onnx = OnnxForm("GRU", ("sigmoid", "tanh"), (1, 0, 2))
     compiled = GruLayer
 

@@ -13,6 +13,7 @@ from rnncheck.models.cells.cell_type import (
     OnnxForm,
     Scratch,
     StateLayout,
+    TorchForm,
     Vector,
     add_table_rows,
     contributions,
@@ -64,7 +65,7 @@ class Lstm(CellType):
     gates = 4
     memory = True
     hidden_scale = 2.0
-    torch_layer = ("LSTM", {})
+    torch = TorchForm("LSTM", "lstm")
     onnx = OnnxForm("LSTM", ("sigmoid", "tanh", "tanh"), (0, 2, 3, 1))
     compiled = LstmLayer
 

@@ -184,19 +184,20 @@ def _choose_cell(layers: Sequence[Layer], asked: Cell | None) -> tuple[Cell, tup
     for layer in layers:
         rows, columns = layer.recurrent_weight.shape
         if rows not in (cell.gates * columns for cell in Cell):
+            heights = ", ".join(f"{cell.gates} ({cell.value})" for cell in Cell)
             raise ModelError(
-                f"a recurrent weight has shape {layer.recurrent_weight.shape}; its rows are 4 (LSTM), 3 (GRU) or "
-                "1 (Elman) times its columns"
+                f"a recurrent weight has shape {layer.recurrent_weight.shape}; "
+                f"its rows are a multiple of its columns: {heights}"
             )
         gates.add(rows // columns)
     if len(gates) > 1:
-        raise ModelError("the recurrent layers are of different kinds; all of them must be LSTM, GRU or Elman layers")
+        raise ModelError("the recurrent layers are of different kinds; all of them must have the same cell")
     height = gates.pop()
-    natural = next(cell for cell in Cell if cell.gates == height)
+    natural, *others = (cell for cell in Cell if cell.gates == height)
     if asked is None:
-        assumed = natural is Cell.RNN_TANH
-        return natural, ("the Elman cells use tanh (cell='rnn_relu' says otherwise)",) if assumed else ()
-    if asked.gates != natural.gates:
+        otherwise = " or ".join(f"cell={cell.value!r}" for cell in others)
+        return natural, (f"the cells are {natural.value} ({otherwise} says otherwise)",) if others else ()
+    if asked.gates != height:
         raise ModelError(f"cell {asked.value!r} was asked for, but the weights are those of {natural.value!r}")
     return asked, ()
 

@@ -14,9 +14,9 @@ import onnx
 from onnx import external_data_helper, numpy_helper
 
 from rnncheck.errors import ModelError, short_repr
+from rnncheck.models.cells import Cell
 
 DEFAULT_LIMIT = 2 << 30  # bytes, as protocol buffers have it
-RECURRENT = {"LSTM": 2, "GRU": 1, "RNN": 1}  # how many states each operator keeps
 _FIRST_STATE_INPUT = 5  # initial_h; an LSTM's initial_c follows
 _FIRST_STATE_OUTPUT = 1  # Y_h; an LSTM's Y_c follows
 _SHAPE_ONLY = {"Squeeze", "Unsqueeze", "Reshape", "Flatten", "Identity", "Cast", "Transpose", "Gather", "Slice"}
@@ -47,6 +47,11 @@ class State:
         if rows[:1].size != self.size:
             raise ModelError(f"the state output {self.left!r} has shape {value.shape}; its input has {self.shape}")
         return rows.reshape(len(rows), self.size)
+
+
+def states_kept() -> dict[str, int]:
+    """How many states each recurrent operator keeps between letters."""
+    return {form.operator: 1 + cell.kind.memory for cell in Cell if (form := cell.kind.onnx) is not None}
 
 
 def read_graph(path: Path, *, limit: int = DEFAULT_LIMIT) -> Any:
@@ -150,7 +155,8 @@ class Graph:
     @property
     def recurrent(self) -> list[Any]:
         """The recurrent operators of the main graph, in the order in which they run."""
-        return [node for node in self.model.graph.node if node.op_type in RECURRENT and node.domain in ("", "ai.onnx")]
+        operators = states_kept()
+        return [node for node in self.model.graph.node if node.op_type in operators and node.domain in ("", "ai.onnx")]
 
     def made_by(self, name: str) -> Any | None:
         """The node that makes a value; None for inputs and stored arrays."""
@@ -205,12 +211,13 @@ class Graph:
     def with_states(self) -> tuple[Any, tuple[State, ...]]:
         """A copy whose recurrent operators begin in given states and put out their last ones; and those states."""
         model = copy.deepcopy(self.model)
+        kept = states_kept()
         states: list[State] = []
         for number, node in enumerate(Graph(model).recurrent):
             hidden = _attribute(node, "hidden_size")
             axis = 0 if _attribute(node, "layout") else 1
             shape = (1, 1, hidden)
-            for nth in range(RECURRENT[node.op_type]):
+            for nth in range(kept[node.op_type]):
                 given = f"rnncheck_state_{number}_{nth}_in"
                 _set(node.input, _FIRST_STATE_INPUT + nth, given)
                 left = _name_output(node, _FIRST_STATE_OUTPUT + nth, f"rnncheck_state_{number}_{nth}_out")

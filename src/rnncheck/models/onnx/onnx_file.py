@@ -1,6 +1,6 @@
 """An ONNX file as a model.
 
-Three ways to answer are tried, the fastest first. The weights of the graph's LSTM, GRU or RNN operators and of the
+Three ways to answer are tried, the fastest first. The weights of the graph's recurrent operators and of the
 linear layer at its end are compiled into our own engine; or else the graph is stepped by onnxruntime, letter by
 letter, with its states fed back (states that it takes as inputs, or that are made inputs of its recurrent operators);
 or else it is run on whole words. The first two must agree with the graph as it is on random words. The reference of
@@ -128,7 +128,7 @@ class OnnxFile:
                 raise MismatchError(f"its {node.op_type} reads the word from the end")
         model, states = self._graph.with_states()
         if not states:
-            raise MismatchError("it has no LSTM, GRU or RNN operator to step")
+            raise MismatchError("it has no recurrent operator to step")
         program = Program(model.SerializeToString(), self._reading.threads)
         return SteppedGraph(program, self._interface.letters, self._interface.output, states)
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from rnncheck.models.cells.cell_type import OnnxForm
 from rnncheck.models.network import Cell, Floats, Layer
 from rnncheck.models.onnx.graph import Graph
 from rnncheck.models.self_check import MismatchError
@@ -66,15 +67,15 @@ def recurrent_layers(
 ) -> tuple[Cell, tuple[Layer, ...]]:
     """The layers of all recurrent operators, in our order of gates."""
     if not nodes:
-        raise MismatchError("it has no LSTM, GRU or RNN operator (it may be unrolled, or use Loop or Scan)")
-    cells = {_cell(node) for node in nodes}
-    if len(cells) > 1:
+        raise MismatchError("it has no recurrent operator (it may be unrolled, or use Loop or Scan)")
+    found = {_cell(node) for node in nodes}
+    if len(found) > 1:
         raise MismatchError("its recurrent operators are of different kinds")
-    cell = cells.pop()
-    return cell, tuple(_layer(node, cell, value_of) for node in nodes)
+    cell, form = found.pop()
+    return cell, tuple(_layer(node, form.gate_order, value_of) for node in nodes)
 
 
-def _cell(node: Any) -> Cell:
+def _cell(node: Any) -> tuple[Cell, OnnxForm]:
     settings = _settings(node)
     if settings.get("direction", b"forward") != b"forward":
         direction = settings["direction"].decode()
@@ -85,16 +86,15 @@ def _cell(node: Any) -> Cell:
         raise MismatchError("its LSTM has peepholes")
     if node.op_type == "GRU" and not settings.get("linear_before_reset"):
         raise MismatchError("its GRU resets before the recurrent product (linear_before_reset = 0)")
-    usual = {form.operator: form.activations for form in (cell.kind.onnx for cell in reversed(Cell))}
-    given = tuple(name.decode().lower() for name in settings.get("activations", ())) or usual[node.op_type]
-    for cell in Cell:
-        if (cell.kind.onnx.operator, cell.kind.onnx.activations) == (node.op_type, given):
-            return cell
+    given = tuple(name.decode().lower() for name in settings.get("activations", ()))
+    for cell in Cell:  # without activations, the operator's first cell is what ONNX takes
+        form = cell.kind.onnx
+        if form is not None and form.operator == node.op_type and given in ((), form.activations):
+            return cell, form
     raise MismatchError(f"its {node.op_type} has the activations {', '.join(given)}")
 
 
-def _layer(node: Any, cell: Cell, value_of: Callable[[str], npt.NDArray[Any]]) -> Layer:
-    order = cell.kind.onnx.gate_order
+def _layer(node: Any, order: Sequence[int], value_of: Callable[[str], npt.NDArray[Any]]) -> Layer:
     weight, recurrent = (_floats(value_of(node.input[position])) for position in (1, 2))
     biased = len(node.input) > 3 and node.input[3]
     bias = _floats(value_of(node.input[3])).reshape(2, -1) if biased else None

@@ -18,7 +18,6 @@ from torch.overrides import TorchFunctionMode
 from rnncheck.models.network import Cell, Floats, Layer
 from rnncheck.models.self_check import MismatchError, NetworkParts
 
-_CELLS = {cell.value: cell for cell in Cell}  # torch calls its functions so
 _SINGLE_STEP = "_cell"  # what the name of a cell's function has after the name of the layer's
 _SAME_NUMBERS = {  # functions that only change the shape or the place
     *("squeeze", "squeeze_", "unsqueeze", "unsqueeze_", "view", "view_as", "reshape", "reshape_as", "flatten", "ravel"),
@@ -57,7 +56,7 @@ def parts_of(calls: Sequence[Call], inputs: Floats) -> NetworkParts:
     """
     recurrent = [(cell, call) for call in calls if (cell := _cell(call)) is not None]
     if not recurrent:
-        raise MismatchError("it calls no RNN, GRU or LSTM layer of PyTorch")
+        raise MismatchError("it calls no recurrent layer of PyTorch")
     cell = recurrent[0][0]
     if any(other is not cell for other, _ in recurrent):
         raise MismatchError("its recurrent layers are of different kinds")
@@ -73,7 +72,7 @@ def first_input(calls: Sequence[Call]) -> Floats:
     """What the first recurrent layer was fed, as one vector."""
     first = next((call for call in calls if _cell(call) is not None), None)
     if first is None:
-        raise MismatchError("it calls no RNN, GRU or LSTM layer of PyTorch")
+        raise MismatchError("it calls no recurrent layer of PyTorch")
     return _floats(first.args[0]).reshape(-1)
 
 
@@ -98,7 +97,8 @@ def last_function(calls: Sequence[Call], output: Any) -> str:
 
 
 def _cell(call: Call) -> Cell | None:
-    return _CELLS.get(call.name.removesuffix(_SINGLE_STEP))
+    function = call.name.removesuffix(_SINGLE_STEP)
+    return next((cell for cell in Cell if cell.kind.torch is not None and cell.kind.torch.function == function), None)
 
 
 def _head_call(calls: Sequence[Call]) -> Call:
