@@ -1,6 +1,5 @@
 """Every extraction method: what it finds, what it honours, and where it fails."""
 
-import functools
 import itertools
 import sys
 from collections.abc import Callable
@@ -35,9 +34,7 @@ from support.extraction import end_of, task_for
 LETTERS = Alphabet(["a", "b"])
 QUICK = {"epsilon": 0.02, "gamma": 0.02}
 LOOKING_INSIDE: dict[str, Callable[..., Any]] = {
-    "weiss": weiss,
-    "kmeans": functools.partial(quantised, kind="kmeans"),
-    "grid": functools.partial(quantised, kind="grid"),
+    name: method.run for name, method in EXTRACTIONS.items() if not method.black_box
 }
 each_method = pytest.mark.parametrize("method", EXTRACTIONS)
 each_looking_inside = pytest.mark.parametrize("method", LOOKING_INSIDE)

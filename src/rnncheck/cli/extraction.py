@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, cast
 
 import click
-from click.core import ParameterSource
 
 from rnncheck.automata.moore import MooreMachine
 from rnncheck.cli.learning_options import learning_options, learning_settings, load_in_time, progress_text
@@ -66,10 +65,6 @@ def extract(
         automaton_text(str(output))  # refuses a name of another kind before the work
     elif output.suffix not in (".dot", ".json"):
         raise InputError(f"{output}: a Moore machine is written as .dot or .json; name the file so")
-    if moore and method not in ("pac", "bounded"):
-        source = ctx.get_parameter_source("method")
-        if source is ParameterSource.COMMANDLINE:
-            raise click.UsageError(f"--method {method} looks at hidden states; a Moore machine is learned from answers")
     loaded = load_in_time(model, alphabet, choices["timeout"])
     with progress_line(quiet=choices["quiet"]) as tell, _none_in_time(ctx):
         extraction = extract_automaton(

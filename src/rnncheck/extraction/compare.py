@@ -13,7 +13,7 @@ from rnncheck.errors import (
     ModelError,
     visible,
 )
-from rnncheck.extraction import EXTRACTIONS, ExtractionName, extraction_method
+from rnncheck.extraction import EXTRACTIONS, ExtractionName, extracting, extraction_method
 from rnncheck.extraction.agreement import DEFAULT_WORDS, AgreementCurve, Point, agreement_curve
 from rnncheck.extraction.comparison import Comparison, MethodResult, PropertyCheck
 from rnncheck.extraction.extract import extraction_task
@@ -100,7 +100,7 @@ def _extracted(
     automaton: DFA | None = None
     try:
         with watchdog(task.oracle.budget.remaining):
-            extraction = finish(extraction_method(method)(task), between)
+            extraction = finish(extracting(method, task), between)
         automaton, ending = extraction.automaton.support, _ending(extraction)
     except ENDINGS as end:
         if isinstance(end, KeyboardInterrupt):

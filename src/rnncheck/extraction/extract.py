@@ -8,7 +8,7 @@ from dataclasses import replace
 from rnncheck.automata.minimisation import minimise
 from rnncheck.automata.moore import NO_YES, Hypothesis, MooreMachine
 from rnncheck.errors import InputError
-from rnncheck.extraction import DEFAULT_EXTRACTION, ExtractionName, extraction_method
+from rnncheck.extraction import BLACK_BOX, DEFAULT_EXTRACTION, ExtractionName, extracting, extraction_method
 from rnncheck.extraction.method import Extraction
 from rnncheck.learning.settings import LearningSettings
 from rnncheck.learning.task import ENDINGS, LearningTask, Progress
@@ -21,9 +21,6 @@ from rnncheck.runtime.budget import Budget
 from rnncheck.runtime.turns import finish
 from rnncheck.runtime.watchdog import watchdog
 from rnncheck.verdict.value import TotalCost
-
-# Methods that need answers alone, so that it does not matter how many different answers there are.
-_BY_ANSWERS = ("pac", "bounded")
 
 
 def extract_automaton(
@@ -44,9 +41,11 @@ def extract_automaton(
     With ``labels`` it is a Moore machine of all labels of a network, by a method that needs answers alone. Where the
     time ends before there is any automaton, BudgetExceeded is raised.
     """
-    run = extraction_method(method)
-    if labels and method not in _BY_ANSWERS:
-        raise InputError(f"a Moore machine of all labels is extracted by {' or '.join(_BY_ANSWERS)}, not by {method}")
+    if labels and not extraction_method(method).black_box:
+        raise InputError(
+            f"a Moore machine of all labels is learned from answers, and {method} looks at hidden states; "
+            f"choose {' or '.join(BLACK_BOX)}"
+        )
     task = extraction_task(
         model, Confidence(epsilon, gamma), distribution, seed, timeout, settings or LearningSettings(), labels=labels
     )
@@ -58,7 +57,7 @@ def extract_automaton(
 
     with watchdog(task.oracle.budget.remaining):
         try:
-            extraction = finish(run(task), between)
+            extraction = finish(extracting(method, task), between)
         except ENDINGS as end:
             if task.hypothesis is None:
                 raise

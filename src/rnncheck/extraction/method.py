@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from rnncheck.automata.moore import Hypothesis
-from rnncheck.errors import ModelError, short_repr
+from rnncheck.errors import short_repr
 from rnncheck.learning.equivalence.sampling import SamplingEquivalence
 from rnncheck.learning.task import LearningTask
-from rnncheck.oracle import Stepper
 from rnncheck.probability.confidence import Confidence
 from rnncheck.relations import Relation
 from rnncheck.verdict.value import TotalCost
@@ -53,19 +52,14 @@ class Extraction:
 
 
 Extracting: TypeAlias = Generator[None, None, Extraction]
-ExtractionMethod: TypeAlias = Callable[[LearningTask], Extracting]
 
 
-def hidden_states(task: LearningTask, method: str) -> Stepper:
-    """The model's states, which this method looks at."""
-    if not task.oracle.stepping:
-        model = task.oracle.model
-        kind = model.describe().get("kind", type(model).__name__)
-        raise ModelError(
-            f"the extraction method {method} looks at the hidden states of a network, and this model ({kind}) shows "
-            "none; choose pac or bounded, which need its answers alone"
-        )
-    return task.oracle.stepper
+@dataclass(frozen=True)
+class ExtractionMethod:
+    """What the registry knows of a method. ``black_box``: it needs the model's answers alone, and no hidden states."""
+
+    run: Callable[[LearningTask], Extracting]
+    black_box: bool = False
 
 
 def tested(task: LearningTask, automaton: Hypothesis, how: str) -> Extracting:

@@ -17,7 +17,7 @@ from rnncheck.automata.language import empty_language
 from rnncheck.automata.minimisation import minimise
 from rnncheck.errors import InputError
 from rnncheck.extraction.clustering import Clustering, clusterings
-from rnncheck.extraction.method import Extracting, hidden_states, tested
+from rnncheck.extraction.method import Extracting, tested
 from rnncheck.extraction.partition import Vectors
 from rnncheck.learning.task import LearningTask
 from rnncheck.models.protocol import States, letters_in_step
@@ -38,7 +38,7 @@ def quantised(task: LearningTask, kind: str) -> Extracting:
     if kind not in ("kmeans", "grid"):
         raise InputError(f"unknown kind of quantisation {kind!r}; known are kmeans and grid")
     oracle, most_states = task.oracle, task.settings.max_states
-    stepper = hidden_states(task, kind)
+    stepper = task.oracle.stepper
     observed = observe(task, stepper)
     oracle.budget.check()
     points = observed.view.points(observed.states)

@@ -20,7 +20,7 @@ import numpy as np
 from rnncheck.automata.dfa import DFA
 from rnncheck.automata.product import difference_witness
 from rnncheck.errors import InputError, LearningBoundReached
-from rnncheck.extraction.method import Extracting, hidden_states, tested
+from rnncheck.extraction.method import Extracting, tested
 from rnncheck.extraction.partition import Partition, Vectors
 from rnncheck.learning.task import LearningTask, refine
 from rnncheck.models.protocol import States
@@ -40,7 +40,7 @@ def weiss(
     if dimensions < 1 or max_cells < 1:
         raise InputError(f"{dimensions} dimensions and {max_cells} cells were asked for; give at least 1 of each")
     oracle = task.oracle
-    network = _Network(hidden_states(task, "weiss"))
+    network = _Network(task.oracle.stepper)
     partition = Partition(dimensions)
     learner = task.learner()
     try:

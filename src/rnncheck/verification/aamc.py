@@ -7,7 +7,7 @@ import itertools
 from rnncheck.automata.dfa import DFA
 from rnncheck.automata.language import words_up_to
 from rnncheck.automata.product import difference, symmetric_difference
-from rnncheck.extraction import extraction_method
+from rnncheck.extraction import extracting
 from rnncheck.relations import Relation
 from rnncheck.verdict.value import Outcome
 from rnncheck.verification.task import Algorithm, Finding, Task, violated
@@ -20,7 +20,7 @@ SUSPECTS = 100
 def aamc(task: Task) -> Algorithm:
     """Extract an automaton H that passes an equivalence test (or met a bound), then check it against A."""
     method = task.settings.extraction
-    extraction = yield from extraction_method(method)(task)
+    extraction = yield from extracting(method, task)
     if task.confirmed(extraction.violation):
         return violated(extraction.violation, "a word asked to test the learned automaton is a violation")
     hypothesis = extraction.automaton.support
