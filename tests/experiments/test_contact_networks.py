@@ -24,7 +24,7 @@ from rnncheck.experiments.table import render
 from rnncheck.report.page.benchmark_page import run_page
 from support.sources import Here
 
-SMALL = {"words": 200, "cell": "rnn_tanh", "hidden": 8, "layers": 1, "target_accuracy": 0.6, "training_seconds": 20.0}
+SMALL = {"words": 200, "cell": "rnn_tanh", "hidden": 8, "layers": 1, "target_accuracy": 0.6, "training_seconds": 600.0}
 
 
 @pytest.fixture(scope="module")

@@ -26,6 +26,7 @@ from rnncheck.runtime.budget import Budget, BudgetExceeded
 from rnncheck.spec import Spec
 from rnncheck.verification.settings import VerifySettings
 from rnncheck.words import Alphabet
+from support.clocks import Ticking
 from support.extraction import end_of, task_for
 from support.networks import random_network
 
@@ -142,7 +143,8 @@ def test_suspects_are_tried_on_the_network() -> None:
 
 def test_methods_that_cannot_be_used_say_so_and_the_others_go_on() -> None:
     """Should compare what can be compared for a callable without hidden states."""
-    comparison = compare_surrogates(CallableModel(noisy_parity, LETTERS), timeout=0.5, **QUICK)
+    settings = VerifySettings(clock=Ticking())
+    comparison = compare_surrogates(CallableModel(noisy_parity, LETTERS), timeout=500, settings=settings, **QUICK)
     closed = [result.method for result in comparison.results if result.point is None]
     assert closed == ["weiss", "kmeans", "grid"]
     assert all("pac or bounded" in r.ending for r in comparison.results if r.method in closed)

@@ -20,6 +20,7 @@ from rnncheck.automata.ltlf.compiler import compile_ltlf
 from rnncheck.automata.regex.compiler import compile_regex
 from rnncheck.errors import FormatError, InputError, RnncheckError
 from rnncheck.verdict.value import Verdict
+from support.clocks import HARDLY_EVER, Standing
 from support.strategies import ONE_LINE, refusal
 
 # As many as take about a second each.
@@ -43,8 +44,8 @@ def available(target: Target) -> Target:
 
 @every_target
 def test_only_errors_of_ours_come_out(target: Target) -> None:
-    """Should read every input to its end or refuse it, in less than a second."""
-    outcome = fuzz(available(target), seed=1, executions=EXECUTIONS.get(target.name, 1000))
+    """Should read every input to its end or refuse it; how long that takes is looked at in long runs alone."""
+    outcome = fuzz(available(target), seed=1, executions=EXECUTIONS.get(target.name, 1000), clock=Standing())
     assert list(outcome.failures.values()) == []
     assert 0 < outcome.refused < outcome.executions  # both ends of the reader are reached
 
@@ -67,20 +68,18 @@ def test_the_same_seed_gives_the_same_inputs(target: Target) -> None:
 
 
 def test_what_escapes_is_kept_with_its_input() -> None:
-    outcome = Outcome()
+    outcome, clock = Outcome(), Standing()
 
     def reader(data: bytes) -> None:
         if data == b"refuse":
             raise InputError("no")
         if data == b"sleep":
-            end = time.process_time() + 1.1
-            while time.process_time() < end:
-                pass
+            clock.advance(1.1)
         if data.startswith(b"fail"):
             raise KeyError(data)
 
     for data in (b"fine", b"refuse", b"fail, long", b"fail", b"sleep"):
-        execute("words", reader, data, outcome)
+        execute("words", reader, data, outcome, clock)
     assert (outcome.executions, outcome.refused) == (5, 1)
     assert {failure.data for failure in outcome.failures.values()} == {b"fail", b"sleep"}
 
@@ -107,7 +106,7 @@ def test_expressions_made_to_explode_meet_the_limit_at_once(text: str) -> None:
     began = time.process_time()
     error = refusal(lambda: compile_regex(text, ABC, max_states=1000))
     assert isinstance(error, RnncheckError)
-    assert time.process_time() - began < 1.0
+    assert time.process_time() - began < HARDLY_EVER
 
 
 @pytest.mark.parametrize("text", EXPLOSIVE_FORMULAS, ids=lambda text: text[:20])
@@ -115,7 +114,7 @@ def test_formulas_made_to_explode_meet_a_limit(text: str) -> None:
     """Should end within seconds: the limit on terms, unlike that on states, is never below a million and a half."""
     began = time.process_time()
     refusal(lambda: compile_ltlf(text, ABC, max_states=1000))
-    assert time.process_time() - began < 20.0
+    assert time.process_time() - began < HARDLY_EVER
 
 
 @pytest.mark.parametrize("text", ["G" * 9000, "end" * 3000 + "(a)", "a '" + "x" * 9000 + "'", "a 'x\ny'"])

@@ -4,7 +4,6 @@ import json
 import os
 import signal
 import threading
-import time
 
 import numpy as np
 import pytest
@@ -69,13 +68,14 @@ def test_the_time_limit_holds_while_others_work() -> None:
     with open_executor(1) as one:
         pid = one.submit(os.getpid).result(30)
         os.kill(pid, signal.SIGSTOP)
-        ending = threading.Timer(20, os.kill, (pid, signal.SIGCONT))
+        ending = threading.Timer(120, os.kill, (pid, signal.SIGCONT))
         ending.start()
-        began = time.monotonic()
         verdict = verify(
             distributed(model, one), Spec.from_ltlf("F(a & !a)", model.alphabet), method="smc", timeout=1.0
         )
+        in_time = ending.is_alive()
         ending.cancel()
+        os.kill(pid, signal.SIGCONT)
+    assert in_time
     assert verdict.undecided
     assert "time limit" in verdict.reason
-    assert time.monotonic() - began < 15

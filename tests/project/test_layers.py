@@ -81,14 +81,11 @@ def test_import_is_light(module: str) -> None:
     assert result.stdout.split() == []
 
 
-def test_import_takes_little_time() -> None:
-    """Under 0.45 s of processor time beyond what numpy takes, which every use needs, on a busy machine too."""
-    code = "import time, numpy; t = time.process_time(); import rnncheck; print(time.process_time() - t)"
-    times = [
-        float(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout)
-        for _ in range(3)
-    ]
-    assert min(times) < 0.45
+def test_import_takes_few_modules() -> None:
+    """Should bring little beyond numpy, which every use needs."""
+    code = "import sys, numpy; before = len(sys.modules); import rnncheck; print(len(sys.modules) - before)"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert int(result.stdout) < 350
 
 
 WRITING = {"write_text", "write_bytes", "save_file", "tofile", "to_csv"}

@@ -30,6 +30,7 @@ from rnncheck.models.files.safetensors_file import METADATA_KEY, save_network
 from rnncheck.training.labelled_files import read_labelled_words
 from rnncheck.verdict.value import Verdict
 from rnncheck.word_files import read_words
+from support.clocks import HARDLY_EVER
 from support.networks import random_network
 from support.strategies import refusal
 
@@ -173,7 +174,7 @@ def test_documents_nested_a_million_deep_are_refused(tmp_path, nested: str) -> N
     ):
         with pytest.raises(FormatError):
             read(tmp_path / "run.json")
-    assert time.process_time() - began < 5
+    assert time.process_time() - began < HARDLY_EVER
 
 
 @pytest.mark.parametrize(
@@ -191,7 +192,7 @@ def test_dot_nested_a_million_deep_is_refused(tmp_path, text: str) -> None:
     began = time.process_time()
     with pytest.raises(RnncheckError):
         Spec.from_file(tmp_path / "spec.dot")
-    assert time.process_time() - began < 20
+    assert time.process_time() - began < HARDLY_EVER
 
 
 DEEP_FORMULA = 30_000  # fifteen seconds for a million, and there is no file to read them from
@@ -211,7 +212,7 @@ def test_deep_formulas_end_in_an_answer_or_a_refusal(text: str) -> None:
     began = time.process_time()
     error = refusal(lambda: compile_ltlf(text, AB, max_states=1000))
     assert error is None or len(str(error)) < 500
-    assert time.process_time() - began < 10
+    assert time.process_time() - began < HARDLY_EVER
 
 
 OUTSIDE = [

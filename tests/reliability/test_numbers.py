@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-import time
 from typing import Any
 
 import numpy as np
@@ -23,6 +22,7 @@ from rnncheck.models.network import Cell, Layer, RecurrentNetwork
 from rnncheck.oracle import MembershipOracle
 from rnncheck.verification.settings import VerifySettings
 from rnncheck.words import Alphabet, Codes, WordBatch
+from support.clocks import Ticking
 from support.engine_comparison import RELEASED, Comparison, Counts, released, shipped
 from support.networks import letters, random_network
 
@@ -77,17 +77,17 @@ def test_words_that_sit_on_the_threshold(cell: Cell, seed: int) -> None:
         assert MembershipOracle(model).answers(SHORT).tolist() == expected
 
 
-def verdict_is_honest(network: RecurrentNetwork, spec: Spec, limit: float = 0.25) -> str:
+def verdict_is_honest(network: RecurrentNetwork, spec: Spec) -> str:
     """Verify, and hold the verdict against the definition; the outcome, or the error's class."""
-    began = time.monotonic()
+    clock = Ticking()
     try:
         model = CompiledNetwork(network, threads=1)
-        settings = VerifySettings(exhaustive=6)
-        verdict = verify(model, spec, epsilon=0.05, gamma=0.05, timeout=limit, settings=settings)
+        settings = VerifySettings(exhaustive=6, clock=clock)
+        verdict = verify(model, spec, epsilon=0.05, gamma=0.05, timeout=500.0, settings=settings)
     except ModelError:
         return "refused"
     finally:
-        assert time.monotonic() - began < 3 + 5 * limit
+        assert clock() < 1000.0
     if verdict.violated:
         word = network.alphabet.encode(verdict.counterexample)
         assert reference_judgement(network, word).accepted
@@ -146,7 +146,7 @@ def test_not_a_number_on_long_words_only() -> None:
     nothing = Spec.from_dfa(DFA(letters(1), [[0]], [False]))
     for method in ("smc", "pdv", "aamc", "auto"):
         with pytest.raises(ModelError, match=r"puts out .* on the word .*overflow"):
-            verify(model, nothing, method=method, timeout=5.0)
+            verify(model, nothing, method=method, timeout=60.0)
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])

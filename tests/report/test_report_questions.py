@@ -175,7 +175,7 @@ def test_a_comparison_of_surrogates_fits_a_telephone(browser, tmp_path) -> None:
         epsilon=0.05,
         gamma=0.05,
         words=100,
-        timeout=20,
+        timeout=120,
     )
     path = tmp_path / "table.html"
     path.write_text(page_of(comparison))

@@ -65,7 +65,7 @@ def test_workers_end_with_their_parent(tmp_path) -> None:
     script.write_text(
         "import os, signal, time\nfrom rnncheck.runtime.executors import LocalProcesses\nif __name__ == '__main__':\n  "
         "  executor = LocalProcesses(1)\n    print(executor.submit(os.getpid).result(), flush=True)\n    "
-        "executor.submit(time.sleep, 60)\n    time.sleep(60)\n"
+        "executor.submit(time.sleep, 600)\n    time.sleep(600)\n"
     )
     parent = subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE, text=True)
     assert parent.stdout is not None
@@ -73,7 +73,7 @@ def test_workers_end_with_their_parent(tmp_path) -> None:
     parent.kill()
     parent.wait()
     parent.stdout.close()
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 120
     while _alive(worker) and time.monotonic() < deadline:
         time.sleep(0.05)
     assert not _alive(worker)

@@ -1,11 +1,10 @@
-"""Verifications in a process of their own, so that their time and their memory can be measured."""
+"""Verifications in a process of their own, so that their memory can be measured."""
 
 from __future__ import annotations
 
 import json
 import subprocess
 import sys
-import time
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,9 +12,13 @@ from support.memory import PEAK_KIB
 from support.paths import TESTS
 
 _PREAMBLE = f"""
-import json, sys, time
+import json, sys
 sys.path[:0] = [{str(TESTS)!r}]
-from rnncheck import Alphabet, Spec, WordDistribution, verify, wrap
+from rnncheck import Alphabet, Spec, VerifySettings, WordDistribution, verify, wrap
+from support.clocks import Ticking
+
+def ticking():
+    return VerifySettings(clock=Ticking())
 
 def report(verdict, **more):
     guarantee = verdict.guarantee
@@ -25,7 +28,6 @@ def report(verdict, **more):
         "word": verdict.counterexample,
         "epsilon": None if guarantee is None else guarantee.epsilon,
         "exact_length": None if guarantee is None else guarantee.exact_length,
-        "seconds": verdict.cost.seconds,
         **more,
     }}), flush=True)
 """
@@ -36,16 +38,14 @@ print({PEAK_KIB})
 
 @dataclass(frozen=True)
 class Measured:
-    """What a process reported, one entry a verification; its peak memory, and its time from start to end."""
+    """What a process reported, one entry a verification, and its peak memory."""
 
     reports: list[dict[str, Any]]
     mebibytes: float
-    seconds: float
 
 
 def measured(code: str, *arguments: str, timeout: float = 300.0) -> Measured:
     """Run code that calls ``report(verdict)``; it finds ``arguments`` in ``sys.argv[1:]``."""
-    began = time.monotonic()
     done = subprocess.run(
         [sys.executable, "-c", _PREAMBLE + code + _END, *arguments],
         capture_output=True,
@@ -56,4 +56,4 @@ def measured(code: str, *arguments: str, timeout: float = 300.0) -> Measured:
     if done.returncode:
         raise AssertionError(done.stderr[-3000:])
     *lines, peak = done.stdout.splitlines()
-    return Measured([json.loads(line) for line in lines], int(peak) / 1024, time.monotonic() - began)
+    return Measured([json.loads(line) for line in lines], int(peak) / 1024)

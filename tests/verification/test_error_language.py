@@ -30,6 +30,7 @@ from rnncheck.verification.settings import VerifySettings
 from rnncheck.verification.task import Finding
 from rnncheck.verification.verify import verify
 from rnncheck.words import Alphabet, WordBatch
+from support.clocks import Ticking
 from support.networks import random_network
 
 LETTERS = Alphabet(["a", "b"])
@@ -94,7 +95,8 @@ def test_counterexamples_of_networks_are_real(relation: Relation) -> None:
     for seed in range(2):
         model = CompiledNetwork(random_network(Cell.GRU, seed=seed, alphabet=LETTERS, hidden=(6,), scale=4.0))
         spec = random_dfa(seed, 3)
-        verdict = verify(model, spec, method="errors", relation=relation, timeout=10, settings=BARE, **QUICK)
+        settings = dataclasses.replace(BARE, clock=Ticking())
+        verdict = verify(model, spec, method="errors", relation=relation, timeout=10_000, settings=settings, **QUICK)
         broken = relation.broken(model.accepts_batch(words), spec.accepts_batch(words))
         if verdict.violated:
             word = verdict.counterexample
@@ -142,8 +144,7 @@ def test_a_deadline_is_honoured() -> None:
 def test_a_violation_stands_when_time_ends_during_its_description() -> None:
     """Should keep the verdict that is known when the clock runs out afterwards."""
     entry = zoo.entry("response-faulty-lstm")
-    seconds = itertools.count(0)
-    settings = dataclasses.replace(BARE, clock=lambda: next(seconds))
+    settings = dataclasses.replace(BARE, clock=Ticking())
     ends = set()
     for timeout in (200, 2_000, 4_000, 8_000):
         verdict = verify(
