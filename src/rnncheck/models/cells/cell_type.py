@@ -28,6 +28,7 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from rnncheck.models.intervals import Box, Enclosure, Sum, affine
 from rnncheck.models.protocol import Letters, States
 
 Floats: TypeAlias = npt.NDArray[np.float32]
@@ -89,6 +90,10 @@ class CellType(ABC):
     @abstractmethod
     def step(self, layer: Layer, x: Vector, h: Vector, c: Vector) -> tuple[Vector, Vector]:
         """The reference: hidden state and memory after one more input, for one word."""
+
+    @abstractmethod
+    def enclose(self, on: Enclosure, layer: Layer, x: Box, h: Box, c: Box) -> tuple[Box, Box]:
+        """Boxes of every hidden state and memory that one more input can lead to, whoever computes the step."""
 
     def open_gates(self, input_bias: Array, hidden: int) -> None:  # noqa: B027 - most cells have nothing to open
         """Change the bias that training begins with, so that a new network does not forget at once."""
@@ -221,3 +226,8 @@ def _affine(weight: Vector, x: Vector, bias: Vector | None) -> Vector:
 def contributions(layer: Layer, x: Vector, h: Vector) -> tuple[Vector, Vector]:
     """What the input and the recurrent weights contribute to all gates."""
     return _affine(layer.input_weight, x, layer.input_bias), _affine(layer.recurrent_weight, h, layer.recurrent_bias)
+
+
+def enclosed_contributions(layer: Layer, x: Box, h: Box) -> tuple[Sum, Sum]:
+    """The same for boxes."""
+    return affine(layer.input_weight, layer.input_bias, x), affine(layer.recurrent_weight, layer.recurrent_bias, h)

@@ -17,8 +17,10 @@ from rnncheck.models.cells.cell_type import (
     Vector,
     add_table_rows,
     contributions,
+    enclosed_contributions,
     joined_rows,
 )
+from rnncheck.models.intervals import Box, Enclosure
 from rnncheck.models.protocol import Letters, States
 
 
@@ -62,6 +64,10 @@ class ElmanTanh(CellType):
         from_input, from_hidden = contributions(layer, x, h)
         return np.tanh(from_input + from_hidden), c
 
+    def enclose(self, on: Enclosure, layer: Layer, x: Box, h: Box, c: Box) -> tuple[Box, Box]:
+        from_input, from_hidden = enclosed_contributions(layer, x, h)
+        return on.tanh(on.computed(from_input + from_hidden)), c
+
 
 class ElmanRelu(CellType):
     """With max(0, ·), whose values may grow without bound."""
@@ -75,3 +81,7 @@ class ElmanRelu(CellType):
     def step(self, layer: Layer, x: Vector, h: Vector, c: Vector) -> tuple[Vector, Vector]:
         from_input, from_hidden = contributions(layer, x, h)
         return np.maximum(from_input + from_hidden, 0), c
+
+    def enclose(self, on: Enclosure, layer: Layer, x: Box, h: Box, c: Box) -> tuple[Box, Box]:
+        from_input, from_hidden = enclosed_contributions(layer, x, h)
+        return on.relu(on.computed(from_input + from_hidden)), c

@@ -17,9 +17,11 @@ from rnncheck.models.cells.cell_type import (
     Vector,
     add_table_rows,
     contributions,
+    enclosed_contributions,
     joined_rows,
     sigmoid,
 )
+from rnncheck.models.intervals import Box, Enclosure, products
 from rnncheck.models.protocol import Letters, States
 
 
@@ -74,6 +76,13 @@ class Lstm(CellType):
         enter, forget, new, output = np.split(from_input + from_hidden, 4)
         c = sigmoid(forget) * c + sigmoid(enter) * np.tanh(new)
         return sigmoid(output) * np.tanh(c), c
+
+    def enclose(self, on: Enclosure, layer: Layer, x: Box, h: Box, c: Box) -> tuple[Box, Box]:
+        from_input, from_hidden = enclosed_contributions(layer, x, h)
+        gates, size = from_input + from_hidden, layer.hidden
+        enter, forget, new, output = (on.computed(gates[gate * size : (gate + 1) * size]) for gate in range(4))
+        c = on.computed(products((on.sigmoid(forget), c), (on.sigmoid(enter), on.tanh(new))))
+        return on.computed(products((on.sigmoid(output), on.tanh(c)))), c
 
     def open_gates(self, input_bias: Array, hidden: int) -> None:
         input_bias[hidden : 2 * hidden] += 1.0  # the forget gate

@@ -1,0 +1,162 @@
+"""Sets of network states, and what one step makes of them, whoever computes it.
+
+A box has a lower and an upper bound for each number. The operations enclose every evaluation in IEEE float32 or
+float64 (or a mixture), in any order of summation, with or without fused operations and gradual underflow, by functions
+tanh and sigmoid whose error is at most what ``Rounding`` says. So a statement about boxes does not depend on the
+processor, the batch or the library.
+
+The bounds are computed in float64. Their own rounding (some 2⁻⁵³) is covered by the slack for the evaluator's, which is
+taken a little larger than it must be: by one rounding, 2⁻²⁴, of everything that was summed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+Bounds: TypeAlias = npt.NDArray[np.float64]
+
+# Above this an evaluation in float32 could overflow on the way, in some order of summation.
+LARGEST = 2.0**120
+# What underflow, or the flushing of tiny numbers to zero, changes at most, for factors of size 1.
+_UNDERFLOW = 2.0**-100
+# Of a sum, beyond one a term: inputs, weights and sums of biases stored in float32, the result stored; and one for us.
+_MORE_ROUNDINGS = 6
+_GUARD = 2.0**-40  # relative error of float64 functions, far above the 2⁻⁵² that they have
+
+
+@dataclass(frozen=True)
+class Rounding:
+    """What is assumed of an evaluator: ``unit`` is its relative rounding error; functions are within so many units."""
+
+    unit: float = 2.0**-24
+    tanh: float = 8.0
+    sigmoid: float = 8.0
+
+
+@dataclass(frozen=True, eq=False)
+class Box:
+    """Lower and upper bounds, the last axis over the numbers of a state."""
+
+    lo: Bounds
+    hi: Bounds
+
+    @classmethod
+    def point(cls, values: npt.ArrayLike) -> Box:
+        """These numbers and no others."""
+        exact = np.asarray(values, dtype=np.float64)
+        return cls(exact, exact)
+
+    @property
+    def magnitude(self) -> Bounds:
+        """The largest absolute value of each number."""
+        return np.maximum(np.abs(self.lo), np.abs(self.hi))
+
+    def __getitem__(self, index: Any) -> Box:
+        return Box(self.lo[index], self.hi[index])
+
+    def widened(self, by: float | Bounds) -> Box:
+        return Box(self.lo - by, self.hi + by)
+
+    def contains(self, other: Box) -> npt.NDArray[np.bool_]:
+        """Whether each number of ``other`` lies in these bounds, for certain: NaN lies nowhere."""
+        return (self.lo <= other.lo) & (other.hi <= self.hi)
+
+
+@dataclass(frozen=True, eq=False)
+class Sum:
+    """A sum that an evaluator forms in an order of its own: exact bounds, the sum of absolute values, the terms."""
+
+    exact: Box
+    size: Bounds
+    terms: int
+    factors: Bounds  # the largest factor of a product in it
+
+    def __add__(self, other: Sum) -> Sum:
+        return Sum(
+            Box(self.exact.lo + other.exact.lo, self.exact.hi + other.exact.hi),
+            self.size + other.size,
+            self.terms + other.terms,
+            np.maximum(self.factors, other.factors),
+        )
+
+    def __getitem__(self, part: slice) -> Sum:
+        return Sum(self.exact[..., part], self.size[..., part], self.terms, self.factors)
+
+    def times(self, factor: Box) -> Sum:
+        """Every term times a number of a box."""
+        return Sum(
+            _product(self.exact, factor), self.size * factor.magnitude, self.terms + 1, np.maximum(self.factors, 1.0)
+        )
+
+
+def affine(weight: npt.NDArray[Any], bias: npt.NDArray[Any] | None, x: Box) -> Sum:
+    """``weight @ x + bias``."""
+    matrix = weight.astype(np.float64).T
+    absolute = np.abs(matrix)
+    middle, radius, magnitude = (x.lo + x.hi) / 2, (x.hi - x.lo) / 2, x.magnitude
+    centre, reach, size = middle @ matrix, radius @ absolute, magnitude @ absolute
+    terms = weight.shape[1]
+    if bias is not None:
+        centre, size, terms = centre + bias, size + np.abs(bias), terms + 1
+    largest = magnitude.max(axis=-1, keepdims=True, initial=1.0)
+    return Sum(Box(centre - reach, centre + reach), size, terms, largest)
+
+
+def products(*pairs: tuple[Box, Box]) -> Sum:
+    """``a b + c d + …``, number by number."""
+    boxes = [_product(a, b) for a, b in pairs]
+    sizes = [a.magnitude * b.magnitude for a, b in pairs]
+    factors = np.maximum.reduce([np.maximum(a.magnitude, b.magnitude).max(-1, keepdims=True) for a, b in pairs])
+    exact = Box(np.sum([box.lo for box in boxes], axis=0), np.sum([box.hi for box in boxes], axis=0))
+    return Sum(exact, np.sum(sizes, axis=0), len(pairs), np.maximum(factors, 1.0))
+
+
+def _product(a: Box, b: Box) -> Box:
+    corners = [a.lo * b.lo, a.lo * b.hi, a.hi * b.lo, a.hi * b.hi]
+    return Box(np.minimum.reduce(corners), np.maximum.reduce(corners))
+
+
+@dataclass(frozen=True)
+class Enclosure:
+    """The operations of an evaluator, on boxes."""
+
+    rounding: Rounding = Rounding()
+
+    def computed(self, total: Sum) -> Box:
+        """The sum as any evaluator may compute it; not a number, which is in no box, where one could overflow."""
+        roundings = (total.terms + _MORE_ROUNDINGS) * self.rounding.unit
+        slack = roundings / (1.0 - roundings) * total.size + total.terms * _UNDERFLOW * total.factors
+        slack = np.where(total.size < LARGEST, slack, np.nan)
+        return total.exact.widened(slack)
+
+    def tanh(self, x: Box) -> Box:
+        return Box(np.tanh(x.lo), np.tanh(x.hi)).widened(self.rounding.tanh * self.rounding.unit + _GUARD)
+
+    def sigmoid(self, x: Box) -> Box:
+        return Box(_sigmoid(x.lo), _sigmoid(x.hi)).widened(self.rounding.sigmoid * self.rounding.unit + _GUARD)
+
+    def relu(self, x: Box) -> Box:
+        return Box(np.maximum(x.lo, 0.0), np.maximum(x.hi, 0.0))
+
+    def blend(self, z: Box, new: Box, old: Box) -> Box:
+        """``(1 - z) new + z old`` for a gate z: a mean of the two, so no wider than both of them together.
+
+        A computed gate may lie outside 0 … 1 by its error; what that changes is in the slack, and so is the rounding
+        of every way to write the formula.
+        """
+        unit = self.rounding.unit
+        gate = [np.clip(z.lo, 0.0, 1.0), np.clip(z.hi, 0.0, 1.0)]
+        size = new.magnitude + old.magnitude
+        slack = (8.0 + self.rounding.sigmoid) * unit * size + _GUARD * size + _UNDERFLOW * (1.0 + size)
+        return Box(
+            np.minimum.reduce([(1.0 - share) * new.lo + share * old.lo for share in gate]),
+            np.maximum.reduce([(1.0 - share) * new.hi + share * old.hi for share in gate]),
+        ).widened(slack)
+
+
+def _sigmoid(x: Bounds) -> Bounds:
+    return np.asarray((1.0 + np.tanh(x / 2.0)) / 2.0)
