@@ -5,8 +5,8 @@ What is importable from here, and from ``rnncheck.automata``, ``rnncheck.learnin
 
 Reading order of the source, from the bottom up: ``errors``, ``words``, ``runtime/`` (budgets, executors, files),
 ``automata/`` (the DFA and everything that compiles to one), ``probability/``, ``spec`` and ``relations``, ``models/``,
-``oracle/`` (the one door to a model), ``verdict/``, ``search/``, ``learning/``, ``extraction/``, ``verification/``,
-``training/``, ``contacts/``, ``experiments/``, ``report/``, ``cli/``.
+``oracle/`` (the one door to a model), ``verdict/``, ``search/``, ``proving/``, ``learning/``, ``extraction/``,
+``verification/``, ``training/``, ``contacts/``, ``experiments/``, ``report/``, ``cli/``.
 """
 
 from rnncheck.automata.dfa import DFA

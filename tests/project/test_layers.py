@@ -22,7 +22,7 @@ LAYERS: list[tuple[set[str], bool]] = [
     ({"models"}, True),
     ({"oracle"}, False),
     ({"verdict"}, False),
-    ({"search"}, False),
+    ({"search", "proving"}, False),
     ({"learning"}, False),
     ({"extraction"}, True),
     ({"verification", "training", "zoo", "contacts"}, False),

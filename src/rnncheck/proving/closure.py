@@ -1,0 +1,171 @@
+"""The search for an invariant: one box for each class of words, grown until no letter leads out of any.
+
+This is Kleene iteration: the boxes of the classes that grew are stepped by all letters at once, and what comes out is
+joined to the boxes of the classes where it belongs. A bound that has to move is moved a little further than it must, so
+that the growth ends. A box that reaches the decision ends the search, for boxes never shrink.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from rnncheck.automata.dfa import Mask
+from rnncheck.models.intervals import Bounds, Box
+from rnncheck.proving.abstract_network import AbstractNetwork
+from rnncheck.proving.partition import INITIAL, NO_CLASS, Partition
+from rnncheck.words import Codes
+
+Ints: TypeAlias = npt.NDArray[np.int64]
+
+# A proof leaves so much room between what a step leads to and the box it must lie in, relative to 1 and the value.
+MARGIN = 1e-9
+_PATIENCE = 100  # rounds before bounds are moved further than the padding says, and further again every so many
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a search has come: classes that still grow, and all that were reached."""
+
+    round: int
+    growing: int
+    classes: int
+
+
+@dataclass(frozen=True, eq=False)
+class Closed:
+    """An invariant: the boxes of all classes."""
+
+    boxes: Box
+
+
+@dataclass(frozen=True)
+class Stuck:
+    """Why no invariant was found: the class, what happened, and a word that leads there the way the boxes grew."""
+
+    at: int
+    why: str
+    word: Codes
+
+
+Search: TypeAlias = Generator[Progress, None, Closed | Stuck]
+
+
+def close(network: AbstractNetwork, partition: Partition, padding: float, rounds: int) -> Search:
+    """Grow boxes from the initial state until they are closed under every letter."""
+    growth = _Growth(network, partition)
+    growing = np.array([INITIAL])
+    for number in range(1, rounds + 1):
+        growing = growth.advance(growing, padding * 2.0 ** (number // _PATIENCE))
+        yield Progress(number, len(growing), len(partition))
+        problem = growth.problem(growing)
+        if problem is not None:
+            return problem
+        if not len(growing):
+            return Closed(growth.boxes)
+    return Stuck(int(growing[0]), f"its box was still growing after {rounds} rounds", growth.word_to(int(growing[0])))
+
+
+def holds(network: AbstractNetwork, partition: Partition, boxes: Box) -> bool:
+    """Whether boxes are a proof, from nothing but themselves: every letter from every box, and every decision."""
+    if not network.initial.contains(boxes[INITIAL : INITIAL + 1]).all():
+        return False
+    after = network.step(boxes)
+    for letter in range(network.letters):
+        successors = partition.successors[:, letter]
+        inside = successors != NO_CLASS
+        image = after[inside, letter]
+        if not boxes[successors[inside]].contains(image.widened(_margin(image))).all():
+            return False
+    return not len(undecided(network, partition, boxes, np.arange(len(partition))))
+
+
+def undecided(network: AbstractNetwork, partition: Partition, boxes: Box, among: Ints) -> Ints:
+    """The classes among these whose box does not lie on the side of the decision where it must."""
+    found = [
+        where[~(network.clearance(boxes[where], accept) > 0.0)]
+        for accept, needed in ((True, partition.must_accept), (False, partition.must_reject))
+        if len(where := among[needed[among]])
+    ]
+    return np.sort(np.concatenate(found)) if found else np.zeros(0, dtype=np.int64)
+
+
+def _margin(box: Box) -> Bounds:
+    return MARGIN * (1.0 + box.magnitude)
+
+
+@dataclass(eq=False)
+class _Growth:
+    """The boxes so far, and how each class came to its last growth."""
+
+    network: AbstractNetwork
+    partition: Partition
+    boxes: Box = field(init=False)
+    history: list[Ints] = field(init=False, default_factory=list)  # a row a round: the edge that made a class grow
+
+    def __post_init__(self) -> None:
+        shape = (len(self.partition), self.network.width)
+        self.boxes = Box(np.full(shape, np.inf), np.full(shape, -np.inf))
+        self.boxes.lo[INITIAL] = self.boxes.hi[INITIAL] = 0.0
+
+    def advance(self, growing: Ints, padding: float) -> Ints:
+        """Step the classes that grew, join what comes out; the classes that grow now."""
+        after, successors = self.network.step(self.boxes[growing]), self.partition.successors[growing].ravel()
+        edges = np.flatnonzero(successors != NO_CLASS)
+        edges = edges[np.argsort(successors[edges], kind="stable")]
+        goals, starts = np.unique(successors[edges], return_index=True)
+        images = Box(after.lo.reshape(-1, self.network.width), after.hi.reshape(-1, self.network.width))[edges]
+        margin = _margin(images)
+        lo = np.minimum.reduceat(images.lo - margin, starts) if len(starts) else images.lo
+        hi = np.maximum.reduceat(images.hi + margin, starts) if len(starts) else images.hi
+        old = self.boxes[goals]
+        lower, higher = ~(old.lo <= lo), ~(hi <= old.hi)
+        grew: Mask = np.asarray((lower | higher).any(axis=1))
+        room = padding * self._spread(lo, hi)
+        self.boxes.lo[goals] = np.where(lower, lo - room, old.lo)
+        self.boxes.hi[goals] = np.where(higher, hi + room, old.hi)
+        self._remember(growing, edges, goals, starts, images, old, grew)
+        return goals[grew]
+
+    def problem(self, growing: Ints) -> Stuck | None:
+        """What rules out an invariant already, if anything does."""
+        finite = np.isfinite(self.boxes.lo[growing]).all(axis=1) & np.isfinite(self.boxes.hi[growing]).all(axis=1)
+        for at in growing[~finite].tolist():
+            return Stuck(at, "its values may grow beyond what float32 can hold", self.word_to(at))
+        for at in undecided(self.network, self.partition, self.boxes, growing).tolist():
+            return Stuck(at, "its box reaches the decision", self.word_to(at))
+        return None
+
+    def word_to(self, at: int) -> Codes:
+        """A word of the class: back along the edges that made the boxes grow, each in an earlier round."""
+        letters: list[int] = []
+        for edges in reversed(self.history):
+            if at != INITIAL and edges[at] >= 0:
+                at, letter = divmod(int(edges[at]), self.network.letters)
+                letters.append(letter)
+        return tuple(reversed(letters))
+
+    def _spread(self, lo: Bounds, hi: Bounds) -> Bounds:
+        """How far each number ranges over all classes that were reached."""
+        reached = self.boxes.lo[:, 0] <= self.boxes.hi[:, 0]
+        low = np.minimum(self.boxes.lo[reached].min(axis=0), lo.min(axis=0, initial=0.0))
+        high = np.maximum(self.boxes.hi[reached].max(axis=0), hi.max(axis=0, initial=0.0))
+        return np.asarray(high - low)
+
+    def _remember(
+        self, growing: Ints, edges: Ints, goals: Ints, starts: Ints, images: Box, old: Box, grew: Mask
+    ) -> None:
+        """For every class that grew, the edge by which it grew most."""
+        which = np.repeat(np.arange(len(goals)), np.diff(np.append(starts, len(edges))))
+        with np.errstate(invalid="ignore"):
+            beyond = np.maximum(old.lo[which] - images.lo, images.hi - old.hi[which]).max(axis=1, initial=0.0)
+        order = np.lexsort((np.nan_to_num(beyond, nan=np.inf), which))
+        last = order[np.searchsorted(which[order], np.arange(len(goals)), side="right") - 1]
+        row = np.full(len(self.partition), -1, dtype=np.int64)
+        letters = self.network.letters
+        row[goals[grew]] = (growing[edges[last] // letters] * letters + edges[last] % letters)[grew]
+        self.history.append(row)

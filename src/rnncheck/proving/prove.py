@@ -1,0 +1,102 @@
+"""The proof that a network satisfies a specification on every word, or what stands in its way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from rnncheck.errors import InputError
+from rnncheck.models.intervals import Box, Rounding
+from rnncheck.models.network import RecurrentNetwork
+from rnncheck.proving.abstract_network import AbstractNetwork
+from rnncheck.proving.closure import Closed, Progress, Stuck, close, holds
+from rnncheck.proving.partition import Partition, last_letters
+from rnncheck.relations import Property
+from rnncheck.runtime.turns import finish
+
+
+@dataclass(frozen=True)
+class ProofSettings:
+    """How hard to try.
+
+    ``context`` is the largest k of a partition by the last k letters; k grows from 0 as long as there are at most
+    ``classes`` classes. Bounds that move are moved further by ``padding`` times the range of their number, for at most
+    ``rounds`` rounds.
+    """
+
+    context: int = 6
+    classes: int = 20_000
+    rounds: int = 1_000
+    padding: float = 1e-4
+    rounding: Rounding = Rounding()  # noqa: RUF009 - frozen
+
+    def __post_init__(self) -> None:
+        for name, least in (("context", 0), ("classes", 1), ("rounds", 1)):
+            if getattr(self, name) < least:
+                raise InputError(f"{name} {getattr(self, name)} is too small for a proof; give at least {least}")
+        if not 0.0 < self.padding < 1.0:
+            raise InputError(f"padding {self.padding} is not between 0 and 1, a share of the range of a number")
+
+
+@dataclass(frozen=True, eq=False)
+class Invariant:
+    """A closed set of boxes, one for each class of words, in which every answer is right: a proof."""
+
+    partition: Partition
+    boxes: Box
+    context: int
+    rounding: Rounding
+
+
+@dataclass(frozen=True, eq=False)
+class Obstacle:
+    """Where an attempt failed: the partition by the last ``context`` letters, and the class in it."""
+
+    partition: Partition
+    context: int
+    stuck: Stuck
+
+
+@dataclass(frozen=True)
+class NotProved:
+    """Every attempt failed, the last with the finest partition; ``why`` there was none after it."""
+
+    obstacles: tuple[Obstacle, ...]
+    why: str
+
+
+Event: TypeAlias = Progress | Obstacle
+Attempts: TypeAlias = Generator[Event, None, Invariant | NotProved]
+
+
+def prove_words(network: RecurrentNetwork, wanted: Property, settings: ProofSettings | None = None) -> Attempts:
+    """Look for a proof for all words but the empty one; yields between pieces of work, and after each failed attempt.
+
+    Whoever runs it may try the word of an obstacle on the network: it may be a violation.
+    """
+    settings = settings or ProofSettings()
+    abstract = AbstractNetwork(network, settings.rounding)
+    obstacles: list[Obstacle] = []
+    for context in range(settings.context + 1):
+        partition = last_letters(wanted, context, settings.classes)
+        if partition is None:
+            return NotProved(tuple(obstacles), f"contexts of {context} letters need more than {settings.classes} boxes")
+        end = yield from close(abstract, partition, settings.padding, settings.rounds)
+        if isinstance(end, Closed):
+            if holds(abstract, partition, end.boxes):
+                return Invariant(partition, end.boxes, context, settings.rounding)
+            end = Stuck(0, "the boxes do not close with room to spare", ())
+        obstacles.append(Obstacle(partition, context, end))
+        yield obstacles[-1]
+    return NotProved(tuple(obstacles), f"contexts of {settings.context} letters, the longest allowed, are too short")
+
+
+def find_invariant(
+    network: RecurrentNetwork,
+    wanted: Property,
+    settings: ProofSettings | None = None,
+    between: Callable[[], None] = lambda: None,
+) -> Invariant | NotProved:
+    """The same without a stop; ``between`` is called between pieces of work and may raise to end it."""
+    return finish(prove_words(network, wanted, settings), between)

@@ -1,0 +1,112 @@
+"""The certificate of a proof: everything that somebody else needs to check it, in one file.
+
+For each class of words it has a box of network states. It is a proof when the boxes are closed under every letter, and
+no box in which a violation could be seen reaches the network's decision. Checking that needs no search and no trust in
+what found the boxes; ``replay`` does it with code of its own.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Annotated, Literal
+
+import msgspec
+
+from rnncheck.automata.dfa import DFA
+from rnncheck.errors import FormatError, InputError, visible
+from rnncheck.relations import Relation
+from rnncheck.verdict.value import decode_part, encode_part
+from rnncheck.words import Alphabet, Word
+
+_State = Annotated[int, msgspec.Meta(ge=0)]
+
+
+class Arithmetic(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What is assumed of whoever evaluates the network.
+
+    Every operation has a relative error of at most ``unit`` (2⁻²⁴: IEEE float32, or better), in any order of summation.
+    The computed tanh and sigmoid are within so many units of the exact values.
+    """
+
+    unit: float
+    tanh: float
+    sigmoid: float
+
+    def sentence(self) -> str:
+        """For a person."""
+        return (
+            "float32 or float64 arithmetic (IEEE 754) in any order of summation, with tanh and sigmoid within "
+            f"{max(self.tanh, self.sigmoid) * self.unit:.2g} of the exact values"
+        )
+
+
+class ProvedNetwork(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The network: the digest of everything that determines its answers, and what it is, for people."""
+
+    sha256: str
+    cell: str
+    hidden: tuple[int, ...]
+
+
+class ProofCell(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A class of words, and bounds of all network states after them.
+
+    ``state`` is the specification's state after them, ``successors`` their classes with one letter more: None where no
+    violation can follow any more. ``letters`` were read last, which is told for people. The numbers of a network state
+    are h of every layer, then c of every layer.
+    """
+
+    state: _State
+    letters: Word
+    successors: tuple[_State | None, ...]
+    lower: tuple[float, ...]
+    upper: tuple[float, ...]
+
+
+class Certificate(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """The proof that a network and a specification are in a relation, on every word of any length.
+
+    The first of the ``cells`` is that of the empty word, on which the network's answer is ``accepts_empty``. ``sha256``
+    is the digest of the document without it.
+    """
+
+    schema: Literal["rnncheck/proof/1"] = "rnncheck/proof/1"
+    relation: Relation
+    alphabet: Alphabet
+    network: ProvedNetwork
+    spec: DFA
+    origin: str | None = None  # what the specification was made of
+    accepts_empty: bool
+    arithmetic: Arithmetic
+    cells: tuple[ProofCell, ...]
+    version: str = ""
+    sha256: str = ""
+
+    def sealed(self) -> Certificate:
+        """The same with its digest."""
+        bare = msgspec.json.encode(msgspec.structs.replace(self, sha256=""), enc_hook=encode_part)
+        return msgspec.structs.replace(self, sha256=hashlib.sha256(bare).hexdigest())
+
+    def to_json(self) -> str:
+        """The JSON document, a cell a line."""
+        bare = msgspec.structs.replace(self, cells=())
+        head, tail = _encoded(bare).split('"cells":[]')
+        cells = ",\n".join(map(_encoded, self.cells))
+        return f'{head}"cells":[\n{cells}\n]{tail}\n'
+
+    @classmethod
+    def from_json(cls, text: str | bytes, source: str = "certificate") -> Certificate:
+        """The certificate in a JSON document; ``source`` names it in errors."""
+        try:
+            return msgspec.json.decode(text, type=cls, dec_hook=decode_part)
+        except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError, InputError) as error:
+            raise FormatError(f"not a certificate: {visible(str(error))}", source) from None
+
+
+def is_certificate(text: bytes) -> bool:
+    """Whether a document says that it is a certificate."""
+    return b'"schema":"rnncheck/proof/' in text[:200].replace(b" ", b"")
+
+
+def _encoded(value: object) -> str:
+    return msgspec.json.encode(value, enc_hook=encode_part).decode()

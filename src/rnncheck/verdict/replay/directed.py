@@ -1,0 +1,157 @@
+"""Interval arithmetic for checking proofs, the plainest there is: two numbers, and every result rounded outwards.
+
+It shares nothing with the boxes that proofs are found with. An interval of float64 numbers contains what exact
+arithmetic gives; ``float32_error`` then adds what an evaluator in float32 may add.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Numbers = npt.NDArray[np.float64]
+
+_OVERFLOW = 2.0**120  # sums whose terms are larger may overflow in float32, in some order
+_FLUSHED = 2.0**-100  # more than underflow can change in a product of factors of size 1
+_FUNCTION_ULPS = 8  # of float64 tanh, which has less than 2
+
+
+def down(x: npt.ArrayLike) -> Numbers:
+    return np.nextafter(x, -np.inf)
+
+
+def up(x: npt.ArrayLike) -> Numbers:
+    return np.nextafter(x, np.inf)
+
+
+@dataclass(frozen=True, eq=False)
+class Interval:
+    """Everything between two numbers; arrays of them, element by element. One that holds NaN contains nothing."""
+
+    low: Numbers
+    high: Numbers
+
+    def __getitem__(self, index: Any) -> Interval:
+        return Interval(self.low[index], self.high[index])
+
+    def __add__(self, other: Interval) -> Interval:
+        return Interval(down(self.low + other.low), up(self.high + other.high))
+
+    def __mul__(self, other: Interval) -> Interval:
+        corners = np.stack([
+            self.low * other.low, self.low * other.high, self.high * other.low, self.high * other.high,
+        ])  # fmt: skip
+        return Interval(down(corners.min(axis=0)), up(corners.max(axis=0)))
+
+    def size(self) -> Numbers:
+        return np.maximum(-self.low, self.high)
+
+    def spread(self, by: float | Numbers) -> Interval:
+        return Interval(down(self.low - by), up(self.high + by))
+
+    def inside(self, low: Numbers, high: Numbers) -> npt.NDArray[np.bool_]:
+        """Where it lies between the two, for certain."""
+        return (low <= self.low) & (self.high <= high)
+
+
+@dataclass(frozen=True, eq=False)
+class Total:
+    """A sum of products: the interval of its exact values, the sum of the terms' sizes, and how many terms it has."""
+
+    exact: Interval
+    sizes: Numbers
+    terms: int
+    factor: Numbers
+
+    def __add__(self, other: Total) -> Total:
+        factor = np.maximum(self.factor, other.factor)
+        return Total(self.exact + other.exact, up(self.sizes + other.sizes), self.terms + other.terms, factor)
+
+    def part(self, rows: slice) -> Total:
+        return Total(self.exact[..., rows], self.sizes[..., rows], self.terms, self.factor)
+
+    def scaled(self, by: Interval) -> Total:
+        return Total(self.exact * by, up(self.sizes * by.size()), self.terms + 1, self.factor)
+
+
+def linear(weight: npt.NDArray[Any], bias: npt.NDArray[Any] | None, x: Interval) -> Total:
+    """``weight @ x + bias``, column by column."""
+    rows, columns = weight.shape
+    shape = (*x.low.shape[:-1], rows)
+    exact, sizes = Interval(np.zeros(shape), np.zeros(shape)), np.zeros(shape)
+    for column in range(columns):
+        entries = weight[:, column].astype(np.float64)
+        value = x[..., column : column + 1]
+        exact = exact + Interval(entries, entries) * value
+        sizes = up(sizes + up(np.abs(entries) * value.size()))
+    terms = columns
+    if bias is not None:
+        offset = bias.astype(np.float64)
+        exact, sizes, terms = exact + Interval(offset, offset), up(sizes + np.abs(offset)), terms + 1
+    factor = np.maximum(x.size().max(axis=-1, keepdims=True), 1.0)
+    return Total(exact, sizes, terms, factor)
+
+
+def of_products(*pairs: tuple[Interval, Interval]) -> Total:
+    """``a b + c d + …``"""
+    totals = [
+        Total(a * b, up(a.size() * b.size()), 1, np.maximum(np.maximum(a.size(), b.size()), 1.0)) for a, b in pairs
+    ]
+    first, *rest = totals
+    for other in rest:
+        first = first + other
+    return first
+
+
+@dataclass(frozen=True)
+class Evaluator:
+    """What is assumed of whoever computes: the relative error of an operation, and the functions' in such units."""
+
+    unit: float
+    tanh_units: float
+    sigmoid_units: float
+
+    def error(self, total: Total) -> Numbers:
+        """Of the sum as computed in any order: a rounding a term, and five for what is stored before and after.
+
+        Not a number, which no bound exceeds, where a computation could overflow.
+        """
+        share = (total.terms + 5) * self.unit
+        error = up(up(share / (1.0 - share) * (1.0 + 2.0**-50)) * total.sizes)
+        return np.where(total.sizes < _OVERFLOW, up(error + total.terms * _FLUSHED * total.factor), np.nan)
+
+    def rounded(self, total: Total) -> Interval:
+        """The sum as somebody computes it."""
+        return total.exact.spread(self.error(total))
+
+    def tanh(self, x: Interval) -> Interval:
+        exact = Interval(np.tanh(x.low), np.tanh(x.high)).spread(_FUNCTION_ULPS * 2.0**-53)
+        return exact.spread(self.tanh_units * self.unit)
+
+    def sigmoid(self, x: Interval) -> Interval:
+        """``1 / (1 + exp(-x))``, by exp of what is not positive, so that nothing overflows."""
+        exact = Interval(_logistic(x.low), _logistic(x.high)).spread(_FUNCTION_ULPS * 2.0**-53)
+        return exact.spread(self.sigmoid_units * self.unit)
+
+    def mean(self, share: Interval, new: Interval, old: Interval) -> Interval:
+        """``(1 - s) new + s old`` for a share s, which is at most its own error outside 0 … 1.
+
+        For every s between 0 and 1 it grows with new and old, and it is linear in s: its ends are at ends.
+        """
+        lows, highs = [], []
+        for end in (np.clip(share.low, 0.0, 1.0), np.clip(share.high, 0.0, 1.0)):
+            rest_low, rest_high = down(1.0 - end), up(1.0 - end)
+            s, rest = Interval(end, end), Interval(np.maximum(rest_low, 0.0), rest_high)
+            lows.append((rest * Interval(new.low, new.low) + s * Interval(old.low, old.low)).low)
+            highs.append((rest * Interval(new.high, new.high) + s * Interval(old.high, old.high)).high)
+        sizes = up(new.size() + old.size())
+        error = up((6.0 + self.sigmoid_units) * self.unit * sizes + _FLUSHED)
+        return Interval(np.minimum(*lows), np.maximum(*highs)).spread(error)
+
+
+def _logistic(x: Numbers) -> Numbers:
+    small = np.exp(-np.abs(x))
+    return np.where(x >= 0.0, 1.0 / (1.0 + small), small / (1.0 + small))

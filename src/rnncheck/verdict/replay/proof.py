@@ -1,0 +1,132 @@
+"""Check a proof again: one step of every letter from every box, and every decision, with intervals of our own."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rnncheck.errors import FormatError, ModelError
+from rnncheck.models.labelled import network_of
+from rnncheck.models.network import RecurrentNetwork
+from rnncheck.models.protocol import Model
+from rnncheck.verdict.certificate import Arithmetic, Certificate
+from rnncheck.verdict.replay.checks import Check, Replay, confirmed, judged, left_open, refuted, unchecked
+from rnncheck.verdict.replay.directed import Interval
+from rnncheck.verdict.replay.interval_network import IntervalNetwork
+from rnncheck.verdict.replay.tables import Table, can_break
+from rnncheck.verdict.replay.tree import Reach
+from rnncheck.words import format_word
+
+# What this code checks proofs for; a certificate that assumes anything else is none.
+KNOWN_ARITHMETIC = Arithmetic(unit=2.0**-24, tanh=8.0, sigmoid=8.0)
+_FIRST = 0
+
+
+def replay_proof(certificate: Certificate | str | bytes, model: Model | None = None) -> Replay:
+    """Check everything that a certificate says of a network; without the network, whether it is well formed."""
+    if not isinstance(certificate, Certificate):
+        certificate = Certificate.from_json(certificate)
+    return Replay(tuple(_checks(certificate, model)))
+
+
+def _checks(proof: Certificate, model: Model | None) -> Iterator[Check]:
+    yield judged("document", proof.sealed().sha256 == proof.sha256, "the digest is that of the document")
+    fits = proof.arithmetic == KNOWN_ARITHMETIC
+    yield judged("arithmetic", fits, proof.arithmetic.sentence() if fits else f"unknown: {proof.arithmetic}")
+    problem = _malformed(proof)
+    yield judged("classes", problem is None, problem or f"{len(proof.cells)} classes take in every word that matters")
+    if proof.origin is not None:
+        yield unchecked("specification text", f"whether the automaton is what {proof.origin!r} means")
+    if model is None:
+        yield left_open("network", "the boxes were not stepped; give --model")
+        return
+    try:
+        network = network_of(model)
+    except ModelError as error:
+        yield refuted("network", str(error))
+        return
+    same = network.sha256() == proof.network.sha256 and network.alphabet == proof.alphabet
+    yield judged("network", same, "the digest of weights, letters, threshold and label")
+    yield _empty_word(proof, model)
+    if problem is not None or not same or not fits:
+        return  # what the boxes say is about another network, or nothing
+    yield from _invariant(proof, network)
+
+
+def _malformed(proof: Certificate) -> str | None:
+    """What keeps the classes from being a partition of the words, if anything does."""
+    try:
+        spec = Table.of(proof.spec, None, proof.alphabet, "specification")
+    except FormatError as error:
+        return error.problem
+    if not proof.cells or proof.cells[_FIRST].state != spec.initial:
+        return "the first class is not that of the empty word"
+    can_follow = np.isfinite(Reach.of(spec, proof.relation.value).distance)
+    width = len(proof.cells[_FIRST].lower)
+    for number, cell in enumerate(proof.cells):
+        if cell.state >= len(spec) or len(cell.successors) != len(proof.alphabet):
+            return f"class {number} has no such state, or not a successor for each letter"
+        if len(cell.lower) != width or len(cell.upper) != width:
+            return f"class {number} has another number of bounds than the others"
+        if not all(-math.inf < low <= high < math.inf for low, high in zip(cell.lower, cell.upper, strict=True)):
+            return f"class {number} has a box without a point, or without an end"
+        for letter, successor in enumerate(cell.successors):
+            state = spec.rows[cell.state][letter]
+            if successor is None and can_follow[state]:
+                return f"class {number} has no successor under {proof.alphabet[letter]}, and a violation can follow"
+            if successor is not None and not 0 < successor < len(proof.cells):
+                return f"class {number} has the successor {successor}, which is none"
+            if successor is not None and proof.cells[successor].state != state:
+                return f"class {number} has the successor {successor}, which is of another state of the specification"
+    return None
+
+
+def _empty_word(proof: Certificate, model: Model) -> Check:
+    said = model.reference_answer(())
+    meant = proof.spec.accepting[proof.spec.initial]
+    fine = said == proof.accepts_empty and (said == meant or not can_break(proof.relation.value, bool(meant)))
+    return judged("empty word", fine, f"the network {'accepts' if said else 'rejects'} it")
+
+
+def _invariant(proof: Certificate, network: RecurrentNetwork) -> Iterator[Check]:
+    stepper = IntervalNetwork(network, proof.arithmetic)
+    low, high = (np.array([getattr(cell, end) for cell in proof.cells]) for end in ("lower", "upper"))
+    if low.shape[1] != stepper.width:
+        yield refuted("boxes", f"they bound {low.shape[1]} numbers, and a state of the network has {stepper.width}")
+        return
+    if low[_FIRST].any() or high[_FIRST].any():
+        yield refuted("boxes", "the first box is not the initial state")
+        return
+    yield _closed(proof, stepper, low, high)
+    yield _decided(proof, stepper, Interval(low, high))
+
+
+def _closed(proof: Certificate, stepper: IntervalNetwork, low: npt.NDArray[Any], high: npt.NDArray[Any]) -> Check:
+    with np.errstate(all="ignore"):
+        prepared = stepper.prepared(Interval(low, high))
+        for letter, name in enumerate(proof.alphabet):
+            after = stepper.step(prepared, letter)
+            goals = [cell.successors[letter] for cell in proof.cells]
+            begun = [number for number, goal in enumerate(goals) if goal is not None]
+            ended = [goal for goal in goals if goal is not None]
+            out = ~after[begun].inside(low[ended], high[ended]).all(axis=1)
+            if out.any():
+                number = begun[int(out.argmax())]
+                words = f"after words that end in {format_word(proof.cells[number].letters)}"
+                return refuted("boxes", f"{name} leads from box {number} ({words}) out of box {goals[number]}")
+    return confirmed("boxes", f"every letter leads from each of the {len(proof.cells)} boxes into the box it must")
+
+
+def _decided(proof: Certificate, stepper: IntervalNetwork, boxes: Interval) -> Check:
+    accepted, rejected = stepper.decisions(boxes)
+    for number, cell in enumerate(proof.cells[1:], start=1):
+        meant = bool(proof.spec.accepting[cell.state])
+        if can_break(proof.relation.value, meant) and not (accepted if meant else rejected)[number]:
+            return refuted(
+                "decisions", f"the network may {'reject' if meant else 'accept'} in box {number}, and must not"
+            )
+    return confirmed("decisions", "no box reaches the decision where a violation could be seen")
