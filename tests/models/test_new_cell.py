@@ -16,6 +16,8 @@ from rnncheck.models.cells.cell_type import Array, CellType, Layer, Vector, cont
 from rnncheck.models.cells.elman import ElmanLayer
 from rnncheck.models.files.safetensors_file import save_network
 from rnncheck.models.files.state_dict import network_from_arrays
+from rnncheck.proving.prove import NotProved, find_invariant
+from rnncheck.relations import Property, Relation
 from rnncheck.training import TrainingSettings
 from support.networks import letters, random_network
 
@@ -56,6 +58,12 @@ def test_its_networks_are_saved_loaded_and_verified(clipped: Cell, network_file:
     verdict = verify(model, Spec.from_regex("a*", model.alphabet), seed=1)
     assert verdict.violated
     assert model.reference_answer(model.alphabet.encode(verdict.counterexample or ()))
+
+
+def test_nothing_is_proved_of_it(clipped: Cell) -> None:
+    network = random_network(clipped, (5, 4))
+    every_word = Property(Spec.from_regex("(a|b|c)*", network.alphabet).dfa, Relation.EQUAL)
+    assert isinstance(find_invariant(network, every_word), NotProved)
 
 
 def test_the_commands_take_its_networks(clipped: Cell, network_file: Path, capsys: pytest.CaptureFixture[str]) -> None:

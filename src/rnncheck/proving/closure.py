@@ -135,7 +135,7 @@ class _Growth:
         """What rules out an invariant already, if anything does."""
         finite = np.isfinite(self.boxes.lo[growing]).all(axis=1) & np.isfinite(self.boxes.hi[growing]).all(axis=1)
         for at in growing[~finite].tolist():
-            return Stuck(at, "its values may grow beyond what float32 can hold", self.word_to(at))
+            return Stuck(at, "its values have no bound that float32 could hold", self.word_to(at))
         for at in undecided(self.network, self.partition, self.boxes, growing).tolist():
             return Stuck(at, "its box reaches the decision", self.word_to(at))
         return None

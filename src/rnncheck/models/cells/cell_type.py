@@ -91,9 +91,13 @@ class CellType(ABC):
     def step(self, layer: Layer, x: Vector, h: Vector, c: Vector) -> tuple[Vector, Vector]:
         """The reference: hidden state and memory after one more input, for one word."""
 
-    @abstractmethod
     def enclose(self, on: Enclosure, layer: Layer, x: Box, h: Box, c: Box) -> tuple[Box, Box]:
-        """Boxes of every hidden state and memory that one more input can lead to, whoever computes the step."""
+        """Boxes of every hidden state and memory that one more input can lead to, whoever computes the step.
+
+        A cell that does not say it has no bounds at all: nothing can be proved of it.
+        """
+        nowhere = Box.point(np.full(np.broadcast_shapes(h.lo.shape, (*x.lo.shape[:-1], 1)), np.nan))
+        return nowhere, nowhere[..., : c.lo.shape[-1]]
 
     def open_gates(self, input_bias: Array, hidden: int) -> None:  # noqa: B027 - most cells have nothing to open
         """Change the bias that training begins with, so that a new network does not forget at once."""
