@@ -20,6 +20,7 @@ from rnncheck.search.flows import Flow
 from rnncheck.spec import Spec
 from rnncheck.verdict.value import Verdict
 from rnncheck.verification.evidence import gather, pump_scores, trace_of, with_scores
+from rnncheck.verification.extras import Extras
 from rnncheck.verification.methods import METHODS
 from rnncheck.verification.verify import verify
 from rnncheck.words import Alphabet, WordBatch
@@ -126,12 +127,12 @@ def test_a_budget_that_ends_leaves_the_rest_standing() -> None:
     flows = [Flow((0,), (1,), (0,), (1, 2), 2), Flow((0,), (1, 1), (0,), (1, 2), 2)]
     for steps in range(25):
         budget = Budget(cancelled=ended_after(steps))
-        evidence = gather(MembershipOracle(network(), budget=budget), WORD, flows)
+        evidence = gather(MembershipOracle(network(), budget=budget), WORD, flows, Extras())
         assert len(evidence.flow_scores) == 2
         told = [evidence.trace is not None, *(scores is not None for scores in evidence.flow_scores)]
         assert told == sorted(told, reverse=True)
         assert all(told) == (steps >= 6 + 4 + 6), steps
-    assert gather(MembershipOracle(network()), None, []).trace is None
+    assert gather(MembershipOracle(network()), None, [], Extras()).trace is None
 
 
 def as_read(verdict: Verdict) -> Verdict:

@@ -26,7 +26,7 @@ from rnncheck.search.sampler import Sampler
 from rnncheck.words import Codes, WordBatch, format_word
 
 # What may end learning from outside; ``why_ended`` says it in words.
-ENDINGS = (BudgetExceeded, KeyboardInterrupt, InconsistentAnswersError)
+ENDINGS = (BudgetExceeded, KeyboardInterrupt, InconsistentAnswersError, MemoryError)
 
 
 @dataclass(frozen=True)
@@ -145,6 +145,8 @@ class LearningTask:
                 f"the model's answers change: the word {word} was first {before} and then {now}; "
                 "a model must give each word one answer"
             )
+        if isinstance(ending, MemoryError):
+            return "memory ran out; give the process more, or a lower limit for what is kept (--memory)"
         return ending.reason if isinstance(ending, BudgetExceeded) else "interrupted"
 
 

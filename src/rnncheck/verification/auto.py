@@ -8,8 +8,10 @@ given.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from rnncheck.errors import ModelError
 from rnncheck.verdict.value import Outcome
 from rnncheck.verification.pdv import pdv
 from rnncheck.verification.searches import exhaustive, guided
@@ -27,10 +29,11 @@ class _Activity:
     share: float
     steps: int = 0
     finding: Finding | None = None
+    failure: ModelError | None = None
 
     @property
     def running(self) -> bool:
-        return self.finding is None
+        return self.finding is None and self.failure is None
 
     def turn(self, task: Task) -> None:
         """Let the algorithm work until it yields or ends."""
@@ -39,6 +42,8 @@ class _Activity:
             next(self.algorithm)
         except StopIteration as end:
             self.finding = end.value
+        except ModelError as error:
+            self.failure = error
         # A turn of few steps takes time too, and one that needs none could have all the turns.
         self.steps += max(_LEAST_PRICE, task.oracle.cost.work - before)
 
@@ -47,6 +52,8 @@ def auto(task: Task) -> Algorithm:
     """Give each activity its share until one finds a violation, or all that was promised is done.
 
     "Satisfied" needs the sample (or a tested hypothesis), and ``search_steps`` spent in vain on the guided search.
+    Where the model fails one activity (on long words, say), the others may still find a violation; if they do not,
+    the failure is the result.
     """
     # Coverage finds a violation in two thirds of the steps that sampling needs here (benchmarks/README.md).
     sampling, learning = _Activity(smc(task), 1.0), _Activity(pdv(task, "coverage"), 1.0)
@@ -59,15 +66,27 @@ def auto(task: Task) -> Algorithm:
         activity = min((some for some in activities if some.running), key=lambda some: some.steps / some.share)
         activity.turn(task)
         yield
-        if activity.finding is not None:
-            if activity.finding.outcome is Outcome.VIOLATED or activity.finding.proof:
-                return activity.finding
-            if activity.finding.outcome is Outcome.SATISFIED:
-                task.best_so_far = _stronger(task.best_so_far, activity.finding)
+        finding = activity.finding
+        if finding is not None and (finding.outcome is Outcome.VIOLATED or finding.proof):
+            return finding
+        failure = next((some.failure for some in activities if some.failure is not None), None)
+        if failure is not None:
+            task.best_so_far = Finding(Outcome.UNDECIDED, str(failure))
+            if not _hopeful(task, [sampling, learning, searching]):
+                raise failure
+            continue
+        if finding is not None and finding.outcome is Outcome.SATISFIED:
+            task.best_so_far = _stronger(task.best_so_far, finding)
         if task.best_so_far and (searching is None or searching.steps >= task.settings.search_steps):
             return task.best_so_far
         if not sampling.running:  # the sample is complete: what is left to do is the search
             activities = [some for some in activities if some is not learning]
+
+
+def _hopeful(task: Task, activities: Sequence[_Activity | None]) -> bool:
+    """Whether one of them still looks for a violation, within the steps that a search in vain may take."""
+    running = [some for some in activities if some is not None and some.running]
+    return bool(running) and max(some.steps for some in running) < task.settings.search_steps
 
 
 def _stronger(earlier: Finding | None, later: Finding) -> Finding:

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 import msgspec
 import numpy as np
 
-from rnncheck.errors import InputError, ModelError
+from rnncheck.errors import InputError
 from rnncheck.models.protocol import Model, States
 from rnncheck.models.traces import as_judged
 from rnncheck.oracle import MembershipOracle
-from rnncheck.runtime.budget import BudgetExceeded
 from rnncheck.search.flows import Flow
 from rnncheck.verdict.value import Round, Scores, Trace, Verdict
+from rnncheck.verification.extras import Extras
 from rnncheck.verification.task import Task
 from rnncheck.words import Codes, WordBatch
 
@@ -31,17 +31,18 @@ class Evidence:
     flow_scores: tuple[Scores, ...]
 
 
-def gather(oracle: MembershipOracle, word: Codes | None, flows: Sequence[Flow]) -> Evidence:
+def gather(oracle: MembershipOracle, word: Codes | None, flows: Sequence[Flow], extras: Extras) -> Evidence:
     """All of it, charged to the oracle; what the budget does not allow, or the model cannot say, is left out."""
-    trace = None
+    if word is None:
+        return Evidence(None, ())
+    trace = extras.attempt("the trace of the counterexample", lambda: trace_of(oracle, word))
     scores: list[Scores] = []
-    try:
-        if word is not None:
-            trace = trace_of(oracle, word)
+
+    def pump_all() -> None:
         for flow in flows:
             scores.append(pump_scores(oracle, flow.prefix, flow.loop, flow.suffix, flow.pumps))
-    except (BudgetExceeded, KeyboardInterrupt, ModelError):
-        pass
+
+    extras.attempt("the scores of the flows", pump_all)
     return Evidence(trace, (*scores, *[None] * (len(flows) - len(scores))))
 
 

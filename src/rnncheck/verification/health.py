@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 from rnncheck.relations import Relation
 from rnncheck.runtime.budget import BudgetExceeded
@@ -17,10 +18,10 @@ _FAR_LONGER = 3.0
 def health_notes(task: Task, *, violated: bool) -> Iterator[HealthNote]:
     """The notes that apply after a verification."""
     yield from _specification_mass(task)
-    if not violated:
-        yield from _one_sided_model(task)
     yield from _long_words(task)
     yield from _model_notes(task)
+    if not violated:  # last, since it asks the model, which may fail
+        yield from _one_sided_model(task)
 
 
 def _specification_mass(task: Task) -> Iterator[HealthNote]:
@@ -65,10 +66,18 @@ def _one_sided_model(task: Task) -> Iterator[HealthNote]:
 
 
 def _model_notes(task: Task) -> Iterator[HealthNote]:
-    """What was noticed when the model was made, such as answers that depend on the batch."""
-    notes = task.oracle.model.describe().get("notes")
-    for note in notes if isinstance(notes, list | tuple) else ():
-        yield HealthNote("model", str(note))
+    """What had to be assumed to read the model, and what was noticed, such as answers that depend on the batch."""
+    for name, told in _notes_in(task.oracle.model.describe()):
+        yield HealthNote("model", f"assumed: {told}" if name == "assumptions" else told)
+
+
+def _notes_in(facts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """The notes of a model and of what it was made of; those of its training are another matter."""
+    for name, value in facts.items():
+        if name in ("notes", "assumptions") and isinstance(value, list | tuple):
+            yield from ((name, str(one)) for one in value)
+        elif isinstance(value, Mapping) and name != "training":
+            yield from _notes_in(value)
 
 
 def _long_words(task: Task) -> Iterator[HealthNote]:

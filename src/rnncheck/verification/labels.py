@@ -12,13 +12,13 @@ from rnncheck.automata.language import all_words
 from rnncheck.errors import InputError
 from rnncheck.models.labelled import label_names, network_of
 from rnncheck.models.protocol import Model
-from rnncheck.models.traces import TraceModel, as_judged
+from rnncheck.models.traces import as_judged
 from rnncheck.relations import Relation
 from rnncheck.spec import Spec
 from rnncheck.verdict.value import LabelQuestion, Verdict
+from rnncheck.verification.extras import Extras
 from rnncheck.verification.question import VerifyOptions
 from rnncheck.verification.verify import verify
-from rnncheck.words import Word
 
 
 def verify_labels(model: Model, spec: Spec | DFA, **options: Unpack[VerifyOptions]) -> Verdict:
@@ -32,12 +32,11 @@ def verify_labels(model: Model, spec: Spec | DFA, **options: Unpack[VerifyOption
         raise InputError("a relation is about a language; a specification of labels holds of all words or not")
     judged = as_judged(model, spec.dfa, spec.origin) if isinstance(spec, Spec) else as_judged(model, spec)
     verdict = verify(judged, Spec.from_dfa(all_words(model.alphabet), origin="every word"), **options)
-    return msgspec.structs.replace(verdict, label_question=_question(judged, verdict.counterexample))
-
-
-def _question(judged: TraceModel, counterexample: Word | None) -> LabelQuestion:
-    said = None if counterexample is None else tuple(judged.said_along(counterexample))
-    return LabelQuestion(text=judged.text, labels=judged.labels, automaton=judged.spec, said=said)
+    extras, word, said = Extras(), verdict.counterexample, None
+    if word is not None:
+        said = extras.attempt("the labels along the counterexample", lambda: tuple(judged.said_along(word)))
+    question = LabelQuestion(text=judged.text, labels=judged.labels, automaton=judged.spec, said=said)
+    return msgspec.structs.replace(verdict, label_question=question, health=(*verdict.health, *extras.notes))
 
 
 def label_spec(model: Model, *, ltlf: str | None = None, regex: str | None = None) -> Spec:

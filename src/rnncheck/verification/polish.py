@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from rnncheck.errors import LearningBoundReached
 from rnncheck.probability.statistics import clopper_pearson
-from rnncheck.runtime.budget import BudgetExceeded
-from rnncheck.search.flows import Flow, find_flows
+from rnncheck.search.flows import Flow, FlowSettings, find_flows
 from rnncheck.search.shrinking import shrink
 from rnncheck.verification.searches import shorter_violation
 from rnncheck.verification.task import Task
@@ -16,44 +14,44 @@ _FLOWS_REPORTED = 5
 _POLISHING_STEPS = 100_000
 
 
-def polished(task: Task, word: Codes, *, search: bool) -> tuple[Codes, tuple[Flow, ...]]:
-    """Shrink the counterexample and look for flows; what a budget cuts short is kept as far as it got.
+class Polish:
+    """A counterexample that becomes shorter, and flows through it; what is cut short is kept as far as it got."""
 
-    With ``search`` shorter counterexamples are looked for that are no part of the one at hand.
-    """
-    best, letters, settings = word, len(task.spec.alphabet), task.settings
-    flows: list[Flow] = []
+    def __init__(self, task: Task, word: Codes) -> None:
+        self._task = task
+        self.word = word
+        self.flows: list[Flow] = []
 
-    def confirmed(shorter: Codes) -> None:
-        nonlocal best
-        if task.violates(shorter):
-            best = shorter
+    def shorten(self, *, search: bool) -> None:
+        """Shrink the word; with ``search`` shorter ones are looked for that are no part of it."""
+        task = self._task
+        self._shrink()
+        if search and task.oracle.stepping:
+            steps = max(_POLISHING_STEPS, task.oracle.cost.work)
+            self._move(shorter_violation(task, self.word, steps))
+            self._shrink()
 
-    try:
-        if settings.shrink:
-            shrink(word, letters, task.violating, found=confirmed)
-            if search and task.oracle.stepping:
-                steps = max(_POLISHING_STEPS, task.oracle.cost.work)
-                confirmed(shorter_violation(task, best, steps))
-                shrink(best, letters, task.violating, found=confirmed)
-        if settings.flows is not None:
-            # Methods without a learner look for loops of the specification alone.
-            hypothesis = task.spec if task.hypothesis is None else task.hypothesis.support
-            stepper = task.oracle.stepper if task.oracle.stepping else None
-            for flow in find_flows(best, task.spec, hypothesis, task.violating, settings.flows, stepper):
-                flows.append(flow)
-                if len(flows) == _FLOWS_REPORTED:
-                    break
-    except (BudgetExceeded, KeyboardInterrupt, LearningBoundReached):
-        pass
-    return best, tuple(flows)
+    def find_flows(self, settings: FlowSettings) -> None:
+        """Look for flows through the word."""
+        task = self._task
+        # Methods without a learner look for loops of the specification alone.
+        hypothesis = task.spec if task.hypothesis is None else task.hypothesis.support
+        stepper = task.oracle.stepper if task.oracle.stepping else None
+        for flow in find_flows(self.word, task.spec, hypothesis, task.violating, settings, stepper):
+            self.flows.append(flow)
+            if len(self.flows) == _FLOWS_REPORTED:
+                return
+
+    def _shrink(self) -> None:
+        shrink(self.word, len(self._task.spec.alphabet), self._task.violating, found=self._move)
+
+    def _move(self, word: Codes) -> None:
+        if self._task.violates(word):
+            self.word = word
 
 
-def violation_mass(task: Task, words: int) -> tuple[float, float] | None:
-    """A 95 % interval for the probability of a violation, from fresh words; None where the time was over."""
+def violation_mass(task: Task, words: int) -> tuple[float, float]:
+    """A 95 % interval for the probability of a violation, from fresh words."""
     batch = task.distribution.sample(task.rng("mass"), words)
-    try:
-        failures = int(task.violating(list(batch)).sum())
-    except (BudgetExceeded, KeyboardInterrupt):
-        return None
+    failures = int(task.violating(list(batch)).sum())
     return clopper_pearson(failures, words, 0.95)

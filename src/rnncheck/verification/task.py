@@ -69,7 +69,15 @@ class Task(LearningTask):
     def violates(self, word: Codes) -> bool:
         """Whether a word is a violation: the model by its reference, and the specification, both evaluated."""
         model = np.array([self.oracle.reference_answer(word)])
-        return bool(self.relation.broken(model, self.spec.accepts_batch(WordBatch.from_codes([word])))[0])
+        broken = bool(self.relation.broken(model, self.spec.accepts_batch(WordBatch.from_codes([word])))[0])
+        if broken and not self.violation_stands:
+            self.best_so_far = violated(word, "a confirmed violation; the work ended as soon as it was found")
+        return broken
+
+    @property
+    def violation_stands(self) -> bool:
+        """Whether a violation was confirmed."""
+        return self.best_so_far is not None and self.best_so_far.outcome is Outcome.VIOLATED
 
     def violating(self, words: Sequence[Codes]) -> Mask:
         """Which words are violations; the model is asked for those alone that could be."""

@@ -27,9 +27,10 @@ from rnncheck.verdict.value import (
     Verdict,
 )
 from rnncheck.verification.evidence import History, gather
+from rnncheck.verification.extras import Extras
 from rnncheck.verification.health import health_notes
 from rnncheck.verification.methods import METHODS, MethodName
-from rnncheck.verification.polish import polished, violation_mass
+from rnncheck.verification.polish import Polish, violation_mass
 from rnncheck.verification.question import Question, RelationName, prepare
 from rnncheck.verification.resuming import CheckpointWriter, checkpoint_writer
 from rnncheck.verification.searches import exhaustive
@@ -87,6 +88,7 @@ class _Run:
             self.oracle, question.wanted, question.distribution, question.confidence, question.seed, settings
         )
         self._history = History()
+        self._extras = Extras(self._stop)
 
     def find(self, progress: Callable[[Progress], None] | None) -> Finding:
         """Run the algorithm to its end, or to the end of the budget."""
@@ -107,23 +109,31 @@ class _Run:
                     return finding
             return finish(METHODS[self.question.method](task), between)
         except ENDINGS as end:
-            if isinstance(end, KeyboardInterrupt):  # nobody waits for more answers
-                self.oracle.budget = Budget.lasting(0.0, clock=self.question.settings.clock)
+            if isinstance(end, KeyboardInterrupt):
+                self._stop()
             return task.best_so_far or Finding(Outcome.UNDECIDED, task.why_ended(end))
+        except Exception as error:
+            if task.best_so_far is None or not task.violation_stands:
+                raise
+            self._extras.failed("more about the violation", error)
+            return task.best_so_far
 
     def conclude(self, finding: Finding) -> Verdict:
         """Polish what was found, and put it down."""
         question, task = self.question, self._task
         self._history.look(task)
-        word, mass = finding.word, None
+        word, mass, extras = finding.word, None, self._extras
         flows: tuple[Flow, ...] = ()
         if word is not None:
             self.oracle.budget = self._grace()
-            word, flows = polished(task, word, search=question.method == "auto")
+            word, flows = self._polished(word)
             if question.settings.mass_words:
-                mass = violation_mass(task, question.settings.mass_words)
-        health = list(health_notes(task, violated=word is not None))
-        evidence = gather(self.oracle, word, flows)
+                mass = extras.attempt(
+                    "the mass of violations", lambda: violation_mass(task, question.settings.mass_words)
+                )
+        health: list[HealthNote] = []
+        extras.attempt("the health checks", lambda: health.extend(health_notes(task, violated=word is not None)))
+        evidence = gather(self.oracle, word, flows, extras)
         learned = None if question.method == "errors" or task.hypothesis is None else task.hypothesis.support
         trouble = None if self._checkpoint is None else self._checkpoint.save()
         if trouble is not None:
@@ -143,7 +153,7 @@ class _Run:
             faulty_flows=tuple(map(self._faulty_flow, flows, evidence.flow_scores)),
             violation_mass=mass,
             error_language=finding.description,
-            health=tuple(health),
+            health=(*health, *extras.notes),
             trace=evidence.trace,
             history=self._history.rounds,
             model_facts=dict(question.model.describe()),
@@ -158,6 +168,20 @@ class _Run:
             settings={**question.asked(), "timeout": question.timeout},
             version=__version__,
         )
+
+    def _polished(self, word: Codes) -> tuple[Codes, tuple[Flow, ...]]:
+        """A shorter counterexample where there is one, and flows through it."""
+        question, polish = self.question, Polish(self._task, word)
+        flows = question.settings.flows
+        if question.settings.shrink:
+            self._extras.attempt("a shorter counterexample", lambda: polish.shorten(search=question.method == "auto"))
+        if flows is not None:
+            self._extras.attempt("faulty flows", lambda: polish.find_flows(flows))
+        return polish.word, tuple(polish.flows)
+
+    def _stop(self) -> None:
+        """Nobody waits for more answers."""
+        self.oracle.budget = Budget.lasting(0.0, clock=self.question.settings.clock)
 
     def _grace(self) -> Budget:
         """What is left of the time limit, and a little more."""

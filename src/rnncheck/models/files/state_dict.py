@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from rnncheck.errors import ModelError, short_repr
 from rnncheck.models.network import Cell, Floats, Layer, RecurrentNetwork
-from rnncheck.words import Alphabet
+from rnncheck.words import Alphabet, letter_text
 
 _RECURRENT = re.compile(
     r"(?P<prefix>(?:.*\.)?)(?P<kind>weight|bias)_(?P<side>ih|hh|hr)(?:_l(?P<layer>\d+))?(?P<back>_reverse)?"
@@ -213,20 +213,29 @@ def _input_table(
                 f"the alphabet has {len(letters)} letters, but the one-hot input has {_columns(first)}; "
                 "give one letter for each"
             )
-        note = "the input is one-hot, since there is no embedding"
+        note = f"the input is one-hot, since there is no embedding; {_in_order('columns', 0, letters)}"
         return (letters, np.eye(len(letters), dtype=first.dtype)), None, (note,)
     table = arrays[f"{found.embedding}weight"]
     rows = len(table)
     letters = _known(alphabet, f"its embedding has {rows} rows: {rows} letters, or {rows - 1} and padding in row 0")
     if len(letters) == rows:
-        return (letters, table), None, ()
+        return (letters, table), None, (_in_order("rows", 0, letters),)
     if len(letters) == rows - 1:
-        note = "row 0 of the embedding is padding, and the empty word is that row fed once"
+        note = (
+            "row 0 of the embedding is padding, and the empty word is that row fed once; "
+            f"{_in_order('rows', 1, letters)}"
+        )
         return (letters, table[1:]), table[0], (note,)
     raise ModelError(
         f"the alphabet has {len(letters)} letters, but the embedding has {rows} rows; "
         f"give {rows} letters, or {rows - 1} where row 0 is padding"
     )
+
+
+def _in_order(places: str, first: int, letters: Alphabet) -> str:
+    """Which letter is where, so that a letter too many or too few shows."""
+    shown = [*letters[:4], "…", letters[-1]] if len(letters) > 6 else letters
+    return f"{places} {first} to {first + len(letters) - 1} are the letters {', '.join(map(letter_text, shown))}"
 
 
 def _known(alphabet: Alphabet | None, hint: str) -> Alphabet:
