@@ -243,7 +243,7 @@ def test_a_file_system_without_locks_is_not_taken_for_another_run(tmp_path, monk
         raise OSError(errno.ENOLCK, "No locks available")
 
     folder = begun(tmp_path / "run")
-    monkeypatch.setattr("rnncheck.experiments.folder.fcntl.flock", no_locks)
+    monkeypatch.setattr("rnncheck.runtime.locks._fcntl.flock", no_locks)
     with pytest.raises(InputError, match="cannot be locked: No locks available"), folder.locked():
         pass
 

@@ -10,7 +10,7 @@ from typing import Any, cast
 import click
 
 from rnncheck.automata.moore import MooreMachine
-from rnncheck.cli.learning_options import learning_options, learning_settings, load_in_time, progress_text
+from rnncheck.cli.learning_options import TimeLimit, learning_options, learning_settings, progress_text
 from rnncheck.cli.options import (
     AlphabetType,
     ModelRequest,
@@ -65,8 +65,9 @@ def extract(
         automaton_text(str(output))  # refuses a name of another kind before the work
     elif output.suffix not in (".dot", ".json"):
         raise InputError(f"{output}: a Moore machine is written as .dot or .json; name the file so")
-    loaded = load_in_time(model, alphabet, choices["timeout"])
+    limit = TimeLimit(choices["timeout"])
     with progress_line(quiet=choices["quiet"]) as tell, _none_in_time(ctx):
+        loaded = limit.load(model, alphabet)
         extraction = extract_automaton(
             loaded,
             method=cast(Any, method),
@@ -75,7 +76,7 @@ def extract(
             gamma=choices["gamma"],
             distribution=choices["distribution"](loaded.alphabet),
             seed=choices["seed"],
-            timeout=choices["timeout"],
+            timeout=limit.left,
             progress=lambda progress: tell(progress_text(progress)),
             settings=learning_settings(choices),
         )

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import click
 
@@ -14,9 +15,11 @@ from rnncheck.learning.task import Progress
 from rnncheck.models.protocol import Model
 from rnncheck.probability.confidence import Bound, Confidence
 from rnncheck.runtime.budget import Budget
-from rnncheck.runtime.watchdog import watchdog
+from rnncheck.runtime.watchdog import guarded_for
 from rnncheck.word_files import read_words
 from rnncheck.words import Alphabet
+
+Result = TypeVar("Result")
 
 
 def learning_options(command: Command) -> Command:
@@ -38,7 +41,8 @@ def learning_options(command: Command) -> Command:
             click.option("--max-query", type=click.IntRange(min=2), help="Letters of a learner's query at most."),
             click.option("--known-words", type=click.Path(), metavar="FILE", help="Words to start the learner with."),
             click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True),
-            click.option("--timeout", type=click.FloatRange(min=0), metavar="SECONDS", help="Stop after so long."),
+            click.option("--timeout", type=click.FloatRange(min=0), metavar="SECONDS",
+                         help="Stop after so long, loading and compiling included."),
             click.option("--memory", type=click.FloatRange(min=0, max=1 << 30), default=1024, show_default=True,
                          metavar="MIB", help="Memory for remembered answers and states."),
             click.option("--quiet", is_flag=True, help="No progress on stderr."),
@@ -68,11 +72,24 @@ def learning_settings(choices: dict[str, Any]) -> LearningSettings:
     return LearningSettings(**learning_fields(choices))
 
 
-def load_in_time(model: ModelRequest, alphabet: Alphabet | None, timeout: float | None) -> Model:
-    """The model, which is tried out on some words when it is loaded: one that hangs there is given up, too."""
-    end = Budget.lasting(timeout)
-    with watchdog(end.remaining):
-        return model.load(alphabet)
+class TimeLimit:
+    """One ``--timeout`` for all that a command does: loading, compiling, connecting, and its work itself."""
+
+    def __init__(self, seconds: float | None) -> None:
+        self._budget = Budget.lasting(seconds)
+
+    @property
+    def left(self) -> float | None:
+        """The seconds that are left; None where there is no limit."""
+        return None if self._budget.deadline is None else self._budget.remaining()
+
+    def spent_on(self, what: str, work: Callable[[], Result]) -> Result:
+        """The result of the work; BudgetExceeded says that the time was over ``while`` it went on."""
+        return guarded_for(self.left, work, what)
+
+    def load(self, model: ModelRequest, alphabet: Alphabet | None) -> Model:
+        """The model, which is tried out on some words when it is loaded, and may hang there."""
+        return self.spent_on("the model was being loaded", lambda: model.load(alphabet))
 
 
 def progress_text(progress: Progress) -> str:

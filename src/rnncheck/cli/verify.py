@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +13,7 @@ import click
 import msgspec
 from click.core import ParameterSource
 
-from rnncheck.cli.learning_options import learning_fields, learning_options, load_in_time, progress_text
+from rnncheck.cli.learning_options import TimeLimit, learning_fields, learning_options, progress_text
 from rnncheck.cli.options import (
     ModelRequest,
     OutputFile,
@@ -27,13 +28,15 @@ from rnncheck.cli.verdict_text import described
 from rnncheck.errors import InputError, RnncheckError
 from rnncheck.extraction import DEFAULT_EXTRACTION, EXTRACTIONS
 from rnncheck.models.protocol import Model
+from rnncheck.runtime.budget import BudgetExceeded
 from rnncheck.runtime.files import write_atomically
 from rnncheck.search.flows import FlowSettings
 from rnncheck.spec import Spec
-from rnncheck.verdict.value import Verdict
+from rnncheck.verdict.value import Outcome, Verdict
 from rnncheck.verification.labels import label_spec, verify_labels
 from rnncheck.verification.methods import METHODS
 from rnncheck.verification.settings import VerifySettings
+from rnncheck.verification.verify import never_begun
 from rnncheck.verification.verify import verify as verify_model
 
 _NOT_REPEATED = {"json_file", "report", "quiet", "threads", "workers", "cluster", "checkpoint", "resume"}
@@ -80,8 +83,29 @@ def verify(ctx: click.Context, /, model: ModelRequest, request: SpecRequest, **c
 
     Exit codes: 0 satisfied, 1 violated, 2 bad usage or bad input, 3 undecided.
     """
-    loaded = load_in_time(model, request.alphabet, choices["timeout"])
-    about_labels = _label_spec(request, loaded, choices)
+    limit = TimeLimit(choices["timeout"])
+    _check_one_spec(request, choices)
+    letters = request.alphabet
+    try:
+        loaded = limit.load(model, request.alphabet)
+        letters = loaded.alphabet
+        spec = limit.spent_on("the specification was being compiled", lambda: _spec(request, loaded, choices))
+        verdict = _verified(loaded, spec, limit, choices)
+    except BudgetExceeded as end:
+        if letters is None:
+            click.echo(f"undecided: {end}", err=True)
+            ctx.exit(Outcome.UNDECIDED.exit_code)
+        verdict = never_begun(
+            str(end), letters, **{name: choices[name] for name in ("method", "relation", "epsilon", "gamma", "seed")}
+        )
+    settings = {**verdict.settings, "timeout": choices["timeout"]}
+    verdict = msgspec.structs.replace(verdict, command=_command_line(ctx), settings=settings)
+    _tell(verdict, choices["json_file"], choices["report"])
+    ctx.exit(verdict.exit_code)
+
+
+def _verified(loaded: Model, spec: Spec, limit: TimeLimit, choices: dict[str, Any]) -> Verdict:
+    about_labels = _about_labels(choices)
     flows = FlowSettings(choices["pumps"], choices["hits"], choices["loops"], choices["longest_loop"])
     settings = VerifySettings(
         **learning_fields(choices),
@@ -96,38 +120,41 @@ def verify(ctx: click.Context, /, model: ModelRequest, request: SpecRequest, **c
     )
     if about_labels and (choices["workers"] is not None or choices["cluster"] is not None):
         raise click.UsageError("--workers and --cluster share yes-or-no questions; leave them out for labels")
-    sharing = _shared(loaded, choices.pop("workers"), choices.pop("cluster"))
+    sharing = _shared(loaded, choices["workers"], choices["cluster"], limit)
     with sharing as shared, progress_line(quiet=choices["quiet"]) as tell:
         ask = verify_labels if about_labels else verify_model
-        verdict = ask(
+        return ask(
             shared,
-            about_labels or request.build(loaded.alphabet),
+            spec,
             method=choices["method"],
             relation="superset" if about_labels else choices["relation"],
             epsilon=choices["epsilon"],
             gamma=choices["gamma"],
             distribution=choices["distribution"](loaded.alphabet),
             seed=choices["seed"],
-            timeout=choices["timeout"],
+            timeout=limit.left,
             progress=lambda progress: tell(progress_text(progress)),
             settings=settings,
         )
-    verdict = msgspec.structs.replace(verdict, command=_command_line(ctx))
-    _tell(verdict, choices["json_file"], choices["report"])
-    ctx.exit(verdict.exit_code)
 
 
-def _label_spec(request: SpecRequest, model: Model, choices: dict[str, Any]) -> Spec | None:
-    """The specification over letters and labels, where it is one."""
-    ltlf, regex = choices.pop("moore_ltlf"), choices.pop("moore_regex")
-    given = [request.given, ltlf is not None, regex is not None]
+def _about_labels(choices: dict[str, Any]) -> bool:
+    return choices["moore_ltlf"] is not None or choices["moore_regex"] is not None
+
+
+def _check_one_spec(request: SpecRequest, choices: dict[str, Any]) -> None:
+    given = [request.given, choices["moore_ltlf"] is not None, choices["moore_regex"] is not None]
     if sum(given) != 1:
         raise click.UsageError("give exactly one of --dfa, --regex, --ltlf, --moore-ltlf, --moore-regex")
-    if request.given:
-        return None
-    if choices["relation"] != "subset":
+    if _about_labels(choices) and choices["relation"] != "subset":
         raise click.UsageError("--relation is about a language; a specification of labels holds of all words or not")
-    return label_spec(model, ltlf=ltlf, regex=regex)
+
+
+def _spec(request: SpecRequest, model: Model, choices: dict[str, Any]) -> Spec:
+    """The specification: of words, or over letters and labels."""
+    if _about_labels(choices):
+        return label_spec(model, ltlf=choices["moore_ltlf"], regex=choices["moore_regex"])
+    return request.build(model.alphabet)
 
 
 def _command_line(ctx: click.Context) -> str:
@@ -176,7 +203,7 @@ def _collected(troubles: list[str]) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _shared(model: Model, workers: int | None, cluster: str | None) -> Iterator[Model]:
+def _shared(model: Model, workers: int | None, cluster: str | None, limit: TimeLimit) -> Iterator[Model]:
     """The model, its sampled words read by other processes or a cluster where that was asked for."""
     if workers is None and cluster is None:
         yield model
@@ -184,5 +211,6 @@ def _shared(model: Model, workers: int | None, cluster: str | None) -> Iterator[
     from rnncheck.models.distributed import distributed
     from rnncheck.runtime.executors import open_executor
 
-    with open_executor(workers or 1, cluster) as executor:
+    seconds = math.inf if limit.left is None else limit.left
+    with open_executor(workers or 1, cluster, seconds=seconds) as executor:
         yield distributed(model, executor)

@@ -12,8 +12,6 @@ Whoever works in a folder holds a lock that the operating system takes back when
 from __future__ import annotations
 
 import contextlib
-import errno
-import fcntl
 import hashlib
 import os
 import re
@@ -24,6 +22,7 @@ from typing import Any, Literal, TypeVar
 import msgspec
 
 from rnncheck.errors import FormatError, InputError, short_repr
+from rnncheck.runtime import locks
 from rnncheck.runtime.files import write_atomically
 from rnncheck.verdict.value import decode_part, encode_part
 from rnncheck.version import __version__
@@ -110,21 +109,21 @@ class RunFolder:
         except OSError as error:
             raise InputError(f"{self.path}: cannot be used: {error.strerror or error}") from None
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            os.close(handle)
-            if error.errno not in (errno.EWOULDBLOCK, errno.EACCES):
-                raise InputError(
-                    f"{self.path}: cannot be locked: {error.strerror or error}; give --out a folder on a file system "
-                    "that knows locks"
-                ) from None
-            raise InputError(
-                f"another run is working in {self.path}; wait for its end, or give --out another folder"
-            ) from None
-        try:
+            self._lock(handle)
             yield
         finally:
             os.close(handle)
+
+    def _lock(self, handle: int) -> None:
+        try:
+            ours = locks.lock(handle)
+        except OSError as error:
+            raise InputError(
+                f"{self.path}: cannot be locked: {error.strerror or error}; give --out a folder on a file system "
+                "that knows locks"
+            ) from None
+        if not ours:
+            raise InputError(f"another run is working in {self.path}; wait for its end, or give --out another folder")
 
     def place(self, name: str) -> Path:
         """The path of one of the folder's files, which never leads out of it."""

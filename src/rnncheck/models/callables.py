@@ -199,7 +199,8 @@ def _listed(returned: Any) -> list[Any]:
 
 def _at_work_on(words: Sequence[Word]) -> str:
     first = short_repr(format_word(words[0]))
-    return f"the word {first}" if len(words) == 1 else f"{len(words)} words, the first of them {first}"
+    some = f"the word {first}" if len(words) == 1 else f"{len(words)} words, the first of them {first}"
+    return f"the model was at work on {some}"
 
 
 def _named(word: Word | None, words: Sequence[Word]) -> str:

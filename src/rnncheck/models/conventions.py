@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from rnncheck.errors import ModelError, short_repr
 from rnncheck.models.whole_words import Outputs
+from rnncheck.runtime.budget import BudgetExceeded
 from rnncheck.words import IntArray
 
 Encode: TypeAlias = Callable[[IntArray], Any]  # words of equal length to whatever the model takes
@@ -143,6 +144,8 @@ def _batch_agrees(call: Call, encode: Encode, letters: int, outputs: int, rng: n
 def _attempt(call: Call, encode: Encode, codes: IntArray) -> npt.NDArray[Any]:
     try:
         raw = call(encode(codes))
+    except BudgetExceeded:
+        raise
     except ModelError as error:
         raise _UnfitError(str(error)) from None
     except Exception as error:  # a foreign model given what it does not take can fail in any way

@@ -16,6 +16,8 @@ import numpy.typing as npt
 from rnncheck.errors import InputError, ModelError, RnncheckError, short_repr
 from rnncheck.models.callables import CallableModel
 from rnncheck.models.protocol import Model
+from rnncheck.runtime.budget import BudgetExceeded
+from rnncheck.runtime.watchdog import guarded_for
 from rnncheck.words import Alphabet, Word
 
 
@@ -33,6 +35,7 @@ def wrap(
     dtype: npt.DTypeLike = np.float32,
     threads: int | None = None,
     seed: int = 0,
+    timeout: float | None = None,
 ) -> Model:
     """Make a model of a PyTorch module or of a Python callable.
 
@@ -47,6 +50,8 @@ def wrap(
     ``empty`` the answer to the empty word (where the module cannot be asked; it is rejected unless told), ``encode`` a
     function from words of equal length to the module's argument, or a tuple of arguments. ``dtype`` and ``threads``
     are for the compiled engine; ``batch_size`` (256) is for modules that have to be called on whole words.
+
+    The model is tried out on some words. Where it hangs, ``timeout`` (in seconds) ends that by a ResourceLimitError.
     """
     if isinstance(model, Model):
         if alphabet is not None and _alphabet(alphabet) != model.alphabet:
@@ -64,7 +69,7 @@ def wrap(
 
         reading = Reading(threshold, label, output, dtype, threads)
         options = ModuleOptions(reading, encode, first_row, empty, seed=seed, **sizes)
-        return wrap_module(model, letters, options)
+        return guarded_for(timeout, lambda: wrap_module(model, letters, options), "the module was being tried out")
     if not callable(model):
         raise ModelError(f"{short_repr(model)} is neither a PyTorch module nor a callable")
     for name, value in {"label": label, "encode": encode, "first_row": first_row, "empty": empty}.items():
@@ -72,7 +77,12 @@ def wrap(
             raise InputError(
                 f"{name}={short_repr(value)} is for PyTorch modules; a callable gets the words as they are"
             )
-    return CallableModel(model, letters, threshold=threshold, seed=seed, **sizes)
+    function = model
+    return guarded_for(
+        timeout,
+        lambda: CallableModel(function, letters, threshold=threshold, seed=seed, **sizes),
+        "the function was being tried out",
+    )
 
 
 def import_model(reference: str, alphabet: Iterable[str] | None = None, **options: Any) -> Model:
@@ -106,6 +116,8 @@ def _import(name: str, reference: str) -> object:
         if error.name is not None and (name == error.name or name.startswith(error.name + ".")):
             raise ModelError(f"{reference}: there is no module {name!r} in the current folder or installed") from None
         raise ModelError(f"{reference}: importing {name!r} needs a module that is missing: {error.name!r}") from error
+    except BudgetExceeded:
+        raise
     except Exception as error:  # whatever the module does when it is imported
         raise ModelError(f"{reference}: importing {name!r} raised {type(error).__name__}: {error}") from error
 

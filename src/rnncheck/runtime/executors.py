@@ -8,6 +8,7 @@ worker several times is given up with an error.
 from __future__ import annotations
 
 import contextlib
+import math
 import multiprocessing
 import multiprocessing.connection
 import os
@@ -19,11 +20,12 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Protocol, TypeVar
 
 from rnncheck.errors import InputError, MissingExtraError, RnncheckError, short_repr
+from rnncheck.runtime.budget import BudgetExceeded
 
 Result = TypeVar("Result")
 
 _ATTEMPTS = 4  # a piece is begun at most so often; what kills four workers would kill the fifth
-_CONNECT_SECONDS = "20s"
+_CONNECT_SECONDS = 20.0
 _SPAWN = multiprocessing.get_context("spawn")  # a fork would copy threads and locks in whatever state they are
 
 
@@ -47,9 +49,12 @@ class Executor(Protocol):
 
 
 @contextlib.contextmanager
-def open_executor(workers: int, cluster: str | None = None) -> Iterator[Executor]:
-    """Processes of this machine, or the cluster of a Dask scheduler's address; closed at the end."""
-    executor: Executor = LocalProcesses(workers) if cluster is None else DaskCluster(cluster)
+def open_executor(workers: int, cluster: str | None = None, *, seconds: float = math.inf) -> Iterator[Executor]:
+    """Processes of this machine, or the cluster of a Dask scheduler's address; closed at the end.
+
+    Connecting may take ``seconds``, and no more than 20.
+    """
+    executor: Executor = LocalProcesses(workers) if cluster is None else DaskCluster(cluster, seconds)
     try:
         yield executor
     finally:
@@ -171,17 +176,37 @@ def _end_with_parent() -> None:
         os._exit(1)
 
 
+def _in_time(seconds: float, call: Callable[[], Result]) -> Result:
+    """The result of a call, or TimeoutError: a client's own limit does not hold for a server that keeps silent."""
+    future: Future[Result] = Future()
+
+    def work() -> None:
+        try:
+            future.set_result(call())
+        except BaseException as error:
+            future.set_exception(error)
+
+    threading.Thread(target=work, daemon=True).start()
+    try:
+        return future.result(timeout=seconds + 1.0)
+    except TimeoutError as error:
+        raise TimeoutError(str(error) or f"no answer within {seconds:.3g} seconds") from None
+
+
 class DaskCluster:
     """The workers behind a Dask scheduler. They need rnncheck installed, and unpickle what they are sent."""
 
-    def __init__(self, address: str) -> None:
+    def __init__(self, address: str, seconds: float = math.inf) -> None:
         try:
             from distributed import Client
         except ImportError:
             raise MissingExtraError("work on a cluster", "cluster") from None
+        patience = min(_CONNECT_SECONDS, seconds)
         try:
-            self._client = Client(address, timeout=_CONNECT_SECONDS, set_as_default=False)
+            self._client = _in_time(patience, lambda: Client(address, timeout=patience, set_as_default=False))
         except (OSError, ValueError) as error:
+            if seconds < _CONNECT_SECONDS and isinstance(error, TimeoutError):
+                raise BudgetExceeded(f"the time limit was reached while connecting to {short_repr(address)}") from None
             raise InputError(
                 f"no scheduler answers at {short_repr(address)}: {error}; is it tcp://HOST:PORT?"
             ) from None

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import fcntl
 import functools
 import os
 import tempfile
 from pathlib import Path
 
 from rnncheck.errors import InputError
+from rnncheck.runtime import locks
 
 _PREFIX, _SUFFIX = ".rnncheck-", ".part"
 
@@ -30,6 +30,9 @@ def write_atomically(path: str | Path, data: bytes | str) -> None:
             file.flush()
             os.fsync(file.fileno())
             os.chmod(temporary, _mode(target))
+            if locks.HELD_TO_THE_END:
+                os.replace(temporary, target)
+        if not locks.HELD_TO_THE_END:
             os.replace(temporary, target)
     except OSError as error:
         temporary.unlink(missing_ok=True)
@@ -53,13 +56,18 @@ def check_writable(path: str | Path) -> None:
 
 
 def remove_leftovers(folder: Path) -> None:
-    """Remove what killed processes were in the middle of writing; what a living one writes is locked, and stays."""
+    """Remove what killed processes were in the middle of writing; what a living one writes is locked, and stays.
+
+    Where a lock does not last until the file has its name (Windows), leftovers are not told apart and stay too.
+    """
+    if not locks.HELD_TO_THE_END:
+        return
     for part in folder.glob(f"{_PREFIX}*{_SUFFIX}"):
         with contextlib.suppress(OSError):
             handle = os.open(part, os.O_RDWR)
             try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                part.unlink()
+                if locks.lock(handle):
+                    part.unlink()
             finally:
                 os.close(handle)
 
@@ -73,9 +81,10 @@ def _swept_once(folder: Path) -> None:
 def _locked_part(folder: Path) -> tuple[int, Path]:
     while True:
         handle, name = tempfile.mkstemp(dir=folder, prefix=_PREFIX, suffix=_SUFFIX)
+        ours = True
         with contextlib.suppress(OSError):  # some network drives know no locks; there leftovers are not swept either
-            fcntl.flock(handle, fcntl.LOCK_EX)
-        if os.fstat(handle).st_nlink:
+            ours = locks.lock(handle)
+        if ours and os.fstat(handle).st_nlink:
             return handle, Path(name)
         os.close(handle)  # another process took the new file for a leftover before it was locked
 

@@ -1,8 +1,9 @@
-"""How long a call into somebody else's code may take: where it never returns, a timer ends it.
+"""How long a call may take that cannot look at a clock itself: where it never returns, a timer ends it.
 
 A time limit is looked at between calls, which is no use when one of them hangs. Within ``watchdog`` such a call is
 interrupted a little after the time is over. The timer is the system's alarm, so this works in the main thread only, for
-code that Python runs or that waits for the system, and not where the program uses the alarm for itself.
+code that Python runs or that waits for the system, and not where the program uses the alarm for itself. Where there is
+no alarm (Windows, other threads), a call that hangs is not ended, and a time limit holds between calls alone.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from typing import TypeVar
 
-from rnncheck.runtime.budget import BudgetExceeded
+from rnncheck.runtime.budget import Budget, BudgetExceeded
 
 T = TypeVar("T")
 
@@ -25,6 +26,17 @@ _remaining: ContextVar[Callable[[], float]] = ContextVar("remaining", default=la
 
 class _Overdue(BaseException):
     """Not an Exception, so that code which tries again whatever happens lets it through."""
+
+
+class _Bell:
+    """The alarm's handler; it rings until it is put away."""
+
+    def __init__(self) -> None:
+        self.armed = True
+
+    def __call__(self, *_: object) -> None:
+        if self.armed:
+            raise _Overdue
 
 
 @contextlib.contextmanager
@@ -38,33 +50,45 @@ def watchdog(remaining: Callable[[], float]) -> Iterator[None]:
 
 
 def guarded(call: Callable[[], T], what: Callable[[], str]) -> T:
-    """The result of the call, or BudgetExceeded that says on what it was at work."""
+    """The result of the call, or BudgetExceeded that says what was going on; the innermost of several calls says it."""
     seconds = _remaining.get()()
-    if math.isinf(seconds) or not _alarm_is_free():
+    if math.isinf(seconds) or not _alarm_is_ours():
         return call()
-    armed = True
+    handler = signal.getsignal(signal.SIGALRM)
+    try:
+        if isinstance(handler, _Bell):  # a call within a guarded call: the same time, and more to tell
+            return call()
+        return _within(seconds + _GRACE, call)
+    except _Overdue:
+        raise BudgetExceeded(f"the time limit was reached while {what()}") from None
 
-    def ring(*_: object) -> None:
-        if armed:
-            raise _Overdue
 
-    signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, seconds + _GRACE, _GRACE)
+def guarded_for(timeout: float | None, call: Callable[[], T], what: str) -> T:
+    """The result of a call that may take so many seconds; without a limit, as long as the calls around it may."""
+    if timeout is None:
+        return call()
+    with watchdog(Budget.lasting(timeout).remaining):
+        return guarded(call, lambda: what)
+
+
+def _within(seconds: float, call: Callable[[], T]) -> T:
+    bell = _Bell()
+    signal.signal(signal.SIGALRM, bell)
+    signal.setitimer(signal.ITIMER_REAL, seconds, _GRACE)
     try:
         try:
             return call()
         finally:
-            armed = False
-    except _Overdue:
-        raise BudgetExceeded(f"the time limit was reached while the model was at work on {what()}") from None
+            bell.armed = False
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0.0)
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
 
 
-def _alarm_is_free() -> bool:
-    return (
-        threading.current_thread() is threading.main_thread()
-        and signal.getsignal(signal.SIGALRM) is signal.SIG_DFL
-        and signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
-    )
+def _alarm_is_ours() -> bool:
+    """Whether there is an alarm, and nobody else uses it."""
+    if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
+        return False
+    handler = signal.getsignal(signal.SIGALRM)
+    free = handler is signal.SIG_DFL and signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+    return free or isinstance(handler, _Bell)

@@ -37,7 +37,7 @@ from rnncheck.verification.searches import exhaustive
 from rnncheck.verification.settings import VerifySettings
 from rnncheck.verification.task import Finding, Task
 from rnncheck.version import __version__
-from rnncheck.words import Codes
+from rnncheck.words import Alphabet, Codes
 
 # After a violation is found, shrinking and flows may take this share of the time limit beyond what is left of it.
 _GRACE = 0.1
@@ -68,6 +68,31 @@ def verify(
     run = _Run(prepare(model, spec, method, relation, epsilon, gamma, distribution, seed, timeout, settings))
     with watchdog(lambda: run.oracle.budget.remaining()):
         return run.conclude(run.find(progress))
+
+
+def never_begun(
+    reason: str,
+    alphabet: Alphabet,
+    *,
+    method: str = "auto",
+    relation: RelationName | Relation = "subset",
+    epsilon: float = Confidence.epsilon,
+    gamma: float = Confidence.gamma,
+    seed: int = 0,
+) -> Verdict:
+    """The verdict where the time was over before the model could be asked anything: a model that hangs, say."""
+    return Verdict(
+        schema="rnncheck/verdict/1",
+        outcome=Outcome.UNDECIDED,
+        reason=reason,
+        method=method,
+        relation=Relation.named(relation),
+        cost=TotalCost(0.0, 0, 0, 0),
+        alphabet=alphabet,
+        seed=seed,
+        settings={"epsilon": epsilon, "gamma": gamma},
+        version=__version__,
+    )
 
 
 class _Run:

@@ -30,6 +30,7 @@ from rnncheck.models.protocol import Model
 from rnncheck.models.self_check import MismatchError, NetworkParts, Reading, compile_checked, probability_by_range
 from rnncheck.models.torch.tracing import Call, Recorder, first_input, last_function, logits_of, parts_of
 from rnncheck.models.whole_words import DEFAULT_BATCH, Decision, Outputs, WholeWords, calibrated
+from rnncheck.runtime.watchdog import guarded
 from rnncheck.words import Alphabet, Codes, IntArray, Word
 
 EncodeWords = Callable[[list[Word]], Any]
@@ -93,16 +94,19 @@ class Asker:
     def __call__(self, arguments: Any) -> npt.NDArray[Any]:
         """The module's raw output."""
         with self._evaluation():
-            return _as_numbers(_first_tensor(self.module(*self._tensors(arguments))))
+            return _as_numbers(_first_tensor(self._called(self._tensors(arguments))))
 
     def watched(self, arguments: Any) -> tuple[npt.NDArray[Any], Sequence[Call], Any]:
         """The raw output, the functions that were called, and the output as a tensor."""
         with self._evaluation():
             tensors = self._tensors(arguments)
             with Recorder() as recorder:
-                output = self.module(*tensors)
+                output = self._called(tensors)
             tensor = _first_tensor(output)
             return _as_numbers(tensor), recorder.calls, tensor
+
+    def _called(self, tensors: list[Any]) -> Any:
+        return guarded(lambda: self.module(*tensors), lambda: f"{type(self.module).__name__} was being called")
 
     @contextlib.contextmanager
     def _evaluation(self) -> Iterator[None]:
