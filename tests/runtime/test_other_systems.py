@@ -13,7 +13,7 @@ for name in ("SIGALRM", "setitimer", "getitimer", "ITIMER_REAL", "alarm"):
 """
 
 VERIFY = """
-import rnncheck
+import rnncheck, rnncheck.zoo
 from rnncheck.cli import main
 model = rnncheck.wrap(lambda words: [len(word) > 2 for word in words], ["a", "b"], timeout=60)
 verdict = rnncheck.verify(model, rnncheck.Spec.from_regex("a*", ["a", "b"]), timeout=600)
@@ -29,7 +29,7 @@ assert sorted(os.listdir()) == ["c", "report.html", "v.json"], os.listdir()
 """
 
 TRAIN = """
-import rnncheck
+import rnncheck, rnncheck.zoo
 from rnncheck.cli import main
 for more in ([], ["--resume"]):
     try:
