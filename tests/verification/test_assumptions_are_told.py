@@ -10,7 +10,9 @@ from rnncheck import Spec, load_model, verify, wrap
 from rnncheck.models.adapters import complement
 from rnncheck.verification.settings import VerifySettings
 
-torch = pytest.importorskip("torch")
+pytest.importorskip("torch")
+
+import torch
 
 ABCD = ["a", "b", "c", "d"]
 QUICK = {"epsilon": 0.1, "gamma": 0.1, "settings": VerifySettings(search_steps=0, flows=None)}
