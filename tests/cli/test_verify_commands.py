@@ -139,10 +139,13 @@ def test_ctrl_c_gives_the_undecided_verdict(tmp_path) -> None:
     command = [sys.executable, "-m", "rnncheck", "verify", "--module", "mine:model", "--alphabet", "a,b",
                "--regex", "a*", "--bound", "hoeffding", "--method", "smc", "--json", "-"]  # fmt: skip
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path)
-    while process.poll() is None and not (tmp_path / "sampling").exists():
-        time.sleep(0.01)
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
+    try:
+        while process.poll() is None and not (tmp_path / "sampling").exists():
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=120)
+    finally:
+        process.kill()
     assert "Traceback" not in err
     assert process.returncode == 3, err
     assert json.loads(out)["reason"] == "interrupted"

@@ -5,14 +5,11 @@ import errno
 import itertools
 import os
 import shutil
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import msgspec
-import numpy as np
 import pytest
 
 from rnncheck.cli import main
@@ -24,6 +21,7 @@ from rnncheck.experiments.runner import Questions, Shard, run_experiment
 from rnncheck.experiments.subjects import stored_subject
 from rnncheck.runtime.executors import open_executor
 from rnncheck.version import __version__
+from support.killing import STAGES, kill_inside_writes
 from support.sources import DrawnSubjects, Here
 
 QUESTIONS = Questions(epsilon=0.05, gamma=0.05, timeout=60.0)
@@ -301,54 +299,48 @@ LARGE = [
 ]  # fmt: skip
 
 
+def test_a_run_killed_when_it_began_can_begin_again(tmp_path) -> None:
+    """Should not take the half of its own manifest for other files."""
+    (tmp_path / ".rnncheck-x.part").write_text("{")
+    begun(tmp_path)
+    assert sorted(os.listdir(tmp_path)) == ["run.json"]
+
+
+def test_a_training_that_was_finished_leaves_no_checkpoint(tmp_path) -> None:
+    """Should remove what a run left that was killed after it stored the network and before it removed the file."""
+    folder = perform(tmp_path / "run", Here(), STANDARD)
+    left = folder.path / "part" / f"{STANDARD.names()[0]}.checkpoint.0"
+    left.parent.mkdir(exist_ok=True)
+    left.write_text("half a training")
+    perform(tmp_path / "run", Here(), STANDARD)
+    assert not left.parent.exists()
+
+
 @pytest.mark.parametrize(
-    ("size", "signs"),  # a sign is what shows that a run has come so far that it may be killed
+    ("size", "moments"),
     [
-        pytest.param(SMALL, ["part", "verdicts/*.json"], id="small"),
-        pytest.param(
-            LARGE,
-            [*[*["part/*"] * 5, "subjects/*.json", "verdicts/*.json"] * 7, "part/*"],
-            id="large",
-            marks=pytest.mark.slow,
-        ),
+        pytest.param(SMALL, [("half written", 1), *((stage, 2) for stage in STAGES)], id="small"),
+        pytest.param(LARGE, list(itertools.product(STAGES, range(1, 5))), id="large", marks=pytest.mark.slow),
     ],
 )
-def test_a_run_killed_again_and_again_gives_the_same_table(tmp_path, monkeypatch, size, signs) -> None:
-    """SIGKILL at random moments of training, verification and writing; then to the end; nothing is done twice."""
+def test_a_run_killed_inside_its_writes_gives_the_same_table(tmp_path, monkeypatch, size, moments) -> None:
+    """SIGKILL at every stage of writing a piece or a checkpoint; then to the end; no piece is written twice."""
     monkeypatch.setattr("rnncheck.runtime.executors.open_executor", lambda *_: contextlib.nullcontext(Here()))
     with pytest.raises(SystemExit) as ended:  # once in this very process
         main([*COMMAND, *size, "--out", str(tmp_path / "calm")])
     assert not ended.value.code
-    command = [sys.executable, "-m", "rnncheck", *COMMAND, *size]
     out = tmp_path / "killed"
-    out.mkdir()
-    rng = np.random.default_rng(0)
+    command = [sys.executable, "-m", "rnncheck", *COMMAND, *size, "--out", out]
     finished: dict[str, int] = {}
-    for sign in signs:
-        before = stamps(out, sign)
-        process = subprocess.Popen([*command, "--out", out], stdout=subprocess.DEVNULL, start_new_session=True)
-        while process.poll() is None and (stamps(out, sign) == before or not stamps(out, sign)):
-            time.sleep(0.005)
-        time.sleep(rng.exponential(0.2))
-        assert process.poll() is None, f"the run was over before {sign} was new; make it longer"
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+    for _ in kill_inside_writes(command, tmp_path / "hooks", moments):
         for file in out.rglob("*.json"):
             stamp = file.stat().st_mtime_ns
             assert finished.setdefault(str(file), stamp) == stamp, f"{file} was written twice"
-    subprocess.run([*command, "--out", out], check=True, stdout=subprocess.DEVNULL, timeout=300)
+    assert finished
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, timeout=600)
     assert contents(RunFolder.existing(out)) == contents(RunFolder.existing(tmp_path / "calm"))
     assert not list(out.rglob("*.part"))
     assert not (out / "part").exists()
-
-
-def stamps(folder: Path, pattern: str) -> dict[str, int]:
-    """When each of these was written; files come and go meanwhile."""
-    seen = {}
-    for file in folder.glob(pattern):
-        with contextlib.suppress(FileNotFoundError):
-            seen[str(file)] = file.stat().st_mtime_ns
-    return seen
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="mounting a small file system needs root")

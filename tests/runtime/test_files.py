@@ -3,6 +3,7 @@
 import fcntl
 import os
 import stat
+import sys
 import threading
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from rnncheck.errors import FormatError, InputError
 from rnncheck.runtime.files import remove_leftovers, write_atomically
 from rnncheck.word_files import read_words
+from support.killing import STAGES, kill_inside_writes
 
 
 def test_content_is_replaced_and_nothing_else_left(tmp_path) -> None:
@@ -31,6 +33,21 @@ def test_what_a_killed_process_left_is_removed_and_what_a_living_one_writes_stay
         assert sorted(os.listdir(tmp_path)) == [".film.part", ".rnncheck-b.part", "out.txt"]
     remove_leftovers(tmp_path)
     assert sorted(os.listdir(tmp_path)) == [".film.part", "out.txt"]
+
+
+def test_a_process_killed_inside_a_write_leaves_the_old_file_or_the_new(tmp_path) -> None:
+    """Should leave nothing half at any stage, and the next write removes what was left."""
+    path = tmp_path / "out" / "file"
+    path.parent.mkdir()
+    code = (
+        "import sys\nfrom rnncheck.runtime.files import write_atomically\nwrite_atomically(sys.argv[1], 'new' * 1000)"
+    )
+    command = [sys.executable, "-c", code, path]
+    write_atomically(path, "old")
+    for stage, _ in kill_inside_writes(command, tmp_path / "hooks", [(stage, 1) for stage in STAGES]):
+        assert path.read_text() == ("new" * 1000 if stage == "after rename" else "old"), stage
+        assert len(os.listdir(path.parent)) == (1 if stage == "after rename" else 2), stage
+    assert os.listdir(path.parent) == ["file"]
 
 
 def test_a_sweep_never_takes_a_file_that_is_being_written(tmp_path) -> None:

@@ -1,30 +1,79 @@
-"""Killing a process again and again in the middle of its work."""
+"""Killing a process inside a write: at a stage, and at a write, that the test names."""
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
-import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-import numpy as np
-import pytest
+STAGES = ("opened", "half written", "before fsync", "before rename", "after rename")
+
+# Python runs this in every process that it starts in the folder's environment, workers included. The files are told by
+# the name that ``rnncheck.runtime.files`` gives to what is not yet whole.
+_HOOK = """
+import os, signal, tempfile
+
+stage, left = os.environ["RNNCHECK_TEST_KILL"].rsplit(":", 1)
+left = int(left)
+mkstemp, fsync, replace = tempfile.mkstemp, os.fsync, os.replace
 
 
-def kill_at_random_moments(command: Sequence[object], file: Path, kills: int) -> None:
-    """Start the command so many times, and end it by SIGKILL soon after it has written the file anew."""
-    rng = np.random.default_rng(0)
-    for kill in range(kills):
-        before = _written(file)
-        process = subprocess.Popen(list(map(str, command)), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-        while process.poll() is None and _written(file) == before:
-            time.sleep(0.002)
-        time.sleep(rng.exponential(0.02))
-        process.kill()
-        assert process.communicate()[1] == b""
-        if process.returncode == 0:
-            pytest.fail(f"the work was over after {kill} kills; make it longer")
+def reached(now, name):
+    global left
+    if now == stage and ".rnncheck-" in str(name):
+        left -= 1
+        return left == 0
+    return False
 
 
-def _written(file: Path) -> int:
-    return file.stat().st_mtime_ns if file.exists() else 0
+def die():
+    os.killpg(0, signal.SIGKILL)
+    signal.pause()
+
+
+def killing_mkstemp(*arguments, **options):
+    made = mkstemp(*arguments, **options)
+    if reached("opened", made[1]):
+        die()
+    return made
+
+
+def killing_fsync(handle):
+    name = os.readlink(f"/proc/self/fd/{handle}")
+    if reached("half written", name):
+        os.ftruncate(handle, os.fstat(handle).st_size // 2)
+        die()
+    if reached("before fsync", name):
+        die()
+    fsync(handle)
+
+
+def killing_replace(source, target, **options):
+    if reached("before rename", source):
+        die()
+    replace(source, target, **options)
+    if reached("after rename", source):
+        die()
+
+
+tempfile.mkstemp, os.fsync, os.replace = killing_mkstemp, killing_fsync, killing_replace
+"""
+
+
+def kill_inside_writes(
+    command: Sequence[object], hooks: Path, moments: Sequence[tuple[str, int]]
+) -> Iterator[tuple[str, int]]:
+    """Run the command once for each moment, a stage and the number of the write; it must be killed there each time."""
+    hooks.mkdir()
+    (hooks / "sitecustomize.py").write_text(_HOOK)
+    path = os.pathsep.join([str(hooks), *filter(None, [os.environ.get("PYTHONPATH")])])
+    for stage, write in moments:
+        environment = {**os.environ, "PYTHONPATH": path, "RNNCHECK_TEST_KILL": f"{stage}:{write}"}
+        done = subprocess.run(
+            list(map(str, command)), env=environment, capture_output=True, start_new_session=True, timeout=600
+        )
+        assert done.returncode == -signal.SIGKILL, f"not killed {stage}, write {write}: {done.stderr.decode()[-2000:]}"
+        assert done.stderr == b""
+        yield stage, write

@@ -7,6 +7,7 @@ import math
 import random
 import subprocess
 import sys
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -42,7 +43,7 @@ from rnncheck.training.batches import UNKNOWN, Batch, Stage, prefix_answers, tra
 from rnncheck.training.curriculum import Curriculum, EpochResult
 from rnncheck.training.torch_network import AdamOptimizer, TorchNetwork
 from rnncheck.words import Alphabet, WordBatch
-from support.killing import kill_at_random_moments
+from support.killing import STAGES, kill_inside_writes
 from support.strategies import dfas
 
 AB = Alphabet(["a", "b"])
@@ -562,23 +563,25 @@ def test_importing_the_package_does_not_import_torch() -> None:
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-@pytest.mark.slow
-def test_training_killed_fifty_times_gives_the_same_network(tmp_path: Path) -> None:
-    """SIGKILL at random moments, whatever is being written; then to the end, with the network of a calm run."""
+@pytest.mark.parametrize("writes", [(2,), pytest.param(range(1, 5), marks=pytest.mark.slow)], ids=["few", "many"])
+def test_training_killed_inside_its_writes_gives_the_same_network(tmp_path: Path, writes: Iterable[int]) -> None:
+    """SIGKILL at every stage of writing the checkpoint; then to the end, with the network of a calm run."""
     script = (
         "import os, sys\nfrom rnncheck import Spec, WordDistribution\nfrom rnncheck.training import TrainingSettings, "
         "train_on_automaton\nfile = sys.argv[1]\nspec = Spec.from_regex('(b* a b* a)* b*', ['a', 'b'])\nsettings = "
-        "TrainingSettings(hidden=4, epochs=150, hold=1000)\ntrained = train_on_automaton(\n    spec.dfa, "
+        "TrainingSettings(hidden=4, epochs=60, hold=1000)\ntrained = train_on_automaton(\n    spec.dfa, "
         "settings=settings, distribution=WordDistribution(spec.alphabet, stop=0.3), words=60,\n    checkpoint=file, "
         "resume=os.path.exists(file)\n)\nprint(trained.network.sha256())\n"
     )
     command = [sys.executable, "-c", script]
     calm = subprocess.run([*command, tmp_path / "calm"], capture_output=True, text=True, check=True, timeout=300).stdout
     file = tmp_path / "run.checkpoint"
-    kill_at_random_moments([*command, file], file, 50)
+    moments = list(itertools.product(STAGES, writes))
+    for stage, write in kill_inside_writes([*command, file], tmp_path / "hooks", moments):
+        assert file.exists() or stage != "after rename", f"{stage}, write {write}"
     final = subprocess.run([*command, file], capture_output=True, text=True, check=True, timeout=300).stdout
     assert final == calm
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["calm", "run.checkpoint"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["calm", "hooks", "run.checkpoint"]
 
 
 @pytest.mark.parametrize("cell", Cell)

@@ -13,7 +13,7 @@ from rnncheck.errors import FormatError, InputError
 from rnncheck.models.engine.compiled import CompiledNetwork
 from rnncheck.oracle import MembershipOracle
 from rnncheck.oracle.journal import Journal
-from support.killing import kill_at_random_moments
+from support.killing import STAGES, kill_inside_writes
 from support.networks import random_network
 
 METHODS = ["smc", "pdv", "aamc", "auto"]
@@ -160,9 +160,9 @@ def test_a_full_journal_keeps_what_it_has() -> None:
     ]
 
 
-@pytest.mark.parametrize("kills", [3, pytest.param(50, marks=pytest.mark.slow)])
-def test_a_killed_run_goes_on(tmp_path, kills) -> None:
-    """SIGKILL at random moments, whatever is being written; then to the end, with the verdict of a calm run."""
+@pytest.mark.parametrize("writes", [(1, 3), pytest.param(range(1, 5), marks=pytest.mark.slow)], ids=["few", "many"])
+def test_a_run_killed_inside_its_writes_goes_on(tmp_path, writes) -> None:
+    """SIGKILL at every stage of writing the checkpoint; then to the end, with the verdict of a calm run."""
     file = tmp_path / "run.checkpoint"
     script = (
         "import sys, rnncheck\nfrom rnncheck import zoo, VerifySettings\nentry = zoo.entry('tokens-gru')\nimport "
@@ -173,8 +173,9 @@ def test_a_killed_run_goes_on(tmp_path, kills) -> None:
     )
     command = [sys.executable, "-c", script]
     calm = subprocess.run([*command, tmp_path / "calm"], capture_output=True, text=True, check=True, timeout=300).stdout
-    kill_at_random_moments([*command, file], file, kills)
-    assert file.exists()
+    moments = list(itertools.product(STAGES, writes))
+    for stage, write in kill_inside_writes([*command, file], tmp_path / "hooks", moments):
+        assert file.exists() or stage != "after rename", f"{stage}, write {write}"
     final = subprocess.run([*command, file], capture_output=True, text=True, check=True, timeout=300).stdout
     assert final == calm
     assert list(tmp_path.glob("*.part")) == []

@@ -23,7 +23,7 @@ import msgspec
 
 from rnncheck.errors import FormatError, InputError, short_repr
 from rnncheck.runtime import locks
-from rnncheck.runtime.files import write_atomically
+from rnncheck.runtime.files import remove_leftovers, write_atomically
 from rnncheck.verdict.value import decode_part, encode_part
 from rnncheck.version import __version__
 
@@ -94,6 +94,7 @@ class RunFolder:
             return cls(folder, earlier)
         try:
             folder.mkdir(parents=True, exist_ok=True)
+            remove_leftovers(folder)  # of a run that was killed when it wrote its manifest
             if any(entry.name != _LOCK for entry in folder.iterdir()):
                 raise InputError(f"{folder} holds other files; give --out a new folder, or one of an earlier run")
         except (OSError, ValueError) as error:  # a null character is a ValueError

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
@@ -108,19 +109,19 @@ class _ExperimentRun:
 
     def begin(self, name: str) -> None:
         """Have a subject made, or, where it is there already, have it verified."""
+        part = self.folder.place(f"part/{name}.checkpoint")
         if self.folder.has(f"subjects/{name}.json"):
+            _forget(part)  # it is still there where the run was killed between the two
             self.finished += 1
             self._ask(name)
             return
-        part = self.folder.place(f"part/{name}.checkpoint")
         if self.resumable:
             part.parent.mkdir(exist_ok=True)
         checkpoint = str(part) if self.resumable else None
 
         def made(subject: Subject) -> None:
             store_subject(self.folder, name, subject)
-            for file in part.parent.glob(f"{part.name}*"):
-                file.unlink(missing_ok=True)
+            _forget(part)
             self._ask(name, subject)
 
         self._submit(name, made, self.source.make, name, checkpoint)
@@ -171,6 +172,12 @@ class _ExperimentRun:
             return
         done(value)
         self.finished += 1
+
+
+def _forget(part: Path) -> None:
+    """Remove the checkpoints of a training, one for each draw."""
+    for file in part.parent.glob(f"{part.name}*"):
+        file.unlink(missing_ok=True)
 
 
 def run_experiment(
