@@ -14,7 +14,9 @@ from rnncheck.cli.bench import bench
 from rnncheck.cli.contacts import contacts
 from rnncheck.cli.draw import draw_command
 from rnncheck.cli.extraction import compare_surrogates, extract
+from rnncheck.cli.interruption import Interrupted, exit_code_of, told_to_end
 from rnncheck.cli.models import classify, inspect, train
+from rnncheck.cli.output import lasting_output, say
 from rnncheck.cli.replay import replay
 from rnncheck.cli.report import report_command
 from rnncheck.cli.spec import spec
@@ -51,31 +53,45 @@ for command in (
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and exit with its code; errors are one line on stderr, never a traceback."""
+    with lasting_output() as lost, told_to_end():
+        code = _answer(arguments)
+        why = lost()
+        if why is not None:
+            say(f"rnncheck: stdout: {why}; what is missing there is lost", err=True)
+    # A verdict is a verdict, whoever listened; of any other command the output is all there is.
+    sys.exit((0 if why is None else 2) if code is None else code)
+
+
+def _answer(arguments: list[str] | None) -> int | None:
+    """The exit code; None where all went well and the command has none of its own."""
     try:
         code = rnncheck.main(arguments, prog_name="rnncheck", standalone_mode=False)
-    except click.ClickException as error:
+    except click.exceptions.NoArgsIsHelpError as error:
         error.show()
-        sys.exit(error.exit_code)
-    except click.Abort:
-        click.echo("interrupted", err=True)
-        sys.exit(130)
+        return error.exit_code
+    except click.UsageError as error:
+        way = "" if error.ctx is None else f" (see {error.ctx.command_path} --help)"
+        return _failed(f"{error.format_message().rstrip('.')}{way}", error.exit_code)
+    except click.ClickException as error:
+        return _failed(error.format_message(), error.exit_code)
+    except (click.Abort, Interrupted) as end:
+        say(str(end) or "interrupted", err=True)
+        return exit_code_of(end.__cause__)
     except RnncheckError as error:
-        click.echo(f"rnncheck: {error}", err=True)
-        sys.exit(2)
-    except BrokenPipeError:  # the reader of our output has gone; there is nobody left to tell
-        sys.stderr.close()
-        sys.exit(141)
+        return _failed(str(error))
     except OSError as error:
-        click.echo(f"rnncheck: {error.filename or 'output'}: {error.strerror or error}", err=True)
-        sys.exit(2)
+        return _failed(f"{error.filename or 'output'}: {error.strerror or error}")
     except Exception as error:
         # An exit code must never look like a verdict. The traceback is for whoever mends it.
         if os.environ.get("RNNCHECK_TRACEBACK"):
             raise
-        click.echo(
-            f"rnncheck: unexpected {type(error).__name__}: {error}; this is a fault of rnncheck, please report it "
-            "(with RNNCHECK_TRACEBACK=1 in the environment the whole story is shown)",
-            err=True,
+        return _failed(
+            f"unexpected {type(error).__name__}: {error}; this is a fault of rnncheck, please report it "
+            "(with RNNCHECK_TRACEBACK=1 in the environment the whole story is shown)"
         )
-        sys.exit(2)
-    sys.exit(code if isinstance(code, int) else 0)
+    return code if isinstance(code, int) else None
+
+
+def _failed(problem: str, code: int = 2) -> int:
+    say(f"rnncheck: {problem}", err=True)
+    return code

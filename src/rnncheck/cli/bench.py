@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from rnncheck.cli.interruption import Interrupted
 from rnncheck.cli.options import cell_option
+from rnncheck.cli.output import say, say_document, say_lines
 from rnncheck.cli.progress import pieces_progress
 from rnncheck.errors import InputError
 from rnncheck.probability.confidence import Confidence
@@ -187,16 +189,12 @@ def run_and_show(
     _show(folder, "text", None)
 
 
-class _Interrupted(click.ClickException):
-    exit_code = 130  # as shells have it; 1 would look like a verdict
-
-
 @contextmanager
 def _interruptible(out: Path) -> Iterator[None]:
     try:
         yield
-    except KeyboardInterrupt:
-        raise _Interrupted(f"interrupted; the same command continues the run in {out}") from None
+    except KeyboardInterrupt as end:
+        raise Interrupted(f"interrupted; the same command continues the run in {out}") from end
 
 
 def _show(folder: RunFolder, form: str, plot_folder: Path | None) -> None:
@@ -204,7 +202,6 @@ def _show(folder: RunFolder, form: str, plot_folder: Path | None) -> None:
     from rnncheck.experiments.table import render
 
     run = read_results(folder)
-    click.echo(render(run, form), nl=False)
     if plot_folder is not None:
         from rnncheck.report.charts.run_charts import plots
 
@@ -214,4 +211,5 @@ def _show(folder: RunFolder, form: str, plot_folder: Path | None) -> None:
             raise InputError(f"{plot_folder}: cannot be made: {error.strerror or error}") from None
         for name, content in plots(run).items():
             write_atomically(plot_folder / name, content)
-            click.echo(str(plot_folder / name), err=True)
+            say(str(plot_folder / name), err=True)
+    (say_lines if form == "text" else say_document)(render(run, form))

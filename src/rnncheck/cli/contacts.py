@@ -12,6 +12,7 @@ import numpy as np
 
 from rnncheck.automata.dfa import DEFAULT_MAX_STATES, DFA
 from rnncheck.cli.options import OutputFile
+from rnncheck.cli.output import say
 from rnncheck.cli.spec import automaton_text
 from rnncheck.contacts import (
     BreakKind,
@@ -100,9 +101,9 @@ def info(network: TemporalNetwork) -> None:
     if groups:
         facts["groups"] = _some([f"{visible(letter_text(group))} ({count})" for group, count in sorted(groups.items())])
     for name, value in facts.items():
-        click.echo(f"{name:<16}{value}")
+        say(f"{name:<16}{value}")
     for note in network.notes:
-        click.echo(f"{'note':<16}{note}")
+        say(f"{'note':<16}{note}")
 
 
 @contacts.command()
@@ -125,13 +126,13 @@ def check(
 
     word = parse_word(text)
     result = check_path(network, word, strict=strict)
-    click.echo(f"{'yes' if result.valid else 'no'}: {result}")
-    if result.broken is not None:
-        click.echo(f"  breaks at step {result.broken.position + 1}: {result.broken}")
     for target, draw in ((graph, contact_graph_svg), (timeline, timeline_svg)):
         if target is not None:
             write_atomically(target, draw(network, word, strict=strict))
-            click.echo(f"picture written to {target}", err=True)
+            say(f"picture written to {target}", err=True)
+    say(f"{'yes' if result.valid else 'no'}: {result}")
+    if result.broken is not None:
+        say(f"  breaks at step {result.broken.position + 1}: {result.broken}")
     ctx.exit(0 if result.valid else 1)
 
 
@@ -160,7 +161,7 @@ def spec(network: TemporalNetwork, output: Path, timed: bool, strict: bool, gap:
     else:
         dfa = graph_automaton(network)
     write_atomically(output, render(dfa))
-    click.echo(f"{output}: {len(dfa)} states over {len(dfa.alphabet)} people")
+    say(f"{output}: {len(dfa)} states over {len(dfa.alphabet)} people")
 
 
 @contacts.command()
@@ -189,9 +190,9 @@ def dataset(network: TemporalNetwork, output: Path, seed: int, broken: tuple[str
     for name, part in (("train", words.train), ("test", words.test)):
         _write_words(part, output / f"{name}.tsv")
         valid = int(part.valid.sum())
-        click.echo(f"{output / name}.tsv: {len(part)} words, {valid} paths and {len(part) - valid} broken ones")
+        say(f"{output / name}.tsv: {len(part)} words, {valid} paths and {len(part) - valid} broken ones")
     write_atomically(output / "alphabet.txt", f"{network.people}\n")
-    click.echo("broken by " + ", ".join(f"{name} {count}" for name, count in words.broken.items()))
+    say("broken by " + ", ".join(f"{name} {count}" for name, count in words.broken.items()))
 
 
 @contacts.command()
@@ -205,7 +206,7 @@ def generate(output: Path, seed: int, **choices: Any) -> None:
     """Make up plausible contacts: groups, bursts, days."""
     network = synthetic_contacts(np.random.default_rng(seed), SyntheticSettings(**choices))
     write_contacts(network, output)
-    click.echo(f"{output}: {len(network)} contacts of {len(network.people)} people")
+    say(f"{output}: {len(network)} contacts of {len(network.people)} people")
 
 
 def _write_words(words: ContactWords, path: Path) -> None:

@@ -11,6 +11,7 @@ from rnncheck.automata.dfa import DFA
 from rnncheck.automata.formats.dot import read_dot
 from rnncheck.automata.formats.moore_files import read_moore_json, state_names
 from rnncheck.cli.options import AlphabetType, ModelRequest, OutputFile
+from rnncheck.cli.output import say
 from rnncheck.errors import FormatError, InputError
 from rnncheck.extraction.extract import extract_automaton
 from rnncheck.report.automaton.drawing import Marks, marks_of
@@ -41,9 +42,7 @@ _ROUGHLY = 0.01
 @click.option("--complete", is_flag=True, help="Send transitions that an automaton lacks to a rejecting sink.")
 @click.option("--timeout", type=click.FloatRange(min=0), default=60, show_default=True, metavar="SECONDS",
               help="How long the layout may take.")  # fmt: skip
-@click.pass_context
 def draw_command(
-    ctx: click.Context,
     source: str,
     output: Path,
     part: str,
@@ -63,8 +62,7 @@ def draw_command(
     dfa, marks, labelled = _to_draw(source, alphabet, complete=complete, part=part, flow=flow)
     picture = draw(dfa, picture_format, marks=marks, title=source, timeout=timeout, labelled=labelled)
     write_atomically(output, picture)
-    click.echo(f"{output}: {count(len(dfa), 'state')}", err=True)
-    ctx.exit(0)
+    say(f"{output}: {count(len(dfa), 'state')}", err=True)
 
 
 def _to_draw(
@@ -127,5 +125,5 @@ def _of_verdict(verdict: Verdict, source: str, part: str, flow: int) -> tuple[DF
 def _learned(source: str, alphabet: Alphabet | None) -> DFA:
     model = ModelRequest(source, None, None, None, None, None, False).load(alphabet)
     found = extract_automaton(model, epsilon=_ROUGHLY, gamma=_ROUGHLY, timeout=_LEARNING_SECONDS)
-    click.echo(f"learned from the network: {len(found.automaton)} states; {found.sentence}", err=True)
+    say(f"learned from the network: {len(found.automaton)} states; {found.sentence}", err=True)
     return found.automaton.support

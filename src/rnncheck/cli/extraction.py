@@ -21,6 +21,7 @@ from rnncheck.cli.options import (
     optional_spec_options,
     renamed_option,
 )
+from rnncheck.cli.output import say, say_lines
 from rnncheck.cli.progress import progress_line
 from rnncheck.errors import InputError
 from rnncheck.extraction import DEFAULT_EXTRACTION, EXTRACTIONS
@@ -85,11 +86,11 @@ def extract(
         from rnncheck.automata.formats.moore_files import machine_text
 
         write_atomically(output, machine_text(automaton, str(output)))
-        click.echo(f"{output}: {len(automaton)} states, labels {', '.join(automaton.labels)}")
+        say(f"{output}: {len(automaton)} states, labels {', '.join(automaton.labels)}")
     else:
         write_atomically(output, automaton_text(str(output))(automaton))
-        click.echo(f"{output}: {len(automaton)} states")
-    click.echo(f"  {extraction.sentence}")
+        say(f"{output}: {len(automaton)} states")
+    say(f"  {extraction.sentence}")
     ctx.exit(0 if extraction.passed else 3)
 
 
@@ -99,7 +100,7 @@ def _none_in_time(ctx: click.Context) -> Iterator[None]:
     try:
         yield
     except BudgetExceeded as end:
-        click.echo(f"no automaton: {end}", err=True)
+        say(f"no automaton: {end}", err=True)
         ctx.exit(3)
 
 
@@ -148,8 +149,8 @@ def compare_surrogates(model: ModelRequest, request: SpecRequest, **choices: Any
             settings=settings,
             progress=tell,
         )
-    click.echo(comparison.to_text(), nl=False)
     if choices["out"] is not None:
         comparison.save_report(choices["out"])
     if plot is not None:
         write_atomically(plot, comparison_chart(comparison, plot.suffix[1:]))
+    say_lines(comparison.to_text())

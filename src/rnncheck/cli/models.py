@@ -18,6 +18,7 @@ from rnncheck.cli.options import (
     optional_spec_options,
     words_options,
 )
+from rnncheck.cli.output import say
 from rnncheck.cli.progress import progress_line
 from rnncheck.models.cells import Cell
 from rnncheck.probability.distributions import WordDistribution
@@ -86,10 +87,10 @@ def train(request: SpecRequest, words: Path | None, output: Path, **choices: Any
             trained = train_on_words(labelled, label=choices["label"], source=str(words), **running)
     save_network(trained.network, output)
     report = trained.report
-    click.echo(f"{output}: {report.test_accuracy:.2%} of {report.sizes['test']} test words right")
-    click.echo(f"  {report.ending.value}; {report.epochs} epochs, {report.seconds:.1f} s")
+    say(f"{output}: {report.test_accuracy:.2%} of {report.sizes['test']} test words right")
+    say(f"  {report.ending.value}; {report.epochs} epochs, {report.seconds:.1f} s")
     for note in report.notes:
-        click.echo(f"  note: {note}")
+        say(f"  note: {note}")
 
 
 def _settings(choices: Mapping[str, Any]) -> TrainingSettings:
@@ -129,8 +130,8 @@ def inspect(alphabet: Alphabet | None, model: ModelRequest) -> None:
     loaded = model.load(alphabet)
     letters = loaded.alphabet
     some = ", ".join(map(letter_text, letters[:12])) + (", …" if len(letters) > 12 else "")
-    click.echo(model.name)
-    click.echo(f"  {'alphabet':<22}{len(letters)}: {some}")
+    say(model.name)
+    say(f"  {'alphabet':<22}{len(letters)}: {some}")
     for name, value in loaded.describe().items():
         _show_fact(name, value, indent=2)
 
@@ -138,12 +139,12 @@ def inspect(alphabet: Alphabet | None, model: ModelRequest) -> None:
 def _show_fact(name: str, value: object, indent: int) -> None:
     label = name.replace("_", " ")
     if isinstance(value, Mapping):
-        click.echo(f"{' ' * indent}{label}")
+        say(f"{' ' * indent}{label}")
         for key, inner in value.items():
             _show_fact(str(key), inner, indent + 2)
     elif value is not None:
         shown = ", ".join(map(str, value)) if isinstance(value, list | tuple) else value
-        click.echo(f"{' ' * indent}{label:<{24 - indent}}{shown}")
+        say(f"{' ' * indent}{label:<{24 - indent}}{shown}")
 
 
 @click.command(epilog=_MODEL_HELP)
@@ -165,5 +166,5 @@ def classify(
     scores = loaded.scores_batch(words)
     for i, (word, accepted) in enumerate(zip(words, answers, strict=True)):
         score = "" if scores is None else f"{scores[i]:+.4f}\t"
-        click.echo(f"{'accepted' if accepted else 'rejected'}\t{score}{format_word(word)}")
+        say(f"{'accepted' if accepted else 'rejected'}\t{score}{format_word(word)}")
     ctx.exit(0 if answers.all() else 1)

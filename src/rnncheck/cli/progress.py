@@ -8,6 +8,8 @@ import time
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
+from rnncheck.errors import visible
+
 if TYPE_CHECKING:
     from rnncheck.experiments.runner import RunProgress
 
@@ -32,7 +34,7 @@ def progress_line(*, quiet: bool = False) -> Iterator[Callable[[str], None]]:
         if now - last < pause:
             return
         last, shown = now, True
-        sys.stderr.write(f"\r\033[K{text}" if terminal else f"{text}\n")
+        sys.stderr.write(f"\r\033[K{visible(text)}" if terminal else f"{visible(text)}\n")
         sys.stderr.flush()
 
     try:
@@ -67,7 +69,7 @@ def pieces_progress(*, quiet: bool = False) -> Iterator[Callable[[RunProgress], 
             for name in told.running:
                 since.setdefault(name, told.seconds)
             bar.update(task, completed=told.finished, total=told.known)
-            lines = [Text(f"  {name}  {told.seconds - since[name]:.0f} s") for name in told.running]
+            lines = [Text(f"  {visible(name)}  {told.seconds - since[name]:.0f} s") for name in told.running]
             live.update(Group(bar, *lines))
 
         yield show

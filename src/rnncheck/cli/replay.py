@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from rnncheck.cli.options import AlphabetType, ModelRequest
+from rnncheck.cli.output import Line, say
 from rnncheck.errors import FormatError, InputError
 from rnncheck.models.protocol import Model
 from rnncheck.verdict.replay import ReplaySettings, Status
@@ -70,11 +71,9 @@ def replay(
     like = None if words_like is None else tuple(read_words(words_like))
     result = replay_document(claims, model, ReplaySettings(words, seed, steps, like))
     for check in result.checks:
-        status = click.style(check.status.value, fg=_COLOURS[check.status], bold=check.status is Status.REFUTED)
-        click.echo(f"{status}\t{check.name}\t{check.seen}")
-    click.echo(
-        f"{click.style(result.status.value.upper(), fg=_COLOURS[result.status], bold=True)}: {result.sentence()}"
-    )
+        refuted = check.status is Status.REFUTED
+        say(Line(f"\t{check.name}\t{check.seen}", check.status.value, _COLOURS[check.status], bold=refuted))
+    say(Line(f": {result.sentence()}", result.status.value.upper(), _COLOURS[result.status], bold=True))
     ctx.exit(result.exit_code)
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from rnncheck.cli.options import AlphabetType, ModelRequest, OutputFile
+from rnncheck.cli.output import say
 from rnncheck.errors import FormatError
 from rnncheck.runtime.files import write_atomically
 from rnncheck.verdict.value import Verdict
@@ -41,7 +42,7 @@ def report_command(
         from rnncheck.report.page.benchmark_page import run_page
 
         write_atomically(output, run_page(read_results(RunFolder.existing(source))))
-        click.echo(f"report written to {output}", err=True)
+        say(f"report written to {output}", err=True)
         return
     try:
         data = source.read_bytes()
@@ -52,4 +53,4 @@ def report_command(
         request = ModelRequest(model, None, threshold, label, None, None, False)
         verdict = with_scores(verdict, request.load(alphabet or verdict.alphabet))
     verdict.save_report(output)
-    click.echo(f"report written to {output}", err=True)
+    say(f"report written to {output}", err=True)

@@ -14,6 +14,7 @@ from rnncheck.automata.formats.dot import write_dot
 from rnncheck.automata.language import is_empty, is_finite, is_universal, least_word
 from rnncheck.automata.product import difference_witness, inclusion_witness
 from rnncheck.cli.options import AlphabetType, SpecRequest, gather_words, spec_options, words_options
+from rnncheck.cli.output import say, say_document, say_lines
 from rnncheck.probability.distributions import WordDistribution
 from rnncheck.runtime.files import write_atomically
 from rnncheck.spec import parse_spec
@@ -35,16 +36,16 @@ def spec() -> None:
 def show(request: SpecRequest, svg: Path | None) -> None:
     """Describe a specification and its minimal automaton."""
     specification = request.build()
-    click.echo(specification.origin)
-    for name, value in _facts(specification.dfa):
-        click.echo(f"  {name:<24}{value}")
-    click.echo()
-    click.echo(_table(specification.dfa))
     if svg is not None:
         from rnncheck.report.automaton.pictures import draw
 
         write_atomically(svg, draw(specification.dfa, "svg"))
-        click.echo(f"picture written to {svg}", err=True)
+        say(f"picture written to {svg}", err=True)
+    say(specification.origin)
+    for name, value in _facts(specification.dfa):
+        say(f"  {name:<24}{value}")
+    say("")
+    say_lines(_table(specification.dfa))
 
 
 @spec.command()
@@ -57,7 +58,7 @@ def test(ctx: click.Context, request: SpecRequest, texts: tuple[str, ...], words
     words = gather_words(texts, words_file)
     answers = specification.accepts_batch(words)
     for word, accepted in zip(words, answers, strict=True):
-        click.echo(f"{'accepted' if accepted else 'rejected'}\t{format_word(word)}")
+        say(f"{'accepted' if accepted else 'rejected'}\t{format_word(word)}")
     ctx.exit(0 if answers.all() else 1)
 
 
@@ -91,11 +92,11 @@ def compare(
     else:
         witness = difference_witness(a, b)
     if witness is None:
-        click.echo(f"holds: L(A) {sign} L(B)")
-        return
+        say(f"holds: L(A) {sign} L(B)")
+        ctx.exit(0)
     only = "A" if a.accepts(witness) else "B"
-    click.echo(f"does not hold: L(A) {sign} L(B)")
-    click.echo(f"shortest witness, accepted by {only} alone: {format_word(witness)}")
+    say(f"does not hold: L(A) {sign} L(B)")
+    say(f"shortest witness, accepted by {only} alone: {format_word(witness)}")
     ctx.exit(1)
 
 
@@ -107,10 +108,10 @@ def convert(request: SpecRequest, target: str) -> None:
     render = automaton_text("text.dot" if target == "-" else target)
     dfa = request.build().dfa
     if target == "-":
-        click.echo(render(dfa), nl=False)
+        say_document(render(dfa))
     else:
         write_atomically(target, render(dfa))
-        click.echo(f"{len(dfa)} states written to {target}", err=True)
+        say(f"{len(dfa)} states written to {target}", err=True)
 
 
 def automaton_text(target: str) -> Callable[[DFA], str]:

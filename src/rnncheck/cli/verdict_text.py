@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import click
-
+from rnncheck.cli.output import Line
 from rnncheck.report.page.label_pairs import pairs_along
 from rnncheck.verdict.value import Verdict
 from rnncheck.words import EPSILON, Word, format_word
@@ -12,14 +11,14 @@ _COLOURS = {"violated": "red", "satisfied": "green", "undecided": "yellow"}
 _MOST_SHOWN, _END_SHOWN = 500, 100  # characters of a word
 
 
-def described(verdict: Verdict) -> list[str]:
+def described(verdict: Verdict) -> list[str | Line]:
     """The verdict, a line a fact."""
     outcome = verdict.outcome.value
     sign = {"violated": "does not hold", "satisfied": "holds", "undecided": "is open"}[outcome]
     asked = verdict.relation.formula
     if verdict.label_question is not None:
         asked = "every trace of letters and labels as specified"
-    lines = [f"{click.style(outcome.upper(), fg=_COLOURS[outcome], bold=True)}: {asked} {sign}"]
+    lines: list[str | Line] = [Line(f": {asked} {sign}", outcome.upper(), _COLOURS[outcome], bold=True)]
     if verdict.counterexample is not None:
         lines += _counterexample(verdict, verdict.counterexample)
     lines.append(f"  reason          {verdict.reason}")
@@ -32,7 +31,7 @@ def described(verdict: Verdict) -> list[str]:
         ever = f", for ever from n = {flow.settles_at} on" if flow.forever else ""
         lines.append(f"  faulty flow     {_glimpse(str(flow))}: {flow.hits} of n = 1 … {flow.pumps}{ever}")
     for note in verdict.health:
-        lines.append(f"  {click.style('note', fg='yellow')}            {note.message}")
+        lines.append(Line(f"            {note.message}", "  note", "yellow"))
     return [*lines, f"  cost            {_cost(verdict)}"]
 
 

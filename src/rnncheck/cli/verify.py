@@ -23,6 +23,7 @@ from rnncheck.cli.options import (
     optional_spec_options,
     renamed_option,
 )
+from rnncheck.cli.output import say, say_document
 from rnncheck.cli.progress import progress_line
 from rnncheck.cli.verdict_text import described
 from rnncheck.errors import InputError, RnncheckError
@@ -176,12 +177,7 @@ def _command_line(ctx: click.Context) -> str:
 
 
 def _tell(verdict: Verdict, json_file: Path | None, report: Path | None) -> None:
-    """Say it first, and then write: a disk that is full by now takes no verdict away."""
-    if str(json_file) == "-":
-        click.echo(verdict.to_json(), nl=False)
-    else:
-        for line in described(verdict):
-            click.echo(line)
+    """Write the files, and then say it, whatever became of them: a disk that is full by now takes no verdict away."""
     troubles: list[str] = []
     if json_file is not None and str(json_file) != "-":
         with _collected(troubles):
@@ -189,7 +185,12 @@ def _tell(verdict: Verdict, json_file: Path | None, report: Path | None) -> None
     if report is not None:
         with _collected(troubles):
             verdict.save_report(report)
-            click.echo(f"report written to {report}", err=True)
+            say(f"report written to {report}", err=True)
+    if str(json_file) == "-":
+        say_document(verdict.to_json())
+    else:
+        for line in described(verdict):
+            say(line)
     if troubles:
         raise InputError("; ".join(troubles))
 
