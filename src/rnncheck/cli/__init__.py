@@ -11,6 +11,7 @@ import sys
 import click
 
 from rnncheck.cli.bench import bench
+from rnncheck.cli.command import Group
 from rnncheck.cli.contacts import contacts
 from rnncheck.cli.draw import draw_command
 from rnncheck.cli.extraction import compare_surrogates, extract
@@ -25,7 +26,7 @@ from rnncheck.errors import RnncheckError
 from rnncheck.version import __version__
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(cls=Group, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="rnncheck")
 def rnncheck() -> None:
     """Verify recurrent neural networks against regular specifications.

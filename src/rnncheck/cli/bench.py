@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from rnncheck.cli.command import Group
 from rnncheck.cli.interruption import Interrupted
 from rnncheck.cli.options import cell_option
 from rnncheck.cli.output import say, say_document, say_lines
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 _METHODS = ("smc", "aamc", "pdv", "auto")
 
 
-@click.group()
+@click.group(cls=Group)
 def bench() -> None:
     """Repeat the paper's experiments, at any scale. A run that was interrupted is continued by the same command."""
 

@@ -11,8 +11,9 @@ import click
 import numpy as np
 
 from rnncheck.automata.dfa import DEFAULT_MAX_STATES, DFA
-from rnncheck.cli.options import OutputFile
+from rnncheck.cli.command import Group
 from rnncheck.cli.output import say
+from rnncheck.cli.output_files import OutputFile, OutputFolder
 from rnncheck.cli.spec import automaton_text
 from rnncheck.contacts import (
     BreakKind,
@@ -73,7 +74,7 @@ def network_options(command: Command) -> Command:
     return wrapper  # type: ignore[no-any-return]
 
 
-@click.group()
+@click.group(cls=Group)
 def contacts() -> None:
     """Temporal networks of human contacts: their paths, data sets and specifications.
 
@@ -110,10 +111,8 @@ def info(network: TemporalNetwork) -> None:
 @network_options
 @click.option("--path", "text", required=True, metavar="TEXT", help="People with spaces between.")
 @_strict_option
-@click.option(
-    "--graph", type=click.Path(path_type=Path), metavar="FILE", help="Draw it on the graph of contacts (SVG)."
-)
-@click.option("--timeline", type=click.Path(path_type=Path), metavar="FILE", help="Draw its contacts in time (SVG).")
+@click.option("--graph", type=OutputFile(), metavar="FILE", help="Draw it on the graph of contacts (SVG).")
+@click.option("--timeline", type=OutputFile(), metavar="FILE", help="Draw its contacts in time (SVG).")
 @click.pass_context
 def check(
     ctx: click.Context, network: TemporalNetwork, text: str, strict: bool, graph: Path | None, timeline: Path | None
@@ -166,7 +165,8 @@ def spec(network: TemporalNetwork, output: Path, timed: bool, strict: bool, gap:
 
 @contacts.command()
 @network_options
-@click.option("-o", "--output", type=click.Path(path_type=Path), required=True, metavar="FOLDER")
+@click.option("-o", "--output", type=OutputFolder("train.tsv", "test.tsv", "alphabet.txt"), required=True,
+              metavar="FOLDER")  # fmt: skip
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 @click.option("--train", type=click.IntRange(min=2), help="Training words.  [default: 2 for every contact]")
 @click.option("--test-share", type=float, default=0.2, show_default=True, help="Test words for every training word.")

@@ -10,8 +10,10 @@ import click
 from rnncheck.automata.dfa import DFA
 from rnncheck.automata.formats.dot import read_dot
 from rnncheck.automata.formats.moore_files import read_moore_json, state_names
-from rnncheck.cli.options import AlphabetType, ModelRequest, OutputFile
+from rnncheck.cli.command import Command
+from rnncheck.cli.options import AlphabetType, ModelRequest
 from rnncheck.cli.output import say
+from rnncheck.cli.output_files import OutputFile
 from rnncheck.errors import FormatError, InputError
 from rnncheck.extraction.extract import extract_automaton
 from rnncheck.report.automaton.drawing import Marks, marks_of
@@ -30,8 +32,8 @@ _LEARNING_SECONDS = 30.0
 _ROUGHLY = 0.01
 
 
-@click.command("draw")
-@click.argument("source", metavar="AUTOMATON|VERDICT|MODEL")
+@click.command("draw", cls=Command)
+@click.argument("source", metavar="AUTOMATON|VERDICT|MODEL", type=click.Path())
 @click.option("-o", "--output", required=True, type=OutputFile(), metavar="FILE",
               help="A .svg, .png, .pdf or .dot file.")  # fmt: skip
 @click.option("--part", type=click.Choice(["auto", "hypothesis", "errors", "spec"]), default="auto",
@@ -60,6 +62,8 @@ def draw_command(
     if picture_format not in FORMATS:
         raise click.UsageError(f"{str(output)!r}: the name must end in {', '.join('.' + name for name in FORMATS)}")
     dfa, marks, labelled = _to_draw(source, alphabet, complete=complete, part=part, flow=flow)
+    if marks is None and (part, flow) != ("auto", 1):
+        raise click.UsageError(f"--part and --flow choose from a verdict, and {source} is none; leave them out")
     picture = draw(dfa, picture_format, marks=marks, title=source, timeout=timeout, labelled=labelled)
     write_atomically(output, picture)
     say(f"{output}: {count(len(dfa), 'state')}", err=True)

@@ -10,11 +10,11 @@ from typing import Any, cast
 import click
 
 from rnncheck.automata.moore import MooreMachine
+from rnncheck.cli.command import Command
 from rnncheck.cli.learning_options import TimeLimit, learning_options, learning_settings, progress_text
 from rnncheck.cli.options import (
     AlphabetType,
     ModelRequest,
-    OutputFile,
     SpecRequest,
     distribution_options,
     model_options,
@@ -22,6 +22,7 @@ from rnncheck.cli.options import (
     renamed_option,
 )
 from rnncheck.cli.output import say, say_lines
+from rnncheck.cli.output_files import OutputFile
 from rnncheck.cli.progress import progress_line
 from rnncheck.errors import InputError
 from rnncheck.extraction import DEFAULT_EXTRACTION, EXTRACTIONS
@@ -34,7 +35,7 @@ from rnncheck.runtime.files import write_atomically
 from rnncheck.words import Alphabet
 
 
-@click.command()
+@click.command(cls=Command)
 @model_options
 @click.option("--alphabet", type=AlphabetType(), help="The letters, for files that do not say them.")
 @click.option("--method", type=click.Choice(list(EXTRACTIONS)), default=DEFAULT_EXTRACTION, show_default=True,
@@ -104,7 +105,7 @@ def _none_in_time(ctx: click.Context) -> Iterator[None]:
         ctx.exit(3)
 
 
-@click.command("compare-surrogates")
+@click.command("compare-surrogates", cls=Command)
 @model_options
 @optional_spec_options
 @click.option("--method", "methods", multiple=True, type=click.Choice(list(EXTRACTIONS)),

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from rnncheck.cli.command import Command
 from rnncheck.cli.options import (
     AlphabetType,
     ModelRequest,
-    OutputFile,
     cell_option,
     gather_words,
     model_options,
@@ -19,6 +19,7 @@ from rnncheck.cli.options import (
     words_options,
 )
 from rnncheck.cli.output import say
+from rnncheck.cli.output_files import OutputFile
 from rnncheck.cli.progress import progress_line
 from rnncheck.models.cells import Cell
 from rnncheck.probability.distributions import WordDistribution
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 _MODEL_HELP = "MODEL is a .safetensors, .pt or .onnx file, or a folder of the paper's released format."
 
 
-@click.command()
+@click.command(cls=Command)
 @optional_spec_options
 @click.option("--words", type=click.Path(path_type=Path), metavar="FILE", help="Labelled words: label, tab, word.")
 @click.option("-o", "--output", type=OutputFile(), required=True, metavar="FILE", help="Where to write.")
@@ -65,8 +66,6 @@ def train(request: SpecRequest, words: Path | None, output: Path, **choices: Any
 
     if request.given == (words is not None):
         raise click.UsageError("give a specification (--dfa, --regex or --ltlf), or --words FILE")
-    if choices["resume"] and choices["checkpoint"] is None:
-        raise click.UsageError("--resume needs the --checkpoint FILE to go on from")
     if output.suffix != ".safetensors":
         raise click.UsageError(f"-o {str(output)!r}: the name must end in .safetensors")
     settings = _settings(choices)
@@ -108,8 +107,6 @@ def _settings(choices: Mapping[str, Any]) -> TrainingSettings:
 def _train_on_spec(request: SpecRequest, choices: Mapping[str, Any], running: dict[str, Any]) -> TrainedNetwork:
     from rnncheck.training import train_on_automaton
 
-    if choices["label"] is not None:
-        raise click.UsageError("--label goes with --words; a specification has only yes and no")
     spec = request.build()
     distribution = WordDistribution(spec.alphabet, stop=choices["stop"])
     return train_on_automaton(
@@ -122,7 +119,7 @@ def _train_on_spec(request: SpecRequest, choices: Mapping[str, Any], running: di
     )
 
 
-@click.command(epilog=_MODEL_HELP)
+@click.command(cls=Command, epilog=_MODEL_HELP)
 @click.option("--alphabet", type=AlphabetType(), help="The letters, for files that do not say them.")
 @model_options
 def inspect(alphabet: Alphabet | None, model: ModelRequest) -> None:
@@ -147,7 +144,7 @@ def _show_fact(name: str, value: object, indent: int) -> None:
         say(f"{' ' * indent}{label:<{24 - indent}}{shown}")
 
 
-@click.command(epilog=_MODEL_HELP)
+@click.command(cls=Command, epilog=_MODEL_HELP)
 @click.option("--alphabet", type=AlphabetType(), help="The letters, for files that do not say them.")
 @model_options
 @words_options

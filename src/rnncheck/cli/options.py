@@ -11,13 +11,12 @@ from typing import Any, TypeVar
 import click
 
 from rnncheck.automata.dfa import DEFAULT_MAX_STATES
-from rnncheck.errors import InputError, RnncheckError
+from rnncheck.errors import RnncheckError
 from rnncheck.models.cells import Cell
 from rnncheck.models.files.loading import load_model
 from rnncheck.models.protocol import Model
 from rnncheck.models.wrapping import import_model
 from rnncheck.probability.distributions import WordDistribution
-from rnncheck.runtime.files import check_writable
 from rnncheck.spec import Spec
 from rnncheck.word_files import read_words
 from rnncheck.words import Alphabet, Word, parse_word
@@ -37,24 +36,6 @@ class AlphabetType(click.ParamType):  # type: ignore[type-arg]
             return Alphabet.parse(value)
         except RnncheckError as error:
             self.fail(str(error), param, ctx)
-
-
-class OutputFile(click.ParamType):  # type: ignore[type-arg]
-    """A file that can be written, which is found out before any work is done; `-` where the command allows it."""
-
-    name = "file"
-
-    def __init__(self, *, dash: bool = False) -> None:
-        self._dash = dash
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
-        path = Path(value)
-        if not (self._dash and str(path) == "-"):
-            try:
-                check_writable(path)
-            except InputError as error:
-                self.fail(str(error), param, ctx)
-        return path
 
 
 cell_option = click.option(
@@ -161,7 +142,7 @@ def model_options(command: Command) -> Command:
         return command(*args, model=request, **kwargs)
 
     options = [
-        click.argument("path", metavar="[MODEL]", required=False),
+        click.argument("path", metavar="[MODEL]", required=False, type=click.Path()),
         click.option("--module", metavar="MODULE:NAME", help="Import a model from your own code, which is run."),
         click.option("--threshold", type=float, help="Accept above this probability.  [default: the file's, or 0.5]"),
         click.option("--label", metavar="LABEL", help="The label that means yes, by name or number (several outputs)."),
@@ -226,14 +207,16 @@ def distribution_options(command: Command) -> Command:
         def distribution(alphabet: Alphabet) -> WordDistribution:
             if like is not None:
                 return WordDistribution.fit(alphabet, read_words(like), order=order)
-            return WordDistribution(alphabet, _weights(weights), **({} if stop is None else {"stop": stop}))
+            drawn = None if weights is None else _weights(weights, alphabet)
+            return WordDistribution(alphabet, drawn, **({} if stop is None else {"stop": stop}))
 
         return command(*args, distribution=distribution, **kwargs)
 
     options = [
         click.option("--stop", type=float, help="A random word stops after each letter with this probability.  "
                      "[default: 0.01]"),
-        click.option("--weights", metavar="LETTER=W,…", help="How often letters are drawn.  [default: equally]"),
+        click.option("--weights", metavar="LETTER=W,…",
+                     help="How often letters are drawn; `*=W` for those not named.  [default: equally]"),
         click.option("--words-like", type=click.Path(path_type=Path), metavar="FILE",
                      help="Draw words like those of a file (an n-gram model)."),
         click.option("--order", type=click.IntRange(min=1), default=2, show_default=True, help="n, for --words-like."),
@@ -241,19 +224,23 @@ def distribution_options(command: Command) -> Command:
     return _decorated(command, with_distribution, options)
 
 
-def _weights(text: str | None) -> dict[str, float] | None:
-    if text is None:
-        return None
-    weights = {}
+def _weights(text: str, alphabet: Alphabet) -> dict[str, float]:
+    """The weight of each letter that is named, and of the others where there is one for `*`."""
+    weights: dict[str, float] = {}
+    others: float | None = None
     for part in text.split(","):
-        letter, equals, number = part.rpartition("=")
+        letter, _, number = part.rpartition("=")
         try:
-            weights[parse_word(letter)[0]] = float(number)
-        except (ValueError, IndexError):
-            raise click.UsageError(f"--weights: {part!r} is not LETTER=NUMBER") from None
-        if not equals:
-            raise click.UsageError(f"--weights: {part!r} is not LETTER=NUMBER")
-    return weights
+            weight, (name,) = float(number), parse_word(letter)
+        except ValueError:
+            raise click.UsageError(f"--weights: {part!r} is not LETTER=NUMBER, nor *=NUMBER for all others") from None
+        if letter.strip() == "*" and others is None:  # in quotes it is a letter
+            others = weight
+        elif letter.strip() != "*" and name not in weights:
+            weights[name] = weight
+        else:
+            raise click.UsageError(f"--weights gives {letter.strip()} more than one weight; give it one")
+    return weights if others is None else dict.fromkeys(alphabet, others) | weights
 
 
 def renamed_option(old: str, new: str) -> Callable[[Command], Command]:

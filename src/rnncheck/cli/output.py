@@ -87,8 +87,9 @@ class _Lasting(io.RawIOBase):
         buffer = getattr(self._kept, "buffer", None)
         self._raw: Any = getattr(buffer, "raw", buffer)
         if isinstance(self._raw, io.RawIOBase):  # and not what a test, or a notebook, put in its place
+            by_line = bool(getattr(stream, "line_buffering", False))
             self.text = io.TextIOWrapper(
-                io.BufferedWriter(self), self.text.encoding, "backslashreplace", line_buffering=self.text.line_buffering
+                io.BufferedWriter(self), self._kept.encoding, "backslashreplace", line_buffering=by_line
             )
 
     def writable(self) -> bool:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from rnncheck.cli.command import Command
 from rnncheck.cli.options import AlphabetType, ModelRequest
 from rnncheck.cli.output import Line, say
 from rnncheck.errors import FormatError, InputError
@@ -20,9 +21,11 @@ _COLOURS = {Status.CONFIRMED: "green", Status.REFUTED: "red", Status.OPEN: "yell
 _DEFAULTS = ReplaySettings()
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("verdict", type=click.Path(path_type=Path))
-@click.option("--model", "path", metavar="MODEL", help="The network, to ask it again: a file or folder.")
+@click.option(
+    "--model", "path", type=click.Path(), metavar="MODEL", help="The network, to ask it again: a file or folder."
+)
 @click.option("--module", metavar="MODULE:NAME", help="Import the model from your own code, which is run.")
 @click.option("--alphabet", type=AlphabetType(), help="The letters.  [default: the model's, or the verdict's]")
 @click.option("--threshold", type=float, help="Accept above this probability.  [default: the file's, or 0.5]")

@@ -6,8 +6,10 @@ from pathlib import Path
 
 import click
 
-from rnncheck.cli.options import AlphabetType, ModelRequest, OutputFile
+from rnncheck.cli.command import Command
+from rnncheck.cli.options import AlphabetType, ModelRequest
 from rnncheck.cli.output import say
+from rnncheck.cli.output_files import OutputFile
 from rnncheck.errors import FormatError
 from rnncheck.runtime.files import write_atomically
 from rnncheck.verdict.value import Verdict
@@ -15,10 +17,12 @@ from rnncheck.verification.evidence import with_scores
 from rnncheck.words import Alphabet
 
 
-@click.command("report")
+@click.command("report", cls=Command)
 @click.argument("source", metavar="SOURCE", type=click.Path(path_type=Path))
 @click.option("-o", "--output", required=True, metavar="FILE", type=OutputFile(), help="An .html file.")
-@click.option("--model", metavar="MODEL", help="The network, to add its scores where the verdict has none.")
+@click.option(
+    "--model", type=click.Path(), metavar="MODEL", help="The network, to add its scores where the verdict has none."
+)
 @click.option("--alphabet", type=AlphabetType(), help="The letters, for model files that do not say them.")
 @click.option("--threshold", type=float)
 @click.option("--label")

@@ -13,8 +13,10 @@ from rnncheck.automata.formats.dfa_json import write_json
 from rnncheck.automata.formats.dot import write_dot
 from rnncheck.automata.language import is_empty, is_finite, is_universal, least_word
 from rnncheck.automata.product import difference_witness, inclusion_witness
+from rnncheck.cli.command import Group
 from rnncheck.cli.options import AlphabetType, SpecRequest, gather_words, spec_options, words_options
 from rnncheck.cli.output import say, say_document, say_lines
+from rnncheck.cli.output_files import OutputFile
 from rnncheck.probability.distributions import WordDistribution
 from rnncheck.runtime.files import write_atomically
 from rnncheck.spec import parse_spec
@@ -25,14 +27,14 @@ _MOST_STATES_SHOWN = 40
 _MOST_LETTERS_SHOWN = 16
 
 
-@click.group()
+@click.group(cls=Group)
 def spec() -> None:
     """Look at, test, compare and convert specifications."""
 
 
 @spec.command()
 @spec_options
-@click.option("--svg", type=click.Path(path_type=Path), metavar="FILE", help="Draw the automaton (extra `draw`).")
+@click.option("--svg", type=OutputFile(), metavar="FILE", help="Draw the automaton (extra `draw`).")
 def show(request: SpecRequest, svg: Path | None) -> None:
     """Describe a specification and its minimal automaton."""
     specification = request.build()
@@ -102,16 +104,19 @@ def compare(
 
 @spec.command()
 @spec_options
-@click.option("--to", "target", required=True, metavar="FILE", help="A .dot or .json file; `-` prints dot text.")
-def convert(request: SpecRequest, target: str) -> None:
+@click.option(
+    "--to", required=True, type=OutputFile(dash=True), metavar="FILE", help="A .dot or .json file; `-` prints dot text."
+)
+def convert(request: SpecRequest, to: Path) -> None:
     """Write the minimal automaton of a specification as dot or JSON."""
-    render = automaton_text("text.dot" if target == "-" else target)
+    printed = str(to) == "-"
+    render = automaton_text("text.dot" if printed else str(to))
     dfa = request.build().dfa
-    if target == "-":
+    if printed:
         say_document(render(dfa))
     else:
-        write_atomically(target, render(dfa))
-        say(f"{len(dfa)} states written to {target}", err=True)
+        write_atomically(to, render(dfa))
+        say(f"{len(dfa)} states written to {to}", err=True)
 
 
 def automaton_text(target: str) -> Callable[[DFA], str]:

@@ -13,10 +13,10 @@ import click
 import msgspec
 from click.core import ParameterSource
 
+from rnncheck.cli.command import Command
 from rnncheck.cli.learning_options import TimeLimit, learning_fields, learning_options, progress_text
 from rnncheck.cli.options import (
     ModelRequest,
-    OutputFile,
     SpecRequest,
     distribution_options,
     model_options,
@@ -24,6 +24,7 @@ from rnncheck.cli.options import (
     renamed_option,
 )
 from rnncheck.cli.output import say, say_document
+from rnncheck.cli.output_files import OutputFile
 from rnncheck.cli.progress import progress_line
 from rnncheck.cli.verdict_text import described
 from rnncheck.errors import InputError, RnncheckError
@@ -43,7 +44,7 @@ from rnncheck.verification.verify import verify as verify_model
 _NOT_REPEATED = {"json_file", "report", "quiet", "threads", "workers", "cluster", "checkpoint", "resume"}
 
 
-@click.command()
+@click.command(cls=Command)
 @model_options
 @optional_spec_options
 @click.option("--moore-ltlf", metavar="TEXT", help="A formula over letters and labels: 'G(a -> F label=alarm)'.")

@@ -206,7 +206,13 @@ def _normalised(alphabet: Alphabet, weights: Mapping[str, float] | Sequence[floa
     if isinstance(weights, Mapping):
         for letter in weights:
             alphabet.index(letter)
-        given = [weights.get(letter, 0.0) for letter in alphabet]
+        missing = [letter for letter in alphabet if letter not in weights]
+        if missing:
+            raise InputError(
+                f"{len(missing)} of {len(alphabet)} letters have no weight, {short_repr(missing[0])} among them; name "
+                "every letter, or give all others one (--weights '…,*=1', dict.fromkeys(alphabet, 1.0) | weights)"
+            )
+        given = [weights[letter] for letter in alphabet]
     try:
         values = np.array(given, dtype=np.float64)
     except (TypeError, ValueError):

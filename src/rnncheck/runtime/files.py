@@ -6,6 +6,7 @@ import contextlib
 import errno
 import functools
 import os
+import stat
 import tempfile
 from pathlib import Path
 
@@ -16,24 +17,32 @@ _PREFIX, _SUFFIX = ".rnncheck-", ".part"
 
 
 def write_atomically(path: str | Path, data: bytes | str) -> None:
-    """Replace a file's content in one step; where that fails, the old file is as it was and the error says why."""
+    """Replace a file's content in one step; where that fails, the old file is as it was and the error says why.
+
+    A link stays, and the file that it leads to is replaced. A device or a pipe is written to: it keeps nothing.
+    """
     target = Path(path)
     content = data.encode("utf-8") if isinstance(data, str) else data
-    _swept_once(target.parent.absolute())
     try:
-        handle, temporary = _locked_part(target.parent)
+        if _keeps_nothing(target):
+            with target.open("wb") as device:
+                device.write(content)
+            return
+        file = Path(os.path.realpath(target))
+        _swept_once(file.parent)
+        handle, temporary = _locked_part(file.parent)
     except OSError as error:
         raise _failure(target, error) from None
     try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-            os.chmod(temporary, _mode(target))
+        with os.fdopen(handle, "wb") as part:
+            part.write(content)
+            part.flush()
+            os.fsync(part.fileno())
+            os.chmod(temporary, _mode(file))
             if locks.HELD_TO_THE_END:
-                os.replace(temporary, target)
+                os.replace(temporary, file)
         if not locks.HELD_TO_THE_END:
-            os.replace(temporary, target)
+            os.replace(temporary, file)
     except OSError as error:
         temporary.unlink(missing_ok=True)
         raise _failure(target, error) from None
@@ -48,11 +57,24 @@ def check_writable(path: str | Path) -> None:
     try:
         if target.is_dir():
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-        handle, temporary = _locked_part(target.parent)
+        if _keeps_nothing(target):  # opening a pipe would wait for its reader, or end the reader's waiting
+            if not os.access(target, os.W_OK):
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+            return
+        handle, temporary = _locked_part(Path(os.path.realpath(target)).parent)
     except OSError as error:
         raise _failure(target, error) from None
     os.close(handle)
     temporary.unlink(missing_ok=True)
+
+
+def _keeps_nothing(path: Path) -> bool:
+    """Whether what stands there is a device or a pipe."""
+    try:
+        mode = path.stat().st_mode
+    except FileNotFoundError:
+        return False
+    return not stat.S_ISREG(mode) and not stat.S_ISDIR(mode)
 
 
 def remove_leftovers(folder: Path) -> None:

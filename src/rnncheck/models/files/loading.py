@@ -67,6 +67,7 @@ def load_model(
     number_type = np.float32 if dtype is None else dtype
     if path.suffix.lower() == ".onnx" and not _is_folder(path):
         with naming(path):
+            _refuse_cell(cell)
             reading = Reading(0.5 if threshold is None else threshold, _number(label), output, number_type, threads)
             return _load_onnx(path, letters, reading, first_row, empty)
     network = _load_network(path, letters, None if cell is None else _cell(cell), label)
@@ -98,6 +99,7 @@ def _load_network(path: Path, letters: Alphabet | None, cell: Cell | None, label
         metadata, arrays = read_safetensors(path)
         if METADATA_KEY in metadata:
             with naming(path):
+                _refuse_cell(cell)
                 return network_from_file(metadata[METADATA_KEY], arrays)
     elif suffix in (".pt", ".pth"):
         arrays = read_torch_file(path)
@@ -174,6 +176,11 @@ def _cell(cell: Cell | str) -> Cell:
         raise InputError(
             f"cell {short_repr(cell)} is unknown; choose one of {', '.join(c.value for c in Cell)}"
         ) from None
+
+
+def _refuse_cell(cell: Cell | str | None) -> None:
+    if cell is not None:
+        raise ModelError(f"the file says its cells itself, so cell {str(cell)!r} has no effect; leave it out (--cell)")
 
 
 def _number(label: int | str | None) -> int | None:

@@ -1,0 +1,47 @@
+"""What holds of every command: no option is lost unheard, and no output takes an input's place.
+
+An option given twice would lose its first value, an option without effect was meant to have one, and a file that is
+written over an input is gone: all three are refused before the work.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import click
+from click.core import ParameterSource
+
+from rnncheck.cli.effects import without_effect
+from rnncheck.cli.output_files import check_outputs
+
+
+class Command(click.Command):
+    """A command of rnncheck."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        self._refuse_repeated(ctx, args)
+        rest = super().parse_args(ctx, args)
+        self._refuse_idle(ctx)
+        check_outputs(ctx)
+        return rest
+
+    def _refuse_repeated(self, ctx: click.Context, args: list[str]) -> None:
+        _, _, order = self.make_parser(ctx).parse_args(list(args))
+        for parameter, times in Counter(order).items():
+            if isinstance(parameter, click.Option) and times > 1 and not (parameter.multiple or parameter.is_flag):
+                raise click.UsageError(f"{parameter.opts[0]} is given {times} times; give it once", ctx)
+
+    def _refuse_idle(self, ctx: click.Context) -> None:
+        for parameter in self.params:
+            name = parameter.name or ""
+            if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+                why = without_effect(ctx.command_path.partition(" ")[2], name, ctx.params)
+                if why is not None:
+                    raise click.UsageError(f"{parameter.opts[0]} has no effect {why}; leave it out", ctx)
+
+
+class Group(click.Group):
+    """A group of such commands."""
+
+    command_class = Command
+    group_class = type

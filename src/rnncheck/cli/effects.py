@@ -1,0 +1,84 @@
+"""When an option has no effect: one table for all commands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, TypeAlias
+
+Choices: TypeAlias = Mapping[str, Any]
+
+
+class Rule(NamedTuple):
+    """Options that have no effect in some commands where ``idle`` says so; ``why`` ends a sentence."""
+
+    commands: tuple[str, ...]
+    options: tuple[str, ...]
+    idle: Callable[[Choices], bool]
+    why: str
+
+
+def without_effect(command: str, option: str, choices: Choices) -> str | None:
+    """Why an option of a command has no effect, or None where it has one. ``choices`` are all values, by name."""
+    rules = (rule for rule in _RULES if option in rule.options and command in rule.commands)
+    return next((rule.why for rule in rules if rule.idle(choices)), None)
+
+
+def _missing(*names: str) -> Callable[[Choices], bool]:
+    """Neither of these was given."""
+    return lambda choices: not any(choices[name] not in (None, False, ()) for name in names)
+
+
+def _given(name: str) -> Callable[[Choices], bool]:
+    return lambda choices: choices[name] not in (None, False, ())
+
+
+def _one_of(name: str, *values: str) -> Callable[[Choices], bool]:
+    return lambda choices: choices[name] in values
+
+
+def _extracted_by(*methods: str) -> Callable[[Choices], bool]:
+    """By ``verify --method aamc --extraction`` one of these."""
+    return lambda choices: choices["method"] == "aamc" and choices["extraction"] in methods
+
+
+_DRAWING_WORDS = ("verify", "extract", "compare-surrogates")
+_WITH_SPEC = ("verify", "compare-surrogates", "train", "spec show", "spec test", "spec convert")
+_WITH_MODEL = ("verify", "extract", "compare-surrogates", "inspect", "classify")
+_LEARNER = ("learner", "max_query", "known_words")
+_HIDDEN_STATES = ("kmeans", "grid")
+_TRAINING = ("cell", "hidden", "layers", "words", "target_accuracy", "train_seconds")
+_RANDOM = ("count", "states", "min_states", "letters", "specs", "accuracy", "draws")
+_READING = ("alphabet", "threshold", "label")
+_ASKING = (*_READING, "cell", "threads", "float64", "words", "seed", "steps", "words_like")
+
+_RULES = (
+    Rule(_DRAWING_WORDS, ("order",), _missing("words_like"), "without --words-like"),
+    Rule(_WITH_SPEC, ("complete",), _missing("dfa"), "without --dfa"),
+    Rule(_WITH_SPEC, ("define",), _missing("regex"), "without --regex"),
+    Rule(_WITH_SPEC, ("nonempty",), _missing("ltlf"), "without --ltlf"),
+    Rule(_WITH_MODEL, ("cell",), _given("module"), "with --module"),
+    Rule(("verify",), ("extraction",), lambda choices: choices["method"] != "aamc", "without --method aamc"),
+    Rule(("verify",), ("search_steps",), lambda choices: choices["method"] != "auto", "without --method auto"),
+    Rule(("verify",), (*_LEARNER, "equivalence", "max_hypothesis"), _one_of("method", "smc"), "with --method smc"),
+    Rule(("verify",), ("equivalence",), _one_of("method", "errors"), "with --method errors"),
+    Rule(("verify",), _LEARNER, _extracted_by(*_HIDDEN_STATES), "with this --extraction"),
+    Rule(("verify",), ("learner",), _extracted_by("bounded"), "with this --extraction"),
+    Rule(("verify",), ("equivalence",), _extracted_by("weiss", *_HIDDEN_STATES), "with this --extraction"),
+    Rule(("verify",), ("hits", "loops", "longest_loop"), lambda choices: not choices["pumps"], "with --pumps 0"),
+    Rule(("verify", "train"), ("resume",), _missing("checkpoint"), "without the --checkpoint FILE to go on from"),
+    Rule(("verify", "bench random", "bench contacts"), ("workers",), _given("cluster"), "with --cluster"),
+    Rule(("extract",), _LEARNER, _one_of("method", *_HIDDEN_STATES), "with this --method"),
+    Rule(("extract",), ("learner",), _one_of("method", "bounded"), "with this --method"),
+    Rule(("extract",), ("equivalence",), _one_of("method", "weiss", *_HIDDEN_STATES), "with this --method"),
+    Rule(("compare-surrogates",), ("relation",), _missing("dfa", "regex", "ltlf"), "without a specification"),
+    Rule(("replay",), _ASKING, _missing("path", "module"), "without --model or --module"),
+    Rule(("replay",), ("cell",), _given("module"), "with --module"),
+    Rule(("report",), _READING, _missing("model"), "without --model"),
+    Rule(("train",), ("stop", "count", "balance", "pumped"), _given("words"), "with --words"),
+    Rule(("train",), ("label",), _missing("words"), "without --words; a specification has only yes and no"),
+    Rule(("bench random",), (*_RANDOM, *_TRAINING), _given("models"), "with --models"),
+    Rule(("bench contacts",), _TRAINING, _given("models"), "with --models"),
+    Rule(("bench contacts",), ("people",), _missing("synthetic"), "without --synthetic"),
+    Rule(("bench contacts",), ("columns", "self_contacts"), _missing("paths"), "without files of contacts"),
+    Rule(("bench contacts",), ("columns", "self_contacts"), _given("models"), "with --models"),
+)

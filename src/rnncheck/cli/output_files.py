@@ -1,0 +1,114 @@
+"""Files that a command writes: each can be written, and none is an input or another output. Found out before work."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import click
+
+from rnncheck.errors import InputError
+from rnncheck.runtime.files import check_writable
+
+
+class OutputFile(click.ParamType):  # type: ignore[type-arg]
+    """A file that can be written; `-` where the command allows it."""
+
+    name = "file"
+
+    def __init__(self, *, dash: bool = False) -> None:
+        self._dash = dash
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        path = Path(value)
+        if not (self._dash and str(path) == "-"):
+            try:
+                check_writable(path)
+            except InputError as error:
+                self.fail(str(error), param, ctx)
+        return path
+
+
+class OutputFolder(click.ParamType):  # type: ignore[type-arg]
+    """A folder in which files of known names are written."""
+
+    name = "folder"
+
+    def __init__(self, *names: str) -> None:
+        self.names = names
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        return Path(value)
+
+
+class _File(NamedTuple):
+    said: str  # the option, or the argument
+    path: Path
+
+
+def check_outputs(ctx: click.Context) -> None:
+    """Raise UsageError where an output of the command is one of its inputs, or another output."""
+    inputs, outputs = list(_inputs(ctx)), list(_outputs(ctx))
+    for output in outputs:
+        for given in inputs:
+            if _same(output.path, given.path) or _is_part(output.path, given.path):
+                raise click.UsageError(
+                    f"{output.said} {output.path} would be written over what {given.said} names; give another file", ctx
+                )
+    for first, second in itertools.combinations([*outputs, *_redirected()], 2):
+        if _same(first.path, second.path):
+            raise click.UsageError(f"{first.said} and {second.said} are one file, {first.path}; give two", ctx)
+
+
+def _inputs(ctx: click.Context) -> Iterator[_File]:
+    for parameter in ctx.command.params:
+        value = ctx.params.get(parameter.name or "")
+        if isinstance(parameter.type, click.Path) and value is not None:
+            said = parameter.opts[0] if isinstance(parameter, click.Option) else parameter.make_metavar(ctx).strip("[]")
+            for path in value if isinstance(value, tuple) else (value,):
+                yield _File(said, Path(path))
+                yield _File(said, Path(f"{path}.alphabet"))  # read along with a model
+                yield _File(said, Path(f"{path}.data"))
+
+
+def _outputs(ctx: click.Context) -> Iterator[_File]:
+    for parameter in ctx.command.params:
+        value = ctx.params.get(parameter.name or "")
+        if value is None:
+            continue
+        if isinstance(parameter.type, OutputFile) and str(value) != "-":
+            yield _File(parameter.opts[0], value)
+        elif isinstance(parameter.type, OutputFolder):
+            yield from (_File(parameter.opts[0], value / name) for name in parameter.type.names)
+
+
+def _redirected() -> Iterator[_File]:
+    """Where stdout goes, if that is a file: what is written there has its place taken."""
+    try:
+        if stat.S_ISREG(os.fstat(1).st_mode):
+            yield _File("stdout", Path("/dev/stdout"))
+    except OSError:  # it is closed
+        return
+
+
+def _same(first: Path, second: Path) -> bool:
+    """Whether both are one file, by whatever name; a device or a pipe takes everything, and is none."""
+    try:
+        one, other = os.stat(first), os.stat(second)
+    except (OSError, ValueError):
+        return os.path.normcase(os.path.realpath(first)) == os.path.normcase(os.path.realpath(second))
+    return stat.S_ISREG(one.st_mode) and os.path.samestat(one, other)
+
+
+def _is_part(file: Path, folder: Path) -> bool:
+    """Whether a file is one that makes a folder a released network or a run."""
+    try:
+        inner = Path(os.path.realpath(file)).relative_to(os.path.realpath(folder))
+    except ValueError:
+        return False
+    network = len(inner.parts) == 1 and (inner.name == "meta" or inner.suffix in (".pt", ".pth", ".safetensors"))
+    return network or inner.parts[:1] in (("run.json",), ("subjects",), ("verdicts",))

@@ -1,0 +1,151 @@
+"""Nothing that a person asks for is lost unheard: options given twice or without effect, letters without weight."""
+
+from __future__ import annotations
+
+import itertools
+
+import click
+import numpy as np
+import pytest
+
+from rnncheck import Alphabet, InputError, WordDistribution, load_model, zoo
+from rnncheck.cli import rnncheck
+from rnncheck.cli.effects import _RULES
+
+MODEL = str(zoo.entry("even-elman").path)
+SPEC = ["--regex", "a*"]
+FAST = ["--epsilon", "0.05", "--gamma", "0.05"]
+
+
+def every_command() -> dict[str, click.Command]:
+    found: dict[str, click.Command] = {}
+    for name, command in rnncheck.commands.items():
+        inner = command.commands if isinstance(command, click.Group) else {}
+        found |= {f"{name} {part}": each for part, each in inner.items()} or {name: command}
+    return found
+
+
+COMMANDS = every_command()
+SINGLE = [
+    (name, option.opts[0])
+    for name, command in COMMANDS.items()
+    for option in command.params
+    if isinstance(option, click.Option) and not (option.multiple or option.is_flag)
+]
+
+
+@pytest.mark.parametrize(("command", "option"), SINGLE, ids=" ".join)
+def test_an_option_for_one_value_is_refused_the_second_time(run, command: str, option: str) -> None:
+    result = run(*command.split(), option, "1", option, "2")
+    assert (result.code, result.out) == (2, "")
+    assert result.err == f"rnncheck: {option} is given 2 times; give it once (see rnncheck {command} --help)\n"
+
+
+def test_options_for_many_values_and_flags_may_come_again(run) -> None:
+    words = ["--word", "a", "--word", "a a"]
+    assert run("spec", "test", *SPEC, "--alphabet", "a,b", *words).code == 0
+    assert run("verify", MODEL, "--regex", ".*", *FAST, "--quiet", "--quiet").code == 0
+
+
+IDLE = [
+    ["verify", MODEL, *SPEC, "--order", "3"],
+    ["verify", MODEL, *SPEC, "--complete"],
+    ["verify", MODEL, *SPEC, "--nonempty"],
+    ["verify", MODEL, "--ltlf", "a", "--define", "x=a"],
+    ["verify", MODEL, *SPEC, "--extraction", "grid"],
+    ["verify", MODEL, *SPEC, "--method", "pdv", "--search-steps", "5"],
+    ["verify", MODEL, *SPEC, "--method", "smc", "--learner", "ttt"],
+    ["verify", MODEL, *SPEC, "--method", "smc", "--equivalence", "coverage"],
+    ["verify", MODEL, *SPEC, "--method", "smc", "--max-hypothesis", "5"],
+    ["verify", MODEL, *SPEC, "--method", "errors", "--equivalence", "coverage"],
+    ["verify", MODEL, *SPEC, "--method", "aamc", "--extraction", "grid", "--learner", "ttt"],
+    ["verify", MODEL, *SPEC, "--method", "aamc", "--extraction", "bounded", "--learner", "ttt"],
+    ["verify", MODEL, *SPEC, "--method", "aamc", "--extraction", "weiss", "--equivalence", "coverage"],
+    ["verify", MODEL, *SPEC, "--pumps", "0", "--hits", "5"],
+    ["verify", MODEL, *SPEC, "--pumps", "0", "--loops", "5"],
+    ["verify", MODEL, *SPEC, "--pumps", "0", "--longest-loop", "5"],
+    ["verify", MODEL, *SPEC, "--resume"],
+    ["verify", MODEL, *SPEC, "--cluster", "tcp://localhost:1", "--workers", "2"],
+    ["verify", "--module", "a:b", *SPEC, "--cell", "rnn_relu"],
+    ["extract", MODEL, "-o", "x.dot", "--method", "kmeans", "--known-words", "w.txt"],
+    ["extract", MODEL, "-o", "x.dot", "--method", "bounded", "--learner", "ttt"],
+    ["extract", MODEL, "-o", "x.dot", "--method", "weiss", "--equivalence", "coverage"],
+    ["compare-surrogates", MODEL, "--relation", "equal"],
+    ["replay", "v.json", "--words", "5"],
+    ["replay", "v.json", "--module", "a:b", "--cell", "rnn_tanh"],
+    ["report", "v.json", "-o", "r.html", "--threshold", "0.3"],
+    ["train", "--words", "w.tsv", "-o", "n.safetensors", "--pumped", "0.1"],
+    ["train", *SPEC, "--alphabet", "a", "-o", "n.safetensors", "--label", "1"],
+    ["train", *SPEC, "--alphabet", "a", "-o", "n.safetensors", "--resume"],
+    ["bench", "random", "--out", "run", "--models", "m", "--hidden", "5"],
+    ["bench", "contacts", "c.txt", "--out", "run", "--people", "5"],
+    ["bench", "contacts", "--synthetic", "--out", "run", "--columns", "time"],
+    ["bench", "contacts", "--models", "m", "--out", "run", "--cell", "gru"],
+    ["spec", "show", *SPEC, "--alphabet", "a", "--complete"],
+]
+
+
+@pytest.mark.parametrize("command", IDLE, ids=lambda command: " ".join(command).replace(MODEL, "MODEL"))
+def test_an_option_without_effect_is_refused(run, tmp_path, monkeypatch, command: list[str]) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = run(*command)
+    assert (result.code, result.out) == (2, "")
+    assert "has no effect with" in result.err
+    assert result.err.count("\n") == 1
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_table_names_commands_and_options_that_there_are() -> None:
+    for rule in _RULES:
+        for command in rule.commands:
+            known = {parameter.name for parameter in COMMANDS[command].params}
+            asked = set(rule.options) & known
+            assert asked
+            rule.idle({name: None for name in known if name})
+        for option in rule.options:
+            assert any(option in {p.name for p in COMMANDS[name].params} for name in rule.commands)
+
+
+def test_a_cell_that_the_file_names_is_not_asked_for_again(run) -> None:
+    assert "has no effect" in run("inspect", MODEL, "--cell", "rnn_relu").err
+    with pytest.raises(InputError, match="the file says its cells itself"):
+        load_model(MODEL, cell="rnn_tanh")
+
+
+@pytest.mark.parametrize("chosen", [["--part", "spec"], ["--flow", "2"]])
+def test_parts_are_chosen_from_verdicts_alone(run, tmp_path, chosen: list[str]) -> None:
+    file = tmp_path / "a.json"
+    assert run("spec", "convert", *SPEC, "--alphabet", "a,b", "--to", file).code == 0
+    result = run("draw", file, "-o", tmp_path / "a.dot", *chosen)
+    assert (result.code, "choose from a verdict" in result.err) == (2, True)
+
+
+class TestWeights:
+    def test_every_letter_needs_one(self, run) -> None:
+        result = run("verify", MODEL, *SPEC, "--weights", "a=2")
+        assert result.code == 2
+        assert "1 of 2 letters have no weight, 'b' among them" in result.err
+        assert "*=1" in result.err
+
+    def test_a_star_is_all_others(self, run) -> None:
+        result = run("verify", MODEL, "--regex", ".*", *FAST, "--weights", "a=3,*=1", "--json", "-")
+        assert '"a": 0.75' in result.out
+        assert '"b": 0.25' in result.out
+
+    def test_nobody_is_named_twice(self, run) -> None:
+        for weights in ("a=1,a=2,b=1", "a=1,*=1,*=2"):
+            assert "more than one weight" in run("verify", MODEL, *SPEC, "--weights", weights).err
+
+    def test_a_star_in_quotes_is_a_letter(self) -> None:
+        from rnncheck.cli.options import _weights
+
+        assert _weights("'*'=2,*=1", Alphabet(["*", "a"])) == {"*": 2.0, "a": 1.0}
+
+    def test_in_python_too(self) -> None:
+        letters = Alphabet(["a", "b", "c"])
+        for size in range(3):
+            for named in itertools.combinations("abc", size):
+                with pytest.raises(InputError, match="have no weight"):
+                    WordDistribution(letters, dict.fromkeys(named, 1.0))
+        drawn = WordDistribution(letters, {"a": 1.0, "b": 0.0, "c": 1.0})
+        assert np.allclose(drawn.going_on[0], [0.495, 0.0, 0.495])
