@@ -8,13 +8,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from rnncheck.errors import ExpressionError, FormatError
-from rnncheck.words import Word, parse_word
+from rnncheck.errors import AlphabetError, ExpressionError, FormatError
+from rnncheck.words import Alphabet, Codes, Word, parse_word
 
 
-def read_words(path: str | Path) -> list[Word]:
-    """The words of a file, in order; a bad line is a FormatError that names it."""
-    return [parse_line(text, str(path), line) for line, text in content_lines(path)]
+def read_words(path: str | Path, alphabet: Alphabet | None = None) -> list[Word]:
+    """The words of a file, in order; a bad line or a letter that the alphabet lacks, is a FormatError with its line."""
+    words = []
+    for line, text in content_lines(path):
+        word = parse_line(text, str(path), line)
+        if alphabet is not None:
+            encode_line(alphabet, word, str(path), line)
+        words.append(word)
+    return words
 
 
 def content_lines(path: str | Path) -> Iterator[tuple[int, str]]:
@@ -39,4 +45,12 @@ def parse_line(text: str, source: str, line: int) -> Word:
     try:
         return parse_word(text)
     except ExpressionError as error:
+        raise FormatError(str(error), source, line) from None
+
+
+def encode_line(alphabet: Alphabet, word: Word, source: str, line: int) -> Codes:
+    """The word as letter positions; an error names the file and the line."""
+    try:
+        return alphabet.encode(word)
+    except AlphabetError as error:
         raise FormatError(str(error), source, line) from None

@@ -71,10 +71,12 @@ def _answer(arguments: list[str] | None) -> int | None:
         error.show()
         return error.exit_code
     except click.UsageError as error:
-        way = "" if error.ctx is None else f" (see {error.ctx.command_path} --help)"
-        return _failed(f"{error.format_message().rstrip('.')}{way}", error.exit_code)
+        command = "rnncheck" if error.ctx is None else error.ctx.command_path
+        return _failed(f"{error.format_message().rstrip('.')} (see {command} --help)", error.exit_code)
     except click.ClickException as error:
         return _failed(error.format_message(), error.exit_code)
+    except SystemExit:  # click's way to end where nobody reads the help
+        return 0
     except (click.Abort, Interrupted) as end:
         say(str(end) or "interrupted", err=True)
         return exit_code_of(end.__cause__)

@@ -19,17 +19,21 @@ class Command(click.Command):
     """A command of rnncheck."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        self._refuse_repeated(ctx, args)
-        rest = super().parse_args(ctx, args)
-        self._refuse_idle(ctx)
-        check_outputs(ctx)
+        try:
+            self._refuse_repeated(ctx, args)
+            rest = super().parse_args(ctx, args)
+            self._refuse_idle(ctx)
+            check_outputs(ctx)
+        except click.UsageError as error:
+            error.ctx = ctx  # the way to the help, which click itself does not always know
+            raise
         return rest
 
     def _refuse_repeated(self, ctx: click.Context, args: list[str]) -> None:
         _, _, order = self.make_parser(ctx).parse_args(list(args))
         for parameter, times in Counter(order).items():
             if isinstance(parameter, click.Option) and times > 1 and not (parameter.multiple or parameter.is_flag):
-                raise click.UsageError(f"{parameter.opts[0]} is given {times} times; give it once", ctx)
+                raise click.UsageError(f"{parameter.opts[0]} is given {times} times; give it once")
 
     def _refuse_idle(self, ctx: click.Context) -> None:
         for parameter in self.params:
@@ -37,7 +41,7 @@ class Command(click.Command):
             if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE:
                 why = without_effect(ctx.command_path.partition(" ")[2], name, ctx.params)
                 if why is not None:
-                    raise click.UsageError(f"{parameter.opts[0]} has no effect {why}; leave it out", ctx)
+                    raise click.UsageError(f"{parameter.opts[0]} has no effect {why}; leave it out")
 
 
 class Group(click.Group):

@@ -29,7 +29,6 @@ from rnncheck.extraction import DEFAULT_EXTRACTION, EXTRACTIONS
 from rnncheck.extraction.agreement import DEFAULT_WORDS
 from rnncheck.extraction.compare import DEFAULT_ETA, DEFAULT_TIMEOUT
 from rnncheck.extraction.extract import extract_automaton
-from rnncheck.learning.settings import LearningSettings
 from rnncheck.runtime.budget import BudgetExceeded
 from rnncheck.runtime.files import write_atomically
 from rnncheck.words import Alphabet
@@ -80,7 +79,7 @@ def extract(
             seed=choices["seed"],
             timeout=limit.left,
             progress=lambda progress: tell(progress_text(progress)),
-            settings=learning_settings(choices),
+            settings=learning_settings(choices, loaded.alphabet),
         )
     automaton = extraction.automaton
     if isinstance(automaton, MooreMachine):
@@ -131,7 +130,6 @@ def compare_surrogates(model: ModelRequest, request: SpecRequest, **choices: Any
     plot: Path | None = choices["plot"]
     if plot is not None and plot.suffix not in (".png", ".svg"):
         raise InputError(f"{plot}: a plot is written as .png or .svg; name the file so")
-    settings: LearningSettings = learning_settings(choices)
     loaded = model.load(request.alphabet)
     with progress_line(quiet=choices["quiet"]) as tell:
         comparison = compare(
@@ -147,7 +145,7 @@ def compare_surrogates(model: ModelRequest, request: SpecRequest, **choices: Any
             words=choices["words"],
             eta=choices["eta"],
             name=model.name,
-            settings=settings,
+            settings=learning_settings(choices, loaded.alphabet),
             progress=tell,
         )
     if choices["out"] is not None:

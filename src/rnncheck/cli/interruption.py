@@ -23,8 +23,9 @@ def exit_code_of(end: BaseException | None) -> int:
 
 @contextlib.contextmanager
 def told_to_end() -> Iterator[None]:
-    """Let SIGTERM meanwhile be what Ctrl-C is."""
-    if threading.current_thread() is not threading.main_thread():  # only there can signals be received
+    """Let SIGTERM meanwhile be what Ctrl-C is, unless whoever started us wants it ignored."""
+    here = threading.current_thread() is threading.main_thread()  # only there can signals be received
+    if not here or signal.getsignal(signal.SIGTERM) is signal.SIG_IGN:
         yield
         return
 

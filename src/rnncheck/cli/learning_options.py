@@ -52,24 +52,25 @@ def learning_options(command: Command) -> Command:
     return command
 
 
-def learning_fields(choices: dict[str, Any]) -> dict[str, Any]:
-    """The fields of LearningSettings that the options set."""
+def learning_fields(choices: dict[str, Any], alphabet: Alphabet) -> dict[str, Any]:
+    """The fields of LearningSettings that the options set, for a model over an alphabet."""
     if math.isnan(choices["memory"]):
         raise click.UsageError("--memory nan is no number of MiB; give one, such as 1024")
+    known = choices["known_words"]
     return {
         "learner": choices["learner"],
         "equivalence": choices["equivalence"],
         "bound": Bound(choices["bound"]),
         "max_states": choices["max_hypothesis"],
         "max_query_length": choices["max_query"],
-        "known_words": () if choices["known_words"] is None else tuple(read_words(choices["known_words"])),
+        "known_words": () if known is None else tuple(read_words(known, alphabet)),
         "memory_limit": int(choices["memory"] * 2**20),
     }
 
 
-def learning_settings(choices: dict[str, Any]) -> LearningSettings:
+def learning_settings(choices: dict[str, Any], alphabet: Alphabet) -> LearningSettings:
     """What the options say of learning."""
-    return LearningSettings(**learning_fields(choices))
+    return LearningSettings(**learning_fields(choices, alphabet))
 
 
 class TimeLimit:

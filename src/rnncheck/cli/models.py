@@ -157,8 +157,8 @@ def classify(
     words_file: Path | None,
 ) -> None:
     """Ask a model; exit with 1 when it rejects a word. The score is positive on the accepting side."""
-    words = gather_words(texts, words_file)
     loaded = model.load(alphabet)
+    words = gather_words(texts, words_file, loaded.alphabet)
     answers = loaded.accepts_batch(words)
     scores = loaded.scores_batch(words)
     for i, (word, accepted) in enumerate(zip(words, answers, strict=True)):

@@ -206,7 +206,7 @@ def distribution_options(command: Command) -> Command:
 
         def distribution(alphabet: Alphabet) -> WordDistribution:
             if like is not None:
-                return WordDistribution.fit(alphabet, read_words(like), order=order)
+                return WordDistribution.fit(alphabet, read_words(like, alphabet), order=order)
             drawn = None if weights is None else _weights(weights, alphabet)
             return WordDistribution(alphabet, drawn, **({} if stop is None else {"stop": stop}))
 
@@ -263,11 +263,11 @@ def words_options(command: Command) -> Command:
     )(command)
 
 
-def gather_words(texts: tuple[str, ...], words_file: Path | None) -> list[Word]:
-    """The words that ``--word`` and ``--words-file`` name, in that order."""
+def gather_words(texts: tuple[str, ...], words_file: Path | None, alphabet: Alphabet) -> list[Word]:
+    """The words over an alphabet that ``--word`` and ``--words-file`` name, in that order."""
     words = [parse_word(text) for text in texts]
     if words_file is not None:
-        words += read_words(words_file)
+        words += read_words(words_file, alphabet)
     if not words:
         raise click.UsageError("no word to look at; give --word TEXT or --words-file FILE")
     return words

@@ -57,11 +57,11 @@ def check_outputs(ctx: click.Context) -> None:
         for given in inputs:
             if _same(output.path, given.path) or _is_part(output.path, given.path):
                 raise click.UsageError(
-                    f"{output.said} {output.path} would be written over what {given.said} names; give another file", ctx
+                    f"{output.said} {output.path} would be written over what {given.said} names; give another file"
                 )
     for first, second in itertools.combinations([*outputs, *_redirected()], 2):
         if _same(first.path, second.path):
-            raise click.UsageError(f"{first.said} and {second.said} are one file, {first.path}; give two", ctx)
+            raise click.UsageError(f"{first.said} and {second.said} are one file, {first.path}; give two")
 
 
 def _inputs(ctx: click.Context) -> Iterator[_File]:

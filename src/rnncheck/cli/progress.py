@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
+from rnncheck.cli.output import unfailing
 from rnncheck.errors import visible
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ _ELSEWHERE = 10.0
 @contextlib.contextmanager
 def progress_line(*, quiet: bool = False) -> Iterator[Callable[[str], None]]:
     """Gives a function that shows a text, not more often than a person can read."""
-    if quiet:
+    if quiet or sys.stderr is None:  # None: closed, as by `2>&-`
         yield lambda text: None
         return
     terminal = sys.stderr.isatty()
@@ -34,21 +35,21 @@ def progress_line(*, quiet: bool = False) -> Iterator[Callable[[str], None]]:
         if now - last < pause:
             return
         last, shown = now, True
-        sys.stderr.write(f"\r\033[K{visible(text)}" if terminal else f"{visible(text)}\n")
-        sys.stderr.flush()
+        with unfailing(sys.stderr):
+            sys.stderr.write(f"\r\033[K{visible(text)}" if terminal else f"{visible(text)}\n")
 
     try:
         yield tell
     finally:
         if terminal and shown:
-            sys.stderr.write("\r\033[K")
-            sys.stderr.flush()
+            with unfailing(sys.stderr):
+                sys.stderr.write("\r\033[K")
 
 
 @contextlib.contextmanager
 def pieces_progress(*, quiet: bool = False) -> Iterator[Callable[[RunProgress], None]]:
     """Gives a function that shows how far a run of many pieces is: a bar, and on a terminal a line a running piece."""
-    if quiet or not sys.stderr.isatty():
+    if quiet or sys.stderr is None or not sys.stderr.isatty():
         with progress_line(quiet=quiet) as tell:
             yield lambda told: tell(f"{told.finished} of {told.known} pieces, {', '.join(told.running)}")
         return

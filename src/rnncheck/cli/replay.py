@@ -71,7 +71,7 @@ def replay(
     if path is not None or module is not None:
         request = ModelRequest(path, module, threshold, label, cell, threads, float64)
         model = _load(request, alphabet, claims.verdict.alphabet)
-    like = None if words_like is None else tuple(read_words(words_like))
+    like = None if words_like is None else tuple(read_words(words_like, claims.verdict.alphabet))
     result = replay_document(claims, model, ReplaySettings(words, seed, steps, like))
     for check in result.checks:
         refuted = check.status is Status.REFUTED

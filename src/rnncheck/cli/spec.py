@@ -57,7 +57,7 @@ def show(request: SpecRequest, svg: Path | None) -> None:
 def test(ctx: click.Context, request: SpecRequest, texts: tuple[str, ...], words_file: Path | None) -> None:
     """Say which words a specification accepts; exit with 1 when it rejects one."""
     specification = request.build()
-    words = gather_words(texts, words_file)
+    words = gather_words(texts, words_file, specification.alphabet)
     answers = specification.accepts_batch(words)
     for word, accepted in zip(words, answers, strict=True):
         say(f"{'accepted' if accepted else 'rejected'}\t{format_word(word)}")

@@ -110,7 +110,7 @@ def _verified(loaded: Model, spec: Spec, limit: TimeLimit, choices: dict[str, An
     about_labels = _about_labels(choices)
     flows = FlowSettings(choices["pumps"], choices["hits"], choices["loops"], choices["longest_loop"])
     settings = VerifySettings(
-        **learning_fields(choices),
+        **learning_fields(choices, loaded.alphabet),
         extraction=choices["extraction"],
         exhaustive=choices["exhaustive"],
         search_steps=choices["search_steps"],

@@ -25,8 +25,8 @@ from rnncheck.training.datasets import (
     first_of_each,
     number_labels,
 )
-from rnncheck.word_files import content_lines, parse_line
-from rnncheck.words import Alphabet, Codes, Word, WordBatch, format_word, quoted, read_quoted
+from rnncheck.word_files import content_lines, encode_line, parse_line
+from rnncheck.words import Alphabet, Word, WordBatch, format_word, quoted, read_quoted
 
 
 def read_labelled_words(path: str | os.PathLike[str], alphabet: Alphabet | None = None) -> LabelledWords:
@@ -51,7 +51,7 @@ def read_labelled_words(path: str | os.PathLike[str], alphabet: Alphabet | None 
         alphabet = alphabet_of(words) if alphabet is None else alphabet
     except InputError as error:
         raise FormatError(str(error), source) from None
-    codes = [_encoded(alphabet, word, source, line) for word, line in zip(words, lines, strict=True)]
+    codes = [encode_line(alphabet, word, source, line) for word, line in zip(words, lines, strict=True)]
     kept = first_of_each(codes, answers)
     if isinstance(kept, Contradiction):
         raise FormatError(
@@ -96,13 +96,6 @@ def _parts(line: str, source: str, number: int) -> tuple[str, str]:
     if not well_formed:
         raise FormatError(f"{short_repr(line)} is not a label, a tab and a word", source, number)
     return name, rest
-
-
-def _encoded(alphabet: Alphabet, word: Word, source: str, line: int) -> Codes:
-    try:
-        return alphabet.encode(word)
-    except InputError as error:
-        raise FormatError(str(error), source, line) from None
 
 
 def _label_text(label: str) -> str:

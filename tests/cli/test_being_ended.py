@@ -1,0 +1,105 @@
+"""SIGTERM is told like Ctrl-C, and neither ever shows a traceback, from the first moment on."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+START = "import sys; from rnncheck_start import main; sys.argv[0] = 'rnncheck'; main()"
+# A module that says on stderr where it is, and stays there.
+WAITING = "import sys, time\nsys.stderr.write('ready\\n')\nsys.stderr.flush()\ntime.sleep(600)\n"
+ENDS = pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["SIGINT", "SIGTERM"])
+
+
+def ended(folder: Path, number: int, *arguments: str) -> tuple[int, str, str]:
+    """Exit code, stdout and the rest of stderr of a command that gets the signal once it says ``ready``."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", START, *arguments],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(folder)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stderr is not None
+    assert process.stderr.readline() == "ready\n"
+    process.send_signal(number)
+    out, err = process.communicate()
+    return process.returncode, out, err
+
+
+@ENDS
+def test_while_python_is_still_loading(tmp_path: Path, number: int) -> None:
+    (tmp_path / "click.py").write_text(WAITING)  # the first thing that the command line imports
+    assert ended(tmp_path, number, "--version") == (128 + number, "", "interrupted\n")
+
+
+@ENDS
+def test_while_a_model_is_being_loaded(tmp_path: Path, number: int) -> None:
+    """Should exit as shells have it: there is no verdict to tell."""
+    (tmp_path / "mine.py").write_text(WAITING)
+    code, out, err = ended(tmp_path, number, "verify", "--module", "mine:model", "--alphabet", "a,b", "--regex", "a*")
+    assert (code, out, err.strip()) == (128 + number, "", "interrupted")
+
+
+@ENDS
+def test_a_verification_ends_with_the_verdict_so_far(tmp_path: Path, number: int) -> None:
+    (tmp_path / "mine.py").write_text(
+        "import os, sys, time\ncalls = 0\ndef model(words):\n    global calls\n    calls += 1\n    if calls == 40:\n"
+        "        sys.stderr.write('ready\\n')\n        sys.stderr.flush()\n        time.sleep(600)\n"
+        "    return [False for word in words]\n"
+    )
+    code, out, err = ended(
+        tmp_path, number, "verify", "--module", "mine:model", "--alphabet", "a,b", "--regex", "a*", "--bound",
+        "hoeffding", "--method", "smc", "--json", "v.json", "--quiet",
+    )  # fmt: skip
+    assert (code, err) == (3, "")
+    assert out.startswith("UNDECIDED")
+    assert json.loads((tmp_path / "v.json").read_text())["reason"] == "interrupted"
+
+
+def test_a_wish_to_be_left_alone_is_respected(tmp_path: Path) -> None:
+    """Should go on where whoever started it wants the signal ignored, as nohup does for another."""
+    (tmp_path / "mine.py").write_text(
+        "import os, signal\n"
+        "def model(words):\n    os.kill(os.getpid(), signal.SIGTERM)\n    return [False] * len(words)\n"
+    )
+    verify = ["verify", "--module", "mine:model", "--alphabet", "a,b", "--regex", ".*", "--epsilon", "0.1", "--quiet"]
+    done = subprocess.run(
+        ["sh", "-c", 'trap "" TERM; exec "$@"', "sh", sys.executable, "-c", START, *verify],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "way"),
+    [
+        (["verify", "--no-such-option"], "(see rnncheck verify --help)"),
+        (["verify", "--method", "guess"], "(see rnncheck verify --help)"),
+        (["verify", "--epsilon", "many"], "(see rnncheck verify --help)"),
+        (["verify"], "(see rnncheck verify --help)"),
+        (["spec", "show"], "(see rnncheck spec show --help)"),
+        (["spec", "nothing"], "(see rnncheck spec --help)"),
+        (["nothing"], "(see rnncheck --help)"),
+        (["report", "x.json"], "(see rnncheck report --help)"),
+        (["contacts", "dataset", "x", "-o"], "(see rnncheck contacts dataset --help)"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_a_usage_error_is_one_line_with_the_way_to_the_help(run, arguments: list[str], way: str) -> None:
+    result = run(*arguments)
+    assert (result.code, result.out) == (2, "")
+    assert result.err.startswith("rnncheck: ")
+    assert result.err.endswith(f" {way}\n")
+    assert result.err.count("\n") == 1
