@@ -12,7 +12,8 @@ from rnncheck import Spec, zoo
 
 FAULTY = zoo.path("response-faulty-lstm")
 PROPERTY = ["--ltlf", "G(a -> F b)"]
-QUICK = ["--epsilon", "0.01", "--gamma", "0.05", "--search-steps", "20000", "--pumps", "30", "--hits", "10"]
+QUICK = ["--epsilon", "0.01", "--gamma", "0.05", "--pumps", "30", "--hits", "10"]
+SEARCH = ["--search-steps", "20000"]
 OFTEN_C = ["--weights", "a=1,b=1,c=20"]
 
 
@@ -34,7 +35,7 @@ def test_a_faulty_network_is_found_out(run, tmp_path, method: str) -> None:
 
 
 def test_json_alone_on_stdout(run) -> None:
-    result = run("verify", FAULTY, *PROPERTY, *QUICK, *OFTEN_C, "--json", "-")
+    result = run("verify", FAULTY, *PROPERTY, *QUICK, *SEARCH, *OFTEN_C, "--json", "-")
     assert json.loads(result.out)["verdict"] == "violated"
 
 
@@ -52,7 +53,7 @@ def test_a_time_limit_exits_with_3(run) -> None:
 
 
 def test_superset_and_mass(run) -> None:
-    result = run("verify", FAULTY, "--regex", ".* b", *QUICK, "--relation", "superset", "--mass", 500)
+    result = run("verify", FAULTY, "--regex", ".* b", *QUICK, *SEARCH, "--relation", "superset", "--mass", 500)
     assert result.code in (0, 1)
     if result.code == 1:
         assert "how bad" in result.out
@@ -87,7 +88,7 @@ def test_extract_writes_an_automaton(run, tmp_path) -> None:
 
 def test_replay_refutes_a_forged_verdict(run, tmp_path) -> None:
     path = tmp_path / "verdict.json"
-    run("verify", FAULTY, *PROPERTY, *QUICK, *OFTEN_C, "--json", path)
+    run("verify", FAULTY, *PROPERTY, *QUICK, *SEARCH, *OFTEN_C, "--json", path)
     document = json.loads(path.read_text())
     document["counterexample"] = ["a", "b"]
     path.write_text(json.dumps(document))

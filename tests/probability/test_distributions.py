@@ -110,7 +110,7 @@ class TestIndependentLetters:
         assert probability(distribution, ("a", "b")) == pytest.approx(0.01 * (0.99 / 2) ** 2)
 
     def test_weights_by_letter(self):
-        by_name = WordDistribution(ABC, {"c": 3, "a": 1})
+        by_name = WordDistribution(ABC, {"c": 3, "a": 1, "b": 0})
         assert by_name.describe()["weights"] == {"a": 0.25, "b": 0.0, "c": 0.75}
         assert np.array_equal(by_name.going_on, WordDistribution(ABC, [1, 0, 3]).going_on)
 
@@ -145,11 +145,11 @@ class TestIndependentLetters:
             ({"weights": [[1, 2]]}, "2 weights for 2 letters"),
             ({"weights": [1, -1]}, "at least 0"),
             ({"weights": [0, 0]}, "not all 0"),
-            ({"weights": {}}, "not all 0"),
+            ({"weights": {}}, "2 of 2 letters have no weight"),
             ({"weights": [1, math.inf]}, "finite"),
             ({"weights": [1, math.nan]}, "finite"),
             ({"weights": ["x", 1]}, "not numbers"),
-            ({"weights": {"a": None}}, "must be"),
+            ({"weights": {"a": None, "b": 1}}, "must be"),
         ],
     )
     def test_bad_parameters(self, arguments, part):

@@ -630,7 +630,7 @@ def test_the_command_replays_a_module_over_the_letters_of_the_verdict(command, t
     [
         (["--model", "x", "--module", "y:z"], "not both"),
         (["--model", "absent.safetensors"], "absent.safetensors"),
-        (["--words-like", "absent.txt"], "absent.txt"),
+        (["--words-like", "absent.txt"], "no effect without --model"),
         (["--cell", "lstm"], "--cell"),
         (["--steps", "-1"], "--steps"),
     ],

@@ -47,9 +47,10 @@ def say_document(text: str) -> None:
     """Give a text that is made for programs: in UTF-8 and as it is, but readable where stdout is a terminal."""
     if sys.stdout is not None and sys.stdout.isatty():
         say_lines(text)
-    else:
-        with unfailing(sys.stdout):
-            click.echo(text.encode(), nl=False)
+        return
+    binary = hasattr(sys.stdout, "buffer")  # and not a text in memory
+    with unfailing(sys.stdout):
+        click.echo(text.encode() if binary else text, nl=False)
 
 
 def _escaped(text: str) -> str:

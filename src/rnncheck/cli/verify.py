@@ -180,18 +180,21 @@ def _command_line(ctx: click.Context) -> str:
 def _tell(verdict: Verdict, json_file: Path | None, report: Path | None) -> None:
     """Write the files, and then say it, whatever became of them: a disk that is full by now takes no verdict away."""
     troubles: list[str] = []
+    written: str | None = None
     if json_file is not None and str(json_file) != "-":
         with _collected(troubles):
             write_atomically(json_file, verdict.to_json())
     if report is not None:
         with _collected(troubles):
             verdict.save_report(report)
-            say(f"report written to {report}", err=True)
+            written = f"report written to {report}"
     if str(json_file) == "-":
         say_document(verdict.to_json())
     else:
         for line in described(verdict):
             say(line)
+    if written is not None:
+        say(written, err=True)
     if troubles:
         raise InputError("; ".join(troubles))
 

@@ -1,42 +1,97 @@
-"""How to ask the same question again."""
+"""How to ask the same question again.
+
+A document may come from anybody, and people paste commands: nothing is offered as it stands in the document. What is
+offered is built from options and values that are known to do nothing but ask, each checked and quoted anew.
+"""
 
 from __future__ import annotations
 
+import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 from rnncheck.verdict.value import Verdict
+
+_number = re.compile(r"[0-9]+(\.[0-9]*)?(e[+-]?[0-9]+)?").fullmatch
+_name = re.compile(r"[a-z][a-z0-9_-]*").fullmatch
+
+# Options of ``verify`` that choose the question, and what their values must be. Those that write files, reach another
+# machine or import code are not among them.
+_FLAGS = ("--complete", "--nonempty", "--float64", "--no-shrink")
+_VALUES: Mapping[str, Callable[[str], object]] = {
+    **dict.fromkeys(("--dfa", "--words-like", "--known-words"), str.isprintable),
+    **dict.fromkeys(("--regex", "--ltlf", "--moore-regex", "--moore-ltlf"), str.isprintable),
+    **dict.fromkeys(("--alphabet", "--define", "--label", "--weights"), str.isprintable),
+    **dict.fromkeys(
+        ("--cell", "--method", "--relation", "--extraction", "--bound", "--learner", "--equivalence"), _name
+    ),
+    **dict.fromkeys(("--threshold", "--epsilon", "--gamma", "--stop", "--order", "--seed", "--timeout"), _number),
+    **dict.fromkeys(("--max-states", "--max-hypothesis", "--max-query", "--memory", "--exhaustive"), _number),
+    **dict.fromkeys(("--search-steps", "--mass", "--pumps", "--hits", "--loops", "--longest-loop"), _number),
+}
+_KINDS = ("independent letters", "n-gram")
+_SETTINGS = ("bound", "equivalence", "exhaustive", "extraction", "flows", "known_words", "learner", "mass_words",
+             "max_query_length", "max_states", "search_steps", "shrink")  # fmt: skip
 
 
 def repeat_text(verdict: Verdict) -> str:
     """The command line of the verification, or, where it was called from Python, the call."""
-    return verdict.command or python_call(verdict)
+    words = _command(verdict)
+    return python_call(verdict) if words is None else shlex.join(words)
+
+
+def replay_text(verdict: Verdict) -> str:
+    """The command that checks the evidence again."""
+    words = _command(verdict) or []
+    model = words[2] if len(words) > 2 and not words[2].startswith("-") else "MODEL"
+    return shlex.join(["rnncheck", "replay", "verdict.json", "--model", model])
+
+
+def _command(verdict: Verdict) -> list[str] | None:
+    """The words of a command that asks the same; None where the document has none, or one that does more than ask."""
+    try:
+        words = shlex.split(verdict.command or "")
+        return ["rnncheck", "verify", *_asking(words[2:])] if words[:2] == ["rnncheck", "verify"] else None
+    except ValueError:
+        return None
+
+
+def _asking(words: list[str]) -> Iterator[str]:
+    """The same words, each one checked; ValueError where one may not be offered."""
+    rest = iter(words)
+    for place, word in enumerate(rest):
+        if word == "--module":  # whose code would be run
+            next(rest, None)
+            yield from ("--module", "MODULE:NAME")
+        elif word in _VALUES:
+            value = next(rest, "")
+            if not _VALUES[word](value):
+                raise ValueError(word)
+            yield from (word, value)
+        elif word in _FLAGS or (place == 0 and word.isprintable() and not word.startswith("-")):
+            yield word
+        else:
+            raise ValueError(word)
 
 
 def python_call(verdict: Verdict) -> str:
     """The call of ``verify`` with everything that the verdict records of it."""
     asked = verdict.settings
-    options = {"method": verdict.method, "relation": verdict.relation.value}
-    lines = [f"    {name}={value!r}," for name, value in options.items()]
-    lines += [f"    {name}={asked[name]!r}," for name in ("epsilon", "gamma", "timeout") if asked.get(name) is not None]
+    lines = [f"    method={verdict.method!r},"] if _name(verdict.method) else []
+    lines.append(f"    relation={verdict.relation.value!r},")
+    lines += [f"    {name}={asked[name]!r}," for name in ("epsilon", "gamma", "timeout") if _is_number(asked.get(name))]
     lines.append(f"    seed={verdict.seed},")
     call = ["rnncheck.verify(", "    model,", "    spec,", *lines]
     drawn = asked.get("distribution")
     if isinstance(drawn, Mapping) and not (drawn.get("weights") == "uniform" and drawn.get("stop") == 0.01):
-        call.append(f"    distribution=…,  # {drawn.get('kind')}, see the table of facts")
-    known = {"epsilon", "gamma", "timeout", "distribution", "bound"}
-    changed = sorted(set(asked) - known) + (["bound"] if asked.get("bound") not in (None, "exact") else [])
+        kind = next((known for known in _KINDS if known == drawn.get("kind")), "of an unknown kind")
+        call.append(f"    distribution=…,  # {kind}, see the table of facts")
+    changed = [name for name in _SETTINGS if name in asked and not (name == "bound" and asked[name] in (None, "exact"))]
     if changed:
         call.append(f"    settings=…,  # changed: {', '.join(changed)}, see the table of facts")
     return "\n".join(["import rnncheck", "", *call, ")"])
 
 
-def replay_text(verdict: Verdict) -> str:
-    """The command that checks the evidence again."""
-    return shlex.join(["rnncheck", "replay", "verdict.json", "--model", model_name(verdict) or "MODEL"])
-
-
-def model_name(verdict: Verdict) -> str | None:
-    """What the command line called the model."""
-    parts = shlex.split(verdict.command) if verdict.command else []
-    return parts[2] if len(parts) > 2 and parts[1] == "verify" and not parts[2].startswith("-") else None
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
