@@ -95,7 +95,7 @@ def verify(ctx: click.Context, /, model: ModelRequest, request: SpecRequest, **c
         verdict = _verified(loaded, spec, limit, choices)
     except BudgetExceeded as end:
         if letters is None:
-            click.echo(f"undecided: {end}", err=True)
+            say(f"undecided: {end}", err=True)
             ctx.exit(Outcome.UNDECIDED.exit_code)
         verdict = never_begun(
             str(end), letters, **{name: choices[name] for name in ("method", "relation", "epsilon", "gamma", "seed")}
