@@ -24,6 +24,7 @@ from rnncheck.errors import (
     ResourceLimitError,
     RnncheckError,
     StateLimitError,
+    WrongTypeError,
 )
 from rnncheck.extraction.compare import compare_surrogates
 from rnncheck.extraction.extract import extract_automaton
@@ -42,7 +43,7 @@ from rnncheck.search.flows import FlowSettings
 from rnncheck.spec import Spec
 from rnncheck.verdict.replay import Replay, ReplaySettings, replay
 from rnncheck.verdict.value import FaultyFlow, Guarantee, Verdict
-from rnncheck.verification.assertion import assert_satisfies
+from rnncheck.verification.assertion import NotSatisfiedError, assert_satisfies
 from rnncheck.verification.labels import label_spec, verify_labels
 from rnncheck.verification.settings import VerifySettings
 from rnncheck.verification.verify import verify
@@ -73,6 +74,7 @@ __all__ = [
     "MissingExtraError",
     "ModelError",
     "MooreMachine",
+    "NotSatisfiedError",
     "RecurrentNetwork",
     "Replay",
     "ReplaySettings",
@@ -83,6 +85,7 @@ __all__ = [
     "Verdict",
     "VerifySettings",
     "WordDistribution",
+    "WrongTypeError",
     "__version__",
     "assert_satisfies",
     "compare_surrogates",

@@ -6,7 +6,8 @@
     │   ├── AutomatonError    not a complete deterministic automaton
     │   ├── ExpressionError   a word, regular expression or formula does not parse (has a column)
     │   ├── FormatError       a file does not parse (has a file, a line, perhaps a column)
-    │   └── ModelError        a network is missing pieces, malformed or answers nonsense
+    │   ├── ModelError        a network is missing pieces, malformed or answers nonsense
+    │   └── WrongTypeError    an argument is of another type than it must be (also a TypeError)
     ├── StateLimitError       an automaton would outgrow the limit that was set
     ├── ResourceLimitError    a time or memory limit ended an operation that has no partial result
     ├── LearningBoundReached  a learner met a bound that was set; its last hypothesis stays available
@@ -37,6 +38,10 @@ class AutomatonError(InputError):
 
 class ModelError(InputError):
     """A network is missing pieces, malformed, or gives answers that make no sense."""
+
+
+class WrongTypeError(InputError, TypeError):
+    """An argument is of another type than it must be."""
 
 
 class ExpressionError(InputError):

@@ -91,3 +91,9 @@ def test_bad_input_is_one_clear_line_and_exit_code_2(run, arguments, message: st
     assert result.code == 2, result
     assert message in result.err
     assert "Traceback" not in result.err
+
+
+def test_inspect_leaves_a_space_between_the_name_of_a_fact_and_the_fact(run) -> None:
+    """Should be so for the longest names too, such as the validation accuracy of a network that was trained."""
+    shown = run("inspect", zoo.path("response-lstm")).out
+    assert "validation accuracy " in shown

@@ -9,7 +9,7 @@ import threading
 import pytest
 
 from rnncheck.errors import FormatError, InputError
-from rnncheck.runtime.files import remove_leftovers, write_atomically
+from rnncheck.runtime.files import check_writable, remove_leftovers, write_atomically
 from rnncheck.word_files import read_words
 from support.killing import STAGES, kill_inside_writes
 
@@ -120,3 +120,12 @@ def test_bad_lines_are_named(tmp_path, content: bytes, message: str) -> None:
     path.write_bytes(content)
     with pytest.raises(FormatError, match=message):
         read_words(path)
+
+
+def test_a_folder_that_takes_no_new_files_and_a_loop_of_links_are_clear_errors(tmp_path) -> None:
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    places = {"/proc/x.html": "its folder takes no new files", tmp_path / "loop" / "x.html": "symbolic links"}
+    for place, told in places.items():
+        for attempt in (check_writable, lambda path: write_atomically(path, "x")):
+            with pytest.raises(InputError, match=f"x.html: cannot be written: .*{told}"):
+                attempt(place)

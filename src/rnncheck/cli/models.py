@@ -141,7 +141,7 @@ def _show_fact(name: str, value: object, indent: int) -> None:
             _show_fact(str(key), inner, indent + 2)
     elif value is not None:
         shown = ", ".join(map(str, value)) if isinstance(value, list | tuple) else value
-        say(f"{' ' * indent}{label:<{24 - indent}}{shown}")
+        say(f"{' ' * indent}{label + ' ':<{24 - indent}}{shown}")
 
 
 @click.command(cls=Command, epilog=_MODEL_HELP)

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from rnncheck.errors import InputError, WrongTypeError, short_repr
 from rnncheck.learning.equivalence import EquivalenceName
 from rnncheck.learning.learners import LearnerName
 from rnncheck.oracle import DEFAULT_MEMORY
@@ -27,3 +28,16 @@ class LearningSettings:
     memory_limit: int = DEFAULT_MEMORY
     clock: Clock = time.monotonic
     cancelled: Callable[[], bool] = never
+
+    def __post_init__(self) -> None:
+        check_least("max_states", self.max_states, 1)
+        check_least("max_query_length", self.max_query_length, 1)
+        check_least("memory_limit", self.memory_limit, 0)
+
+
+def check_least(name: str, value: int | None, least: int) -> None:
+    """Refuse a number below the least that makes sense; None is no number and stays."""
+    if value is not None and (isinstance(value, bool) or not isinstance(value, int)):
+        raise WrongTypeError(f"{name}={short_repr(value)} is a {type(value).__name__}; give a whole number")
+    if value is not None and value < least:
+        raise InputError(f"{name}={value} is too small; give a whole number of at least {least}")

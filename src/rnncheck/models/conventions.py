@@ -117,6 +117,11 @@ def _outputs_of_single_words(call: Call, encode: Encode, letters: int, rng: np.r
     for length in (1, 2, 5):
         codes = rng.integers(letters, size=(1, length))
         first, second = (_attempt(call, encode, codes) for _ in range(2))
+        if not np.isfinite(first).all():
+            raise ModelError(
+                f"the model puts out {short_repr(first.ravel().tolist())} for a word of {length} letters, which is "
+                "neither yes nor no; give a model whose values stay finite"
+            )
         if first.shape != second.shape or not _close(first, second):
             raise ModelError("the model answers the same word differently when asked twice; it is not a function")
         sizes[length] = first.size
@@ -158,22 +163,24 @@ def _close(first: npt.NDArray[Any], second: npt.NDArray[Any]) -> bool:
     return bool(np.allclose(first, second, rtol=_CLOSE, atol=_CLOSE))
 
 
-def row_of_first_letter(letters: int, rows: int, padding: int | None, asked: int | None) -> tuple[int, str | None]:
+def row_of_first_letter(
+    letters: int, rows: int, padding: int | None, asked: int | None, where: str = "embedding"
+) -> tuple[int, str | None]:
     """Which row of an embedding with ``rows`` rows the first letter is, and what was assumed to say so."""
     if asked is not None:
         if not 0 <= asked <= rows - letters:
             raise ModelError(
-                f"first_row={asked} needs {asked + letters} rows for {letters} letters, but the embedding has {rows}"
+                f"first_row={asked} needs {asked + letters} rows for {letters} letters, but the {where} has {rows}"
             )
         return asked, None
     if rows == letters:
         return 0, None
     if rows == letters + 1 and padding in (None, 0):
-        note = None if padding == 0 else "row 0 of the embedding is padding, letters start at row 1 (first_row=1)"
+        note = None if padding == 0 else f"row 0 of the {where} is padding, letters start at row 1 (first_row=1)"
         return 1, note
     if rows == letters + 1 and padding == letters:
         return 0, None
     raise ModelError(
-        f"the alphabet has {letters} letters, but the embedding has {rows} rows; "
+        f"the alphabet has {letters} letters, but the {where} has {rows} rows; "
         "say with first_row=… which row is the first letter"
     )

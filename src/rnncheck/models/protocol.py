@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rnncheck.automata.dfa import Mask
-from rnncheck.errors import AlphabetError
+from rnncheck.errors import AlphabetError, short_repr
 from rnncheck.words import Alphabet, Codes, IntArray, WordBatch, encode_batch
 
 Scores: TypeAlias = npt.NDArray[np.float64]
@@ -40,6 +40,9 @@ class Model(ABC):
     @abstractmethod
     def accepts_batch(self, words: WordBatch | Iterable[Iterable[str]]) -> Mask:
         """One answer per word, in the same order; the same answer whatever else is in the batch."""
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} over {short_repr(str(self.alphabet))[1:-1]}>"
 
     def accepts(self, word: Iterable[str]) -> bool:
         """The answer to one word."""

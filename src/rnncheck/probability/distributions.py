@@ -59,6 +59,10 @@ class WordDistribution:
             "weights": "uniform" if weights is None else dict(zip(alphabet, letters.tolist(), strict=True)),
         }
 
+    def __repr__(self) -> str:
+        facts = ", ".join(f"{name} {short_repr(value)}" for name, value in self._facts.items() if name != "kind")
+        return f"<{type(self).__name__} over {short_repr(str(self.alphabet))[1:-1]}: {self._facts['kind']}, {facts}>"
+
     @classmethod
     def fit(
         cls,

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from rnncheck.errors import InputError, ResourceLimitError
+from rnncheck.errors import InputError, ResourceLimitError, WrongTypeError
 
 Clock = Callable[[], float]
 
@@ -41,6 +41,8 @@ class Budget:
         cls, seconds: float | None, *, clock: Clock = time.monotonic, cancelled: Callable[[], bool] = never
     ) -> Budget:
         """A budget that ends so many seconds from now, or never."""
+        if seconds is not None and (isinstance(seconds, bool) or not isinstance(seconds, int | float)):
+            raise WrongTypeError(f"a time limit of {seconds!r} was given; give a number of seconds, or leave it out")
         if seconds is not None and not seconds >= 0.0:
             raise InputError(f"a time limit of {seconds} seconds was given; give 0 or more, or leave it out")
         return cls(None if seconds is None else clock() + seconds, clock, cancelled)

@@ -122,5 +122,7 @@ def _mode(target: Path) -> int:
 
 
 def _failure(target: Path, error: OSError) -> InputError:
-    why = f"there is no folder {target.parent}" if isinstance(error, FileNotFoundError) else error.strerror or error
+    why: object = error.strerror or error
+    if isinstance(error, FileNotFoundError):  # /proc is a folder, and takes no new files
+        why = "its folder takes no new files" if target.parent.is_dir() else f"there is no folder {target.parent}"
     return InputError(f"{target}: cannot be written: {why}; nothing was changed")

@@ -19,6 +19,17 @@ from rnncheck.verification.verify import verify
 from rnncheck.words import format_word
 
 
+class NotSatisfiedError(AssertionError):
+    """The model does not satisfy the specification, or that could not be shown; ``verdict`` says more."""
+
+    def __init__(self, message: str, verdict: Verdict) -> None:
+        self.verdict = verdict
+        super().__init__(message)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (type(self), (str(self), self.verdict))
+
+
 def assert_satisfies(
     model: Model,
     spec: Spec | DFA,
@@ -33,10 +44,12 @@ def assert_satisfies(
     progress: Callable[[Progress], None] | None = None,
     settings: VerifySettings | None = None,
 ) -> Verdict:
-    """Raise AssertionError unless the model satisfies the specification; the options are those of ``verify``.
+    """Raise NotSatisfiedError unless the model satisfies the specification; the options are those of ``verify``.
 
-    A counterexample, or what kept the verification from deciding, is in the message. Returns the verdict.
+    It is an AssertionError. A counterexample, or what kept the verification from deciding, is in the message, and the
+    verdict in ``verdict``. Returns the verdict.
     """
+    __tracebackhide__ = True  # pytest shows the test that called, and not this
     verdict = verify(
         model,
         spec,
@@ -57,4 +70,4 @@ def assert_satisfies(
         problem = f"the counterexample is {format_word(verdict.counterexample)} ({verdict.relation.formula})"
     else:
         problem = f"undecided: {verdict.reason}; {verdict.guarantee or 'nothing is known'}"
-    raise AssertionError(f"the model does not satisfy {origin!r}: {problem}")
+    raise NotSatisfiedError(f"the model does not satisfy {origin!r}: {problem}", verdict)

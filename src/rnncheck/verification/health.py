@@ -32,7 +32,9 @@ def _specification_mass(task: Task) -> Iterator[HealthNote]:
     matters = 1.0 - mass if task.relation is Relation.SUBSET else mass
     verb = "rejects" if task.relation is Relation.SUBSET else "accepts"
     one_answer = bool(task.spec.accepting.all() or not task.spec.accepting.any())  # then it was meant so
-    if 1.0 - matters < _ALMOST_NOTHING and not one_answer:
+    if one_answer:
+        return
+    if 1.0 - matters < _ALMOST_NOTHING:
         yield HealthNote(
             "specification mass",
             f"the specification {verb} all but {1.0 - matters:.3g} of the probability: nearly every word is a test, "

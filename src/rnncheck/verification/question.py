@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypedDict
 
 from rnncheck.automata.dfa import DFA
-from rnncheck.errors import InputError, short_repr
+from rnncheck.errors import InputError, WrongTypeError, short_repr
 from rnncheck.extraction import extraction_method
 from rnncheck.learning.task import Progress
 from rnncheck.models.protocol import Model
@@ -78,7 +78,11 @@ def prepare(
     settings: VerifySettings | None,
 ) -> Question:
     """The question, or an InputError that says what is wrong with it."""
-    settings = settings or VerifySettings()
+    settings = VerifySettings() if settings is None else settings
+    if not isinstance(settings, VerifySettings):
+        raise WrongTypeError(
+            f"settings={short_repr(settings)} is a {type(settings).__name__}; give VerifySettings(name=value, …)"
+        )
     if method not in METHODS:
         raise InputError(f"unknown method {short_repr(method)}; known are {', '.join(METHODS)}")
     extraction_method(settings.extraction)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, fields
 
 from rnncheck.extraction import DEFAULT_EXTRACTION, ExtractionName
-from rnncheck.learning.settings import LearningSettings
+from rnncheck.learning.settings import LearningSettings, check_least
 from rnncheck.search.flows import FlowSettings
 
 
@@ -22,6 +22,11 @@ class VerifySettings(LearningSettings):
     checkpoint: str | None = None  # a file to write now and then what the model has answered so far
     checkpoint_seconds: float = 30.0
     resume: bool = False  # go on from that file: the same verdict as without the interruption
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("exhaustive", "search_steps", "mass_words"):
+            check_least(name, getattr(self, name), 0)
 
     def describe(self) -> dict[str, object]:
         """What is not left at its default, for whoever wants to ask the same again."""

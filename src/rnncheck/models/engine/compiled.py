@@ -92,8 +92,9 @@ class CompiledNetwork(SteppingModel):
         self._local = threading.local()
         self._cell = network.cell.kind
         self._layout = StateLayout(self._cell, network.layers)
-        self._layers = compile_layers(self._cell, network.layers, network.inputs, self._layout, self._dtype)
-        self._head = _head(network).astype(self._dtype)
+        with np.errstate(all="ignore"):  # what overflows shows in the comparison with the reference
+            self._layers = compile_layers(self._cell, network.layers, network.inputs, self._layout, self._dtype)
+            self._head = _head(network).astype(self._dtype)
         self._others = [output for output in range(network.outputs) if output != network.label]
         self._products = sum(layer.input_weight.size + layer.recurrent_weight.size for layer in network.layers)
         self._widest = max(layer.hidden for layer in network.layers)
@@ -104,6 +105,10 @@ class CompiledNetwork(SteppingModel):
 
     def __reduce__(self) -> tuple[object, ...]:
         return (_compiled, (self.network, self._options))
+
+    def __repr__(self) -> str:
+        units = ", ".join(str(layer.hidden) for layer in self.network.layers)
+        return f"{super().__repr__()[:-1]}: {self.network.cell.value} of {units} units>"
 
     @property
     def computing(self) -> dict[str, Any]:
@@ -238,7 +243,8 @@ class CompiledNetwork(SteppingModel):
         ours = np.concatenate(
             [scores[end - len(part) : end] for end, part in zip(batch.offsets[1:], known, strict=True)]
         )
-        differences = np.nan_to_num(np.abs(ours - expected), nan=np.inf)
+        with np.errstate(all="ignore"):
+            differences = np.nan_to_num(np.abs(ours - expected), nan=np.inf)
         check = SelfCheck(len(expected), float(differences.max()), float(np.abs(expected).max()))
         if check.largest_difference > TOLERANCE * max(_SMALLEST_SCALE, check.largest_score):
             worst = int(differences.argmax())

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from rnncheck.errors import InputError, MissingExtraError, ModelError, short_repr
+from rnncheck.errors import InputError, MissingExtraError, ModelError, WrongTypeError, short_repr
 from rnncheck.models.engine.compiled import CompiledNetwork
 from rnncheck.models.files.released_folder import META, load_released
 from rnncheck.models.files.safetensors_file import (
@@ -62,6 +62,11 @@ def load_model(
     word, no unless told), ``first_row`` and ``output`` are for ONNX alone, as in :func:`rnncheck.wrap`. ``dtype``
     (float32) and ``threads`` (all cores) are the engine's.
     """
+    if not isinstance(path, str | os.PathLike):
+        raise WrongTypeError(
+            f"{short_repr(path)} is a {type(path).__name__}, not the path of a model; of an object make a model by "
+            "rnncheck.wrap(…, alphabet=[…])"
+        )
     path = Path(path)
     letters = None if alphabet is None else alphabet if isinstance(alphabet, Alphabet) else Alphabet(alphabet)
     number_type = np.float32 if dtype is None else dtype

@@ -159,23 +159,38 @@ class Evaluator:
         self.convention = convention
 
     def __call__(self, codes: IntArray) -> Outputs:
-        try:
+        with _telling(codes):
             return rows_of(self.asker(self.convention.encode(codes)), len(codes))
-        except RnncheckError:
-            raise
-        except Exception as error:  # a user's forward can raise anything
-            raise ModelError(
-                f"the module raised {type(error).__name__} for {len(codes)} words of {codes.shape[1]} letters: {error}"
-            ) from error
 
     def see(self, word: Codes) -> tuple[Outputs, Outputs]:
         """The logits and the outputs for one word."""
-        raw, calls, _ = self.asker.watched(self.convention.encode(np.array([word], dtype=np.int64)))
+        raw, calls, _ = self.watched(word)
         return logits_of(calls, self.convention.outputs), rows_of(raw, 1)[0]
 
     def calls(self, word: Codes) -> Sequence[Call]:
         """What the module calls for one word."""
-        return self.asker.watched(self.convention.encode(np.array([word], dtype=np.int64)))[1]
+        return self.watched(word)[1]
+
+    def watched(self, word: Codes) -> tuple[npt.NDArray[Any], Sequence[Call], Any]:
+        """The raw output for one word, the functions that were called, and the output as a tensor."""
+        codes = np.array([word], dtype=np.int64)
+        with _telling(codes):
+            return self.asker.watched(self.convention.encode(codes))
+
+
+@contextlib.contextmanager
+def _telling(codes: IntArray) -> Iterator[None]:
+    """Whatever a user's forward raises becomes an error about the model."""
+    try:
+        yield
+    except (RnncheckError, MismatchError):
+        raise
+    except Exception as error:
+        text = " ".join(str(error).split())
+        raise ModelError(
+            f"the module raised {type(error).__name__} for {len(codes)} words of {codes.shape[1]} letters: {text}; "
+            "let it take words of every length (empty=True or False says what the empty word is)"
+        ) from error
 
 
 class _ByUser:
@@ -204,8 +219,12 @@ def _candidates(
         first_row, note = row_of_first_letter(letters, rows, padding, options.first_row)
         found = layouts(letters, ids=True, first_row=first_row, rows=rows, time_first=time_first)
     else:
-        note, first_row = None, options.first_row or 0
-        found = layouts(letters, ids=False, first_row=first_row, rows=letters + first_row, time_first=time_first)
+        width = int(recurrent[0].input_size) if recurrent else 0
+        note, first_row, rows = None, options.first_row or 0, letters + (options.first_row or 0)
+        if width == letters + 1:  # one column more than letters
+            rows = width
+            first_row, note = row_of_first_letter(letters, rows, None, options.first_row, "one-hot input")
+        found = layouts(letters, ids=False, first_row=first_row, rows=rows, time_first=time_first)
     return [(layout.encode, layout.batched, str(layout)) for layout in found], [note] if note else []
 
 
@@ -248,8 +267,7 @@ def _decision(
     outputs = evaluate.convention.outputs
     probability = reading.probability
     if outputs == 1 and probability is None:
-        codes = rng.integers(letters, size=(1, 3))
-        _, calls, tensor = evaluate.asker.watched(evaluate.convention.encode(codes))
+        _, calls, tensor = evaluate.watched(tuple(rng.integers(letters, size=3).tolist()))
         probability = {"sigmoid": True, "sigmoid_": True, "linear": False}.get(last_function(calls, tensor))
     if outputs == 1 and probability is None:
         probability = probability_by_range(evaluate, letters, rng)

@@ -1,0 +1,73 @@
+"""Arguments that are wrong are refused in one line; what is shown of right ones can be read."""
+
+import pytest
+
+import rnncheck
+from rnncheck import Alphabet, Spec, Verdict, VerifySettings, WordDistribution, load_model, verify, wrap, zoo
+from rnncheck.errors import InputError, WrongTypeError
+from rnncheck.models.adapters import DFAModel, complement
+
+AB = ["a", "b"]
+SPEC = Spec.from_regex("a*", AB)
+MODEL = DFAModel(SPEC.dfa)
+
+
+@pytest.mark.parametrize("timeout", ["5", b"5", [5], True])
+def test_a_time_limit_that_is_no_number_is_refused(timeout) -> None:
+    with pytest.raises(WrongTypeError, match=r"a time limit of .* was given; give a number of seconds"):
+        verify(MODEL, SPEC, timeout=timeout)
+
+
+@pytest.mark.parametrize("settings", [{}, {"exhaustive": 3}, 5])
+def test_settings_of_another_kind_are_refused(settings) -> None:
+    with pytest.raises(WrongTypeError, match=r"settings=.*give VerifySettings\("):
+        verify(MODEL, SPEC, settings=settings)
+
+
+@pytest.mark.parametrize("path", [None, 5, MODEL])
+def test_a_path_of_another_kind_is_refused(path) -> None:
+    with pytest.raises(WrongTypeError, match="not the path of a model"):
+        load_model(path)
+    with pytest.raises(TypeError):  # it is that, too
+        load_model(path)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"exhaustive": -3}, {"search_steps": -1}, {"mass_words": -1}, {"max_states": 0}, {"memory_limit": -1}]
+)
+def test_settings_below_what_makes_sense_are_refused(wrong) -> None:
+    with pytest.raises(InputError, match=f"{next(iter(wrong))}={next(iter(wrong.values()))} is too small"):
+        VerifySettings(**wrong)
+    with pytest.raises(WrongTypeError, match="give a whole number"):
+        VerifySettings(**dict.fromkeys(wrong, 1.5))
+
+
+def test_models_and_distributions_show_what_they_are() -> None:
+    assert repr(MODEL) == "<DFAModel over a,b>"
+    assert repr(complement(MODEL)) == "<SteppingComplementModel over a,b>"
+    assert repr(wrap(lambda words: [True] * len(words), AB)) == "<CallableModel over a,b>"
+    assert repr(load_model(zoo.path("response-lstm"))) == "<CompiledNetwork over a,b,c: lstm of 16 units>"
+    letters = Alphabet(AB)
+    assert repr(WordDistribution(letters)) == (
+        "<WordDistribution over a,b: independent letters, stop 0.01, weights 'uniform'>"
+    )
+    assert repr(WordDistribution.fit(letters, [("a", "b")])).startswith("<WordDistribution over a,b: ")
+
+
+@pytest.mark.parametrize(("text", "relation"), [("true", "subset"), ("false", "superset")])
+def test_a_specification_that_nothing_breaks_is_not_said_to_reject_rounding_errors(text, relation) -> None:
+    model = load_model(zoo.path("response-lstm"))
+    verdict = verify(model, Spec.from_ltlf(text, model.alphabet), relation=relation)
+    assert verdict.satisfied
+    assert not [note for note in verdict.health if note.check == "specification mass"]
+
+
+def test_assert_satisfies_carries_the_verdict_and_hides_its_frames() -> None:
+    everything = DFAModel(Spec.from_regex("(a|b)*", AB).dfa)
+    with pytest.raises(rnncheck.NotSatisfiedError, match="the counterexample is b") as caught:
+        rnncheck.assert_satisfies(everything, SPEC)
+    assert isinstance(caught.value, AssertionError)
+    assert isinstance(caught.value.verdict, Verdict)
+    assert caught.value.verdict.counterexample == ("b",)
+    shown = caught.traceback.filter(caught)
+    assert all("assertion.py" not in str(entry.path) for entry in shown)
