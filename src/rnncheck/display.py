@@ -29,6 +29,6 @@ class Displayable:
 
 def page_of(value: object) -> str:
     """The self-contained HTML page that shows a value in full."""
-    from rnncheck.report.notebook import page_of as page
+    from rnncheck.report.page import page_of as page
 
     return page(value)

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import enum
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from rnncheck.automata.dfa import DFA, Mask
 from rnncheck.automata.minimisation import coreachable
-from rnncheck.automata.product import difference_witness, inclusion_witness
+from rnncheck.automata.product import difference, difference_witness, inclusion_witness, symmetric_difference
 from rnncheck.errors import InputError, short_repr
 from rnncheck.words import Word
+
+RelationName = Literal["subset", "superset", "equal"]
 
 
 class Relation(enum.Enum):
@@ -60,6 +62,14 @@ class Relation(enum.Enum):
         if self is Relation.SUPERSET:
             return inclusion_witness(other, model)
         return difference_witness(model, other)
+
+    def violations(self, model: DFA, other: DFA) -> DFA:
+        """The words that break the relation between two automata."""
+        if self is Relation.SUBSET:
+            return difference(model, other)
+        if self is Relation.SUPERSET:
+            return difference(other, model)
+        return symmetric_difference(model, other)
 
     def open_states(self, other: DFA) -> Mask:
         """The states of ``other`` from which some word still leads to a state where the relation can break."""

@@ -18,8 +18,7 @@ from rnncheck.errors import InputError
 from rnncheck.relations import Relation
 from rnncheck.report import palette
 from rnncheck.report.automaton import graphviz
-from rnncheck.report.notebook import page_of
-from rnncheck.report.page import sentences
+from rnncheck.report.page import page_of, sentences
 from rnncheck.report.page.repeat import python_call, replay_text
 from rnncheck.report.page.verdict_page import report_page
 from rnncheck.report.plots import gauge, pumping_plot, rounds_plot, ticks

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
@@ -14,15 +14,15 @@ from rnncheck.cli.interruption import Interrupted
 from rnncheck.cli.options import cell_option
 from rnncheck.cli.output import say, say_document, say_lines
 from rnncheck.cli.progress import pieces_progress
+from rnncheck.contacts.reading import SelfContacts
 from rnncheck.errors import InputError
 from rnncheck.probability.confidence import Confidence
 from rnncheck.runtime.files import write_atomically
+from rnncheck.verification.methods import COMPARED
 
 if TYPE_CHECKING:
     from rnncheck.experiments.folder import RunFolder
     from rnncheck.experiments.subjects import Source
-
-_METHODS = ("smc", "aamc", "pdv", "auto")
 
 
 @click.group(cls=Group)
@@ -34,7 +34,7 @@ def run_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """The options of every experiment: what to ask, where to work, with how many hands."""
     options = [
         click.option("--out", required=True, type=click.Path(path_type=Path), help="The run's folder."),
-        click.option("--method", "methods", multiple=True, type=click.Choice(_METHODS), help="May be repeated."),
+        click.option("--method", "methods", multiple=True, type=click.Choice(COMPARED), help="May be repeated."),
         click.option("--timeout", type=click.FloatRange(min=0, min_open=True), default=600.0, show_default=True),
         click.option("--epsilon", type=float, default=Confidence.epsilon, show_default=True),
         click.option("--gamma", type=float, default=Confidence.gamma, show_default=True),
@@ -102,7 +102,7 @@ def random(ctx: click.Context, /, **choices: Any) -> None:
 @click.option("--columns", metavar="NAMES", help="What the columns of the files are, as for `contacts info`.")
 @click.option(
     "--self-contacts",
-    type=click.Choice(["auto", "refuse", "drop", "keep"]),
+    type=click.Choice(get_args(SelfContacts)),
     default="auto",
     show_default=True,
     help="A person that meets itself, as for `contacts info`.",
@@ -180,7 +180,7 @@ def run_and_show(
     from rnncheck.experiments.runner import Questions, Shard, run_experiment
     from rnncheck.runtime.executors import open_executor
 
-    chosen: Any = tuple(dict.fromkeys(methods)) or _METHODS
+    chosen: Any = tuple(dict.fromkeys(methods)) or COMPARED
     questions = Questions(methods=chosen, epsilon=epsilon, gamma=gamma, timeout=timeout, seed=seed)
     part = None if shard is None else Shard.parse(shard)
     settings = msgspec.to_builtins(questions) | {"source": msgspec.to_builtins(source)}

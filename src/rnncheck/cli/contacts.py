@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 import click
 import numpy as np
@@ -31,6 +31,7 @@ from rnncheck.contacts import (
     time_automaton,
     write_contacts,
 )
+from rnncheck.contacts.reading import SelfContacts
 from rnncheck.errors import visible
 from rnncheck.runtime.files import write_atomically
 from rnncheck.words import letter_text, parse_word
@@ -62,7 +63,7 @@ def network_options(command: Command) -> Command:
         click.argument("file", type=click.Path(path_type=Path)),
         click.option("--columns", metavar="NAMES", help="What the columns are, such as time,person1,person2,- (also: "
                      "day, hour, group1, group2).  [default: found from the file]"),
-        click.option("--self-contacts", type=click.Choice(["auto", "refuse", "drop", "keep"]), default="auto",
+        click.option("--self-contacts", type=click.Choice(get_args(SelfContacts)), default="auto",
                      show_default=True, help="A person that meets itself; auto: drop one in a thousand lines, refuse "
                      "more."),
         click.option("--from", "from_time", type=int, metavar="TIME", help="Only contacts from this time on."),

@@ -19,6 +19,7 @@ from rnncheck.cli.options import (
     distribution_options,
     model_options,
     optional_spec_options,
+    relation_option,
     renamed_option,
 )
 from rnncheck.cli.output import say, say_lines
@@ -110,7 +111,7 @@ def _none_in_time(ctx: click.Context) -> Iterator[None]:
 @click.option("--method", "methods", multiple=True, type=click.Choice(list(EXTRACTIONS)),
               help="Only this extraction method; may be repeated.  [default: all]")  # fmt: skip
 @renamed_option("--road", "--method")
-@click.option("--relation", type=click.Choice(["subset", "superset", "equal"]), default="subset", show_default=True)
+@relation_option("subset: no false positives; superset: no false negatives.")
 @learning_options
 @distribution_options
 @click.option("--words", type=click.IntRange(min=1), default=DEFAULT_WORDS, show_default=True,

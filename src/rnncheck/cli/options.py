@@ -17,6 +17,7 @@ from rnncheck.models.files.loading import load_model
 from rnncheck.models.protocol import Model
 from rnncheck.models.wrapping import import_model
 from rnncheck.probability.distributions import WordDistribution
+from rnncheck.relations import Relation
 from rnncheck.spec import Spec
 from rnncheck.word_files import read_words
 from rnncheck.words import Alphabet, Word, parse_word
@@ -44,6 +45,13 @@ cell_option = click.option(
     default=Cell.LSTM.value,
     show_default=True,
 )
+
+
+def relation_option(meaning: str) -> Callable[[Command], Command]:
+    """The option that names a relation between two languages."""
+    names = [relation.value for relation in Relation]
+    default = Relation.SUBSET.value
+    return click.option("--relation", type=click.Choice(names), default=default, show_default=True, help=meaning)
 
 
 @dataclass(frozen=True)

@@ -43,9 +43,9 @@ def report_command(
             raise click.UsageError("--model adds scores to a verdict; a benchmark's folder holds its networks itself")
         from rnncheck.experiments.folder import RunFolder
         from rnncheck.experiments.results import read_results
-        from rnncheck.report.page.benchmark_page import run_page
+        from rnncheck.report.page import page_of
 
-        write_atomically(output, run_page(read_results(RunFolder.existing(source))))
+        write_atomically(output, page_of(read_results(RunFolder.existing(source))))
         say(f"report written to {output}", err=True)
         return
     try:

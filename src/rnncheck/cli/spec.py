@@ -14,7 +14,7 @@ from rnncheck.automata.formats.dot import write_dot
 from rnncheck.automata.language import is_empty, is_finite, is_universal, least_word
 from rnncheck.automata.product import difference_witness, inclusion_witness
 from rnncheck.cli.command import Group
-from rnncheck.cli.options import AlphabetType, SpecRequest, gather_words, spec_options, words_options
+from rnncheck.cli.options import AlphabetType, SpecRequest, gather_words, relation_option, spec_options, words_options
 from rnncheck.cli.output import say, say_document, say_lines
 from rnncheck.cli.output_files import OutputFile
 from rnncheck.probability.distributions import WordDistribution
@@ -67,13 +67,7 @@ def test(ctx: click.Context, request: SpecRequest, texts: tuple[str, ...], words
 @spec.command()
 @click.argument("first", metavar="A")
 @click.argument("second", metavar="B")
-@click.option(
-    "--relation",
-    type=click.Choice(["subset", "superset", "equal"]),
-    default="subset",
-    show_default=True,
-    help="What A must be to B.",
-)
+@relation_option("What A must be to B.")
 @click.option("--alphabet", type=AlphabetType(), help="The letters, with commas between.")
 @click.option("--complete", is_flag=True, help="Send missing transitions to a rejecting sink.")
 @click.pass_context

@@ -21,6 +21,7 @@ from rnncheck.cli.options import (
     distribution_options,
     model_options,
     optional_spec_options,
+    relation_option,
     renamed_option,
 )
 from rnncheck.cli.output import say, say_document
@@ -50,13 +51,7 @@ _NOT_REPEATED = {"json_file", "report", "quiet", "threads", "workers", "cluster"
 @click.option("--moore-ltlf", metavar="TEXT", help="A formula over letters and labels: 'G(a -> F label=alarm)'.")
 @click.option("--moore-regex", metavar="TEXT", help="An expression over pairs: \"$label_idle* 'a/alarm'\".")
 @click.option("--method", type=click.Choice(list(METHODS)), default="auto", show_default=True)
-@click.option(
-    "--relation",
-    type=click.Choice(["subset", "superset", "equal"]),
-    default="subset",
-    show_default=True,
-    help="subset: no false positives; superset: no false negatives.",
-)
+@relation_option("subset: no false positives; superset: no false negatives.")
 @click.option("--extraction", type=click.Choice(list(EXTRACTIONS)), default=DEFAULT_EXTRACTION, show_default=True,
               help="How --method aamc extracts its automaton.")  # fmt: skip
 @renamed_option("--by", "--extraction")

@@ -15,11 +15,10 @@ from __future__ import annotations
 import enum
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from rnncheck.automata.dfa import Mask
 from rnncheck.contacts.temporal import TemporalNetwork
 from rnncheck.contacts.walks import as_words, is_whole, pairs_met, timed_walks, walks_respect_time
 from rnncheck.errors import InputError, ResourceLimitError
@@ -31,8 +30,6 @@ _HARDLY = 50
 _ROUNDS_WITHOUT_NEW = 30
 
 _MOST_PLACES = 300_000_000  # for people in all words together, 8 bytes each
-
-Mask: TypeAlias = npt.NDArray[np.bool_]
 
 
 class BreakKind(enum.Enum):

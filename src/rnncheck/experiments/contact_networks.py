@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Literal
 
 import msgspec
 import numpy as np
@@ -26,6 +25,7 @@ from rnncheck.contacts import (
     synthetic_contacts,
     time_automaton,
 )
+from rnncheck.contacts.reading import SelfContacts
 from rnncheck.errors import InputError, RnncheckError, StateLimitError, short_repr
 from rnncheck.experiments.folder import safe_name
 from rnncheck.experiments.released_networks import ReleasedNetworks
@@ -63,7 +63,7 @@ class ContactNetworks(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     synthetic: bool = False
     people: int = 30
     columns: str | None = None  # what the columns of the files are, where that is not found from them
-    self_contacts: Literal["auto", "refuse", "drop", "keep"] = "auto"
+    self_contacts: SelfContacts = "auto"
     words: int | None = None  # training words; without it two for every contact
     cell: str = "lstm"
     hidden: int | None = None

@@ -21,12 +21,11 @@ from rnncheck.experiments.subjects import Source, Subject, store_subject, stored
 from rnncheck.models.engine.compiled import CompiledNetwork
 from rnncheck.models.network import RecurrentNetwork
 from rnncheck.probability.confidence import Confidence
-from rnncheck.relations import Relation
+from rnncheck.relations import Relation, RelationName
 from rnncheck.runtime.executors import Executor
 from rnncheck.runtime.files import remove_leftovers
-from rnncheck.verdict.value import Verdict
-from rnncheck.verification.methods import METHODS, MethodName
-from rnncheck.verification.question import RelationName
+from rnncheck.verdict.value import MethodName, Verdict
+from rnncheck.verification.methods import COMPARED, METHODS
 from rnncheck.verification.verify import verify
 
 _TICK = 0.5  # seconds between two reports of progress
@@ -35,7 +34,7 @@ _TICK = 0.5  # seconds between two reports of progress
 class Questions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What is asked of every network and specification."""
 
-    methods: tuple[MethodName, ...] = ("smc", "aamc", "pdv", "auto")
+    methods: tuple[MethodName, ...] = COMPARED
     relation: RelationName = "subset"
     epsilon: float = Confidence.epsilon
     gamma: float = Confidence.gamma

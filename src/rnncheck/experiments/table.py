@@ -11,7 +11,7 @@ from typing import TypeAlias
 import msgspec
 
 from rnncheck.errors import InputError
-from rnncheck.experiments.paper import CONTACTS, RANDOM, ContactsCell, RandomRow
+from rnncheck.experiments.published_figures import CONTACTS, RANDOM, ContactsCell, RandomRow
 from rnncheck.experiments.results import MethodSummary, Result, RunResults, overlaps, summarise
 
 Row: TypeAlias = list[str]

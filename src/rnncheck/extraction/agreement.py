@@ -28,7 +28,6 @@ from rnncheck.runtime.budget import BudgetExceeded
 from rnncheck.words import WordBatch
 
 DEFAULT_WORDS = 2_000
-CONFIDENCE = 0.95
 
 
 @dataclass(frozen=True)
@@ -50,7 +49,7 @@ class Point:
     @property
     def interval(self) -> tuple[float, float]:
         """With 95 % confidence the probability that the two agree on a random word lies in it."""
-        low, high = clopper_pearson(self.differences, self.words, CONFIDENCE)
+        low, high = clopper_pearson(self.differences, self.words)
         return 1.0 - high, 1.0 - low
 
 

@@ -3,17 +3,18 @@
 from rnncheck.learning.equivalence import EQUIVALENCES
 from rnncheck.learning.equivalence.oracle import EquivalenceAnswer, EquivalenceOracle
 from rnncheck.learning.learners import LEARNERS, make_learner
-from rnncheck.learning.learners.answers import Query as Query
 from rnncheck.learning.learners.counterexamples import Search
-from rnncheck.learning.learners.learner import DEFAULT_MAX_STATES, Learner
+from rnncheck.learning.learners.learner import MAX_HYPOTHESIS_STATES, Learner
+from rnncheck.oracle import Query
 
 __all__ = [
-    "DEFAULT_MAX_STATES",
     "EQUIVALENCES",
     "LEARNERS",
+    "MAX_HYPOTHESIS_STATES",
     "EquivalenceAnswer",
     "EquivalenceOracle",
     "Learner",
+    "Query",
     "Search",
     "make_learner",
 ]

@@ -14,7 +14,7 @@ import numpy as np
 
 from rnncheck.automata.dfa import Mask
 from rnncheck.errors import ModelError, RnncheckError, short_repr
-from rnncheck.models.protocol import Model, Scores
+from rnncheck.models.protocol import LARGEST_NOISE, NOISE_FACTOR, Model, Scores
 from rnncheck.runtime.budget import BudgetExceeded
 from rnncheck.runtime.watchdog import guarded
 from rnncheck.words import Alphabet, Codes, Word, WordBatch, encode_batch, format_word
@@ -23,8 +23,6 @@ Answer: TypeAlias = bool | float
 WordFunction: TypeAlias = Callable[[list[Word]], Iterable[Answer]]
 
 DEFAULT_BATCH = 1024
-_NOISE_FACTOR = 100.0  # other words than those tried may be noisier
-_LARGEST_NOISE = 1e-3  # what float arithmetic may change when words are asked together; relative to the threshold
 
 
 class CallableModel(Model):
@@ -157,7 +155,7 @@ class CallableModel(Model):
         return False
 
     def _check(self, checks: int, rng: np.random.Generator) -> None:
-        letters, largest = len(self.alphabet), _LARGEST_NOISE * max(1.0, abs(self.threshold))
+        letters, largest = len(self.alphabet), LARGEST_NOISE * max(1.0, abs(self.threshold))
         words = [self.alphabet.decode(rng.integers(letters, size=length)) for length in range(checks)]
         alone = [self._ask([word])[0] for word in words]
         for word, answer in zip(words, alone, strict=True):
@@ -172,7 +170,7 @@ class CallableModel(Model):
             self._batch_size = 1
             self._notes.append("answers depend on the other words of a call, so words are asked one at a time")
         else:
-            self.margin = max(self.margin, _NOISE_FACTOR * noise)
+            self.margin = max(self.margin, NOISE_FACTOR * noise)
 
 
 def _noise(first: Answer, second: Answer) -> float:

@@ -22,7 +22,7 @@ from rnncheck.runtime.executors import Executor
 from rnncheck.words import Codes, IntArray, WordBatch
 
 _WORTH_SENDING = 2_000  # letters; fewer are read here
-_PATIENCE = 0.2  # seconds between two looks at the budget
+_LOOK_SECONDS = 0.2  # seconds between two looks at the budget
 
 
 def distributed(model: Model, executor: Executor) -> SteppingModel:
@@ -70,7 +70,7 @@ class _Distributed(SteppingModel):
         shares = [np.sort(order[nth::workers]) for nth in range(min(workers, len(order)))]
         futures = [self._executor.submit(_scores, self._sent, words.take(share)) for share in shares]
         try:
-            while wait(futures, timeout=_PATIENCE).not_done:
+            while wait(futures, timeout=_LOOK_SECONDS).not_done:
                 tick(0)  # the budget may end while others work
         except BaseException:
             for future in futures:

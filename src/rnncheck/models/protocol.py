@@ -25,6 +25,10 @@ States: TypeAlias = npt.NDArray[Any]  # one row per word, of whatever the model 
 Letters: TypeAlias = npt.NDArray[np.integer[Any]]
 Tick: TypeAlias = Callable[[int], None]  # told the rows of a step before it is computed; raises to stop the run
 
+# What float arithmetic may change when words are asked together, relative to the scores; more is no noise.
+LARGEST_NOISE = 1e-3
+NOISE_FACTOR = 100.0  # other and longer words than those tried may be noisier
+
 _LETTERS_AT_ONCE = 1 << 20  # bounds the memory for the scores of all prefixes, 8 bytes each
 
 
@@ -58,7 +62,7 @@ class Model(ABC):
 
     @abstractmethod
     def describe(self) -> Mapping[str, Any]:
-        """Facts for people and for certificates: what it is, and how its queries are answered."""
+        """Facts for people and for verdicts: what it is, and how its queries are answered."""
 
 
 class SteppingModel(Model):

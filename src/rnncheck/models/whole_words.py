@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from rnncheck.automata.dfa import Mask
 from rnncheck.errors import ModelError, short_repr
-from rnncheck.models.protocol import Model, Scores, resolve_near_threshold
+from rnncheck.models.protocol import LARGEST_NOISE, NOISE_FACTOR, Model, Scores, resolve_near_threshold
 from rnncheck.words import Alphabet, Codes, IntArray, WordBatch, encode_batch, format_word
 
 Outputs: TypeAlias = npt.NDArray[np.float64]  # words × outputs
@@ -23,8 +23,6 @@ Evaluate: TypeAlias = Callable[[IntArray], Outputs]  # words of equal length (wo
 
 DEFAULT_BATCH = 256
 DEFAULT_MARGIN = 1e-5
-_LARGEST_NOISE = 1e-3  # relative to the largest score
-_NOISE_FACTOR = 100.0  # longer words than those tried may be noisier
 
 
 @dataclass(frozen=True)
@@ -187,6 +185,6 @@ def calibrated(
         alone = np.concatenate([decision.scores(evaluate(codes[i : i + 1])) for i in range(together)])
         noise = max(noise, float(np.abs(alone - decision.scores(evaluate(codes))).max()))
         scale = max(scale, float(np.abs(alone).max()))
-    if not noise <= _LARGEST_NOISE * scale:
+    if not noise <= LARGEST_NOISE * scale:
         return 1, DEFAULT_MARGIN
-    return batch_size, max(DEFAULT_MARGIN, _NOISE_FACTOR * noise)
+    return batch_size, max(DEFAULT_MARGIN, NOISE_FACTOR * noise)

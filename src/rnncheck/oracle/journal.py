@@ -65,7 +65,7 @@ class Journal:
 
 
 class JournaledBackend(QueryBackend):
-    """QueryBackend that are looked up in a journal first, and written down when they are new."""
+    """A query backend that looks answers up in a journal first, and writes down those that are new."""
 
     def __init__(self, inner: QueryBackend, journal: Journal, counters: Counters) -> None:
         self._inner = inner

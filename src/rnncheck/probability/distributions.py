@@ -123,7 +123,7 @@ class WordDistribution:
         return other
 
     def describe(self) -> dict[str, object]:
-        """The facts that name this distribution in a certificate."""
+        """The facts that name this distribution in a verdict."""
         return dict(self._facts)
 
     def sample(self, rng: np.random.Generator, count: int) -> WordBatch:

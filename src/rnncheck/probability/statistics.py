@@ -8,7 +8,7 @@ from rnncheck.errors import InputError
 from rnncheck.probability.confidence import check_probability
 
 
-def clopper_pearson(failures: int, samples: int, confidence: float) -> tuple[float, float]:
+def clopper_pearson(failures: int, samples: int, confidence: float = 0.95) -> tuple[float, float]:
     """The exact two-sided interval for a probability of which ``failures`` among ``samples`` were seen."""
     check_probability("confidence", confidence)
     if not 0 <= failures <= samples or samples == 0:

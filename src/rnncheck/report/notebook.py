@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from rnncheck.automata.dfa import DFA
-from rnncheck.errors import InputError, RnncheckError, short_repr
-from rnncheck.extraction.comparison import Comparison
+from rnncheck.errors import RnncheckError
 from rnncheck.report import palette
 from rnncheck.report.automaton.drawing import Marks, marks_of
 from rnncheck.report.automaton.pictures import draw
 from rnncheck.report.markup import Markup, count, join, letter, tag
 from rnncheck.report.page import sentences
-from rnncheck.report.page.comparison_page import comparison_page
 from rnncheck.report.page.label_pairs import as_shown, pairs_along
 from rnncheck.report.page.mistakes import mistakes_automaton
-from rnncheck.report.page.verdict_page import report_page
 from rnncheck.report.plots import pumping_plot
 from rnncheck.spec import Spec
 from rnncheck.verdict.value import FaultyFlow, Outcome, Verdict
@@ -42,15 +39,6 @@ def rich_forms(value: object) -> dict[str, str]:
     elif isinstance(value, Verdict):
         forms = {"text/plain": str(value), "text/html": _card(_verdict(value))}
     return forms
-
-
-def page_of(value: object) -> str:
-    """The HTML page of a value that has one."""
-    if isinstance(value, Verdict):
-        return report_page(value)
-    if isinstance(value, Comparison):
-        return comparison_page(value)
-    raise InputError(f"{short_repr(value)} has no page; a verdict has one, and a comparison of surrogates")
 
 
 def _picture(dfa: DFA, marks: Marks | None = None, title: str = "") -> dict[str, str]:

@@ -1,7 +1,8 @@
 """Training of recurrent networks from a specification or from labelled words. Needs the extra ``torch``."""
 
+from rnncheck.automata.moore import NO_YES
 from rnncheck.training.curriculum import Ending
-from rnncheck.training.datasets import NO_YES, LabelledWords, TrainingData, data_from_words
+from rnncheck.training.datasets import LabelledWords, TrainingData, data_from_words
 from rnncheck.training.from_automaton import data_from_automaton
 from rnncheck.training.labelled_files import (
     format_labelled_words,

@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from rnncheck.automata.dfa import DFA
+from rnncheck.automata.moore import NO_YES
 from rnncheck.errors import InputError, short_repr
 from rnncheck.words import Alphabet, Codes, IntArray, Word, WordBatch, format_word
 
-NO_YES = ("no", "yes")
 _YES_NO_NAMES = {"0", "1", *NO_YES}
 
 

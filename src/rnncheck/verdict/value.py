@@ -1,7 +1,7 @@
 """The result of a verification, as a value and in words.
 
-Every class here is also a part of the JSON document, under the same names: a field that is added here is in the
-document, in its schema, and in what ``replay`` reads.
+Every class here is also a part of the JSON document, where its fields have the same names but for those that ``rename``
+gives. A field that is added here is in the document, in its schema, and in what ``replay`` reads.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from rnncheck.words import Alphabet, Word, format_word
 Count = Annotated[int, msgspec.Meta(ge=0)]
 Scores = tuple[float | None, ...] | None  # one that is not finite is None; all of them, where the model has none
 Interval = tuple[float, float]
+MethodName = Literal["auto", "pdv", "smc", "aamc", "errors"]
 
 
 class Outcome(enum.Enum):
@@ -160,7 +161,7 @@ class Share(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     @classmethod
     def of(cls, hits: int, words: int) -> Self:
         """So many of so many words."""
-        return cls(hits / words, clopper_pearson(hits, words, 0.95), words) if words else cls(None, (0.0, 1.0), 0)
+        return cls(hits / words, clopper_pearson(hits, words), words) if words else cls(None, (0.0, 1.0), 0)
 
     def __str__(self) -> str:
         if self.value is None:

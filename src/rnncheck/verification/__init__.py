@@ -1,1 +1,1 @@
-"""The three algorithms of the paper, and one that combines them, behind one ``verify``."""
+"""The three algorithms of the paper, one that combines them and one that learns the mistakes, behind ``verify``."""

@@ -6,9 +6,7 @@ import itertools
 
 from rnncheck.automata.dfa import DFA
 from rnncheck.automata.language import words_up_to
-from rnncheck.automata.product import difference, symmetric_difference
 from rnncheck.extraction import extracting
-from rnncheck.relations import Relation
 from rnncheck.verdict.value import Outcome
 from rnncheck.verification.task import Algorithm, Finding, Task, violated
 from rnncheck.words import Codes
@@ -52,12 +50,7 @@ def _suspects(task: Task, hypothesis: DFA) -> list[Codes]:
     shortest = task.relation.witness(hypothesis, task.spec)
     if shortest is None:
         return []
-    if task.relation is Relation.EQUAL:
-        broken = symmetric_difference(hypothesis, task.spec)
-    elif task.relation is Relation.SUBSET:
-        broken = difference(hypothesis, task.spec)
-    else:
-        broken = difference(task.spec, hypothesis)
+    broken = task.relation.violations(hypothesis, task.spec)
     longest = len(shortest) + len(broken)
     words = itertools.islice(words_up_to(broken, longest), SUSPECTS)
     return [task.spec.alphabet.encode(word) for word in words]

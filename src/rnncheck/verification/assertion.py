@@ -9,11 +9,9 @@ from rnncheck.learning.task import Progress
 from rnncheck.models.protocol import Model
 from rnncheck.probability.confidence import Confidence
 from rnncheck.probability.distributions import WordDistribution
-from rnncheck.relations import Relation
+from rnncheck.relations import Relation, RelationName
 from rnncheck.spec import Spec
-from rnncheck.verdict.value import Verdict
-from rnncheck.verification.methods import MethodName
-from rnncheck.verification.question import RelationName
+from rnncheck.verdict.value import MethodName, Verdict
 from rnncheck.verification.settings import VerifySettings
 from rnncheck.verification.verify import verify
 from rnncheck.words import format_word

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Literal
 
+from rnncheck.verdict.value import MethodName
 from rnncheck.verification.aamc import aamc
 from rnncheck.verification.auto import auto
 from rnncheck.verification.errors_method import errors
@@ -13,8 +13,8 @@ from rnncheck.verification.pdv import pdv
 from rnncheck.verification.smc import smc
 from rnncheck.verification.task import Algorithm, Task
 
-MethodName = Literal["auto", "pdv", "smc", "aamc", "errors"]
-
 METHODS: Mapping[MethodName, Callable[[Task], Algorithm]] = MappingProxyType(
     {"auto": auto, "pdv": pdv, "smc": smc, "aamc": aamc, "errors": errors}
 )
+# What the paper's experiments compare, in the order of its tables.
+COMPARED: tuple[MethodName, ...] = ("smc", "aamc", "pdv", "auto")

@@ -54,4 +54,4 @@ def violation_mass(task: Task, words: int) -> tuple[float, float]:
     """A 95 % interval for the probability of a violation, from fresh words."""
     batch = task.distribution.sample(task.rng("mass"), words)
     failures = int(task.violating(list(batch)).sum())
-    return clopper_pearson(failures, words, 0.95)
+    return clopper_pearson(failures, words)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, TypedDict
+from typing import Any, TypedDict
 
 from rnncheck.automata.dfa import DFA
 from rnncheck.errors import InputError, WrongTypeError, short_repr
@@ -13,12 +13,11 @@ from rnncheck.learning.task import Progress
 from rnncheck.models.protocol import Model
 from rnncheck.probability.confidence import Confidence
 from rnncheck.probability.distributions import WordDistribution
-from rnncheck.relations import Property, Relation
+from rnncheck.relations import Property, Relation, RelationName
 from rnncheck.spec import Spec
-from rnncheck.verification.methods import METHODS, MethodName
+from rnncheck.verdict.value import MethodName
+from rnncheck.verification.methods import METHODS
 from rnncheck.verification.settings import VerifySettings
-
-RelationName = Literal["subset", "superset", "equal"]
 
 
 class VerifyOptions(TypedDict, total=False):

@@ -1,4 +1,4 @@
-"""``verify``: one question, one verdict, whatever happens on the way. Prepare, run, conclude."""
+"""``verify``: one question, one verdict, whatever happens on the way. Prepare, find, conclude."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rnncheck.models.protocol import Model
 from rnncheck.oracle import MembershipOracle
 from rnncheck.probability.confidence import Confidence
 from rnncheck.probability.distributions import WordDistribution
-from rnncheck.relations import Relation
+from rnncheck.relations import Relation, RelationName
 from rnncheck.runtime.budget import Budget
 from rnncheck.runtime.turns import finish
 from rnncheck.runtime.watchdog import watchdog
@@ -21,6 +21,7 @@ from rnncheck.verdict.value import (
     FaultyFlow,
     Guarantee,
     HealthNote,
+    MethodName,
     Outcome,
     SpecFacts,
     TotalCost,
@@ -29,9 +30,9 @@ from rnncheck.verdict.value import (
 from rnncheck.verification.evidence import History, gather
 from rnncheck.verification.extras import Extras
 from rnncheck.verification.health import health_notes
-from rnncheck.verification.methods import METHODS, MethodName
+from rnncheck.verification.methods import METHODS
 from rnncheck.verification.polish import Polish, violation_mass
-from rnncheck.verification.question import Question, RelationName, prepare
+from rnncheck.verification.question import Question, prepare
 from rnncheck.verification.resuming import CheckpointWriter, checkpoint_writer
 from rnncheck.verification.searches import exhaustive
 from rnncheck.verification.settings import VerifySettings

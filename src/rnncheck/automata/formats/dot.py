@@ -42,19 +42,19 @@ def write_dot(dfa: DFA) -> str:
     """The automaton as dot text. Parallel edges are folded into one, with their letters separated by commas."""
     lines = [
         "digraph {",
-        f"  graph [rnncheck=1, rankdir=LR, alphabet={_quote(str(dfa.alphabet))}];",
+        f"  graph [rnncheck=1, rankdir=LR, alphabet={quoted_in_dot(str(dfa.alphabet))}];",
         "  node [shape=circle];",
         f'  {_START} [shape=point, label=""];',
     ]
     for state in range(len(dfa)):
         shape = "doublecircle" if dfa.accepting[state] else "circle"
-        lines.append(f"  {state} [shape={shape}, label={_quote(dfa.name(state))}];")
+        lines.append(f"  {state} [shape={shape}, label={quoted_in_dot(dfa.name(state))}];")
     lines.append(f"  {_START} -> {dfa.initial};")
     letters = [letter_text(letter) for letter in dfa.alphabet]
     for state, row in enumerate(dfa.transitions):
         for target in dict.fromkeys(row.tolist()):
             label = ", ".join(letters[letter] for letter in np.flatnonzero(row == target))
-            lines.append(f"  {state} -> {target} [label={_quote(label)}];")
+            lines.append(f"  {state} -> {target} [label={quoted_in_dot(label)}];")
     return "\n".join([*lines, "}", ""])
 
 
@@ -267,7 +267,7 @@ def _tokens(text: str, source: str) -> Iterator[tuple[str, str, int]]:
         yield "end", "", line
 
 
-def _quote(text: str) -> str:
+def quoted_in_dot(text: str) -> str:
     """A dot string that reads back as ``text`` and that Graphviz displays as ``text``."""
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
 

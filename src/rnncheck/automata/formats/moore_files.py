@@ -6,8 +6,9 @@ from typing import Literal
 
 import msgspec
 
+from rnncheck.automata.formats.dot import quoted_in_dot
 from rnncheck.automata.moore import MooreMachine
-from rnncheck.errors import FormatError, InputError
+from rnncheck.errors import FormatError, InputError, visible
 from rnncheck.words import letter_text
 
 
@@ -22,14 +23,14 @@ def machine_text(machine: MooreMachine, path: str) -> str:
 
 def write_moore_dot(machine: MooreMachine) -> str:
     """Graphviz text: a box a state with its number and its label, an edge a pair of states with its letters."""
-    head = f"  graph [rnncheck=1, moore=1, rankdir=LR, alphabet={_quoted(str(machine.alphabet))}];"
+    head = f"  graph [rnncheck=1, moore=1, rankdir=LR, alphabet={quoted_in_dot(str(machine.alphabet))}];"
     lines = ["digraph moore {", head, '  start [shape=none, label=""];', f"  start -> {machine.initial};"]
     for state, name in enumerate(state_names(machine)):
-        lines.append(f"  {state} [shape=box, label={_quoted(name)}];")
+        lines.append(f"  {state} [shape=box, label={quoted_in_dot(visible(name))}];")
     for state, row in enumerate(machine.transitions.tolist()):
         for goal in dict.fromkeys(row):
             letters = ", ".join(letter_text(machine.alphabet[a]) for a, other in enumerate(row) if other == goal)
-            lines.append(f"  {state} -> {goal} [label={_quoted(letters)}];")
+            lines.append(f"  {state} -> {goal} [label={quoted_in_dot(letters)}];")
     return "\n".join([*lines, "}", ""])
 
 
@@ -67,9 +68,3 @@ def read_moore_json(data: bytes, source: str) -> MooreMachine:
 def state_names(machine: MooreMachine) -> list[str]:
     """What to call each state for people: its number and its label."""
     return [f"{state}: {machine.labels[output]}" for state, output in enumerate(machine.outputs.tolist())]
-
-
-def _quoted(text: str) -> str:
-    """A dot string. Graphviz reads a backslash inside as the begin of an escape."""
-    shown = "".join(ch if ch.isprintable() else repr(ch)[1:-1] for ch in text)
-    return '"' + shown.replace("\\", "\\\\").replace('"', '\\"') + '"'

@@ -13,6 +13,7 @@ import functools
 from collections.abc import Callable, Mapping, Sequence
 
 from rnncheck.automata.dfa import DEFAULT_MAX_STATES, DFA, explore
+from rnncheck.automata.letter_classes import letter_classes
 from rnncheck.automata.ltlf.grammar import (
     BOX,
     CALL,
@@ -46,9 +47,10 @@ def compile_ltlf(text: str, alphabet: Alphabet, *, nonempty: bool = False, max_s
     """
     steps = parse_ltlf(text)
     _check_letters(text, steps, alphabet)
-    letter_class, classes = _letter_classes(steps, alphabet)
-    builder = _Builder(classes, max_terms=_TERMS_PER_STATE * max(max_states, DEFAULT_MAX_STATES))
-    letters = {letter: letter_class[alphabet.index(letter)] for letter in _letters_of(steps)}
+    sets = (frozenset(map(alphabet.index, step.letters)) for step in steps if step.op == LETTERS)
+    classes = letter_classes(sets, len(alphabet))
+    builder = _Builder(classes.size, max_terms=_TERMS_PER_STATE * max(max_states, DEFAULT_MAX_STATES))
+    letters = {letter: classes.of_letter[alphabet.index(letter)] for letter in _letters_of(steps)}
     claims = builder.claims
     start = builder.build(steps, lambda step: claims.one_of({letters[letter] for letter in step.letters}))
     if nonempty:
@@ -72,7 +74,7 @@ def compile_ltlf(text: str, alphabet: Alphabet, *, nonempty: bool = False, max_s
         lambda claim: bool(claim & 1),
         what=f"the automaton of {short_repr(text)}",
         max_states=max_states,
-        letter_class=letter_class,
+        letter_class=classes.of_letter,
     )
 
 
@@ -105,21 +107,6 @@ def _remedy(letter: str, alphabet: Alphabet) -> str:
         return f"the pattern is used like a function, {PATTERNS[letter].usage}"
     some = ", ".join(map(letter_text, alphabet.letters[:8])) + (", …" if len(alphabet) > 8 else "")
     return f"the alphabet has {len(alphabet)}: {some}"
-
-
-def _letter_classes(steps: Sequence[Step], alphabet: Alphabet) -> tuple[list[int], int]:
-    """For every letter its class, and how many classes there are.
-
-    Letters share a class when every set of letters in the formula has both or neither.
-    """
-    sets = dict.fromkeys(step.letters for step in steps if step.op == LETTERS)
-    memberships: dict[str, list[int]] = {}
-    for number, letters in enumerate(sets):
-        for letter in letters:
-            memberships.setdefault(letter, []).append(number)
-    classes: dict[tuple[int, ...], int] = {}
-    letter_class = [classes.setdefault(tuple(memberships.get(letter, ())), len(classes)) for letter in alphabet]
-    return letter_class, len(classes)
 
 
 @functools.lru_cache(maxsize=256)

@@ -11,9 +11,10 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from operator import attrgetter
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from rnncheck.automata.dfa import DEFAULT_MAX_STATES, DFA, explore
+from rnncheck.automata.letter_classes import letter_classes
 from rnncheck.automata.regex.derivatives import Derivatives
 from rnncheck.automata.regex.syntax import Combine, Complement, Definition, Item, Letters, Name, Reader, Repeat
 from rnncheck.automata.regex.terms import Algebra, Term
@@ -37,7 +38,7 @@ def compile_regex(
     parts = _parsed(text, definitions)
     what = f"the regular expression {short_repr(text)}"
     codes = _letter_codes(parts, alphabet)
-    classes = _letter_classes(codes.values(), len(alphabet))
+    classes = letter_classes(codes.values(), len(alphabet))
     sets = {letters: frozenset(classes.of_letter[code] for code in found) for letters, found in codes.items()}
     algebra = Algebra(classes.size, classes.rest, what=what, max_states=max_states)
     meaning: dict[str, Term] = {}
@@ -79,14 +80,6 @@ def letters_in_regex(text: str, definitions: Mapping[str, str] | None = None) ->
 _LetterSets: TypeAlias = dict[tuple[str, ...], frozenset[int]]
 
 
-class _LetterClasses(NamedTuple):
-    """Letters that every set of an expression has or lacks together are one class."""
-
-    of_letter: list[int]
-    size: int  # how many classes there are
-    rest: int  # the class of the letters that are not mentioned; any class if all are
-
-
 def _letter_codes(parts: Iterable[Definition], alphabet: Alphabet) -> _LetterSets:
     """The positions in the alphabet of the letters of each set."""
     codes: _LetterSets = {}
@@ -103,16 +96,6 @@ def _positions(item: Letters, part: Definition, alphabet: Alphabet) -> Iterable[
             yield alphabet.index(letter)
         except AlphabetError as error:
             raise part.error(str(error), column) from None
-
-
-def _letter_classes(sets: Iterable[frozenset[int]], letters: int) -> _LetterClasses:
-    holders: list[list[int]] = [[] for _ in range(letters)]
-    for number, codes in enumerate(dict.fromkeys(sets)):
-        for code in codes:
-            holders[code].append(number)
-    numbers: dict[tuple[int, ...], int] = {}
-    of_letter = [numbers.setdefault(tuple(each), len(numbers)) for each in holders]
-    return _LetterClasses(of_letter, len(numbers), numbers.get((), 0))
 
 
 def _build(program: Iterable[Item], sets: _LetterSets, meaning: Mapping[str, Term], algebra: Algebra) -> Term:

@@ -13,9 +13,9 @@ import numpy.typing as npt
 
 from rnncheck.automata.dfa import DFA
 from rnncheck.errors import InconsistentAnswersError, InputError, LearningBoundReached, short_repr
+from rnncheck.oracle import Query
 from rnncheck.words import Codes, WordBatch, shortlex_key
 
-Query: TypeAlias = tuple[Codes, Codes]
 Ask: TypeAlias = Callable[[Sequence[Query]], Iterable[int]]  # yes and no, or the positions of labels
 StateOutputs: TypeAlias = npt.NDArray[np.generic]  # of an automaton: one a state
 

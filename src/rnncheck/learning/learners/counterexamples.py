@@ -14,7 +14,8 @@ from dataclasses import dataclass
 
 from rnncheck.automata.dfa import DFA
 from rnncheck.errors import InputError, short_repr
-from rnncheck.learning.learners.answers import Answers, Query
+from rnncheck.learning.learners.answers import Answers
+from rnncheck.oracle import Query
 from rnncheck.words import Codes
 
 STRATEGIES = ("exponential", "binary")

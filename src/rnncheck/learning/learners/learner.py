@@ -14,7 +14,7 @@ from rnncheck.learning.learners.answers import Answers, Ask
 from rnncheck.learning.learners.counterexamples import states_on
 from rnncheck.words import Alphabet, Codes
 
-DEFAULT_MAX_STATES = 10_000
+MAX_HYPOTHESIS_STATES = 10_000
 
 # The first hypothesis may need two states, and words of two letters to find the transitions of the second.
 _LEAST_BOUND = 2
@@ -77,7 +77,7 @@ class Learner(ABC, Generic[S]):
         *,
         labels: Sequence[str] = NO_YES,
         known: Mapping[Codes, int] | Iterable[Codes] = (),
-        max_states: int = DEFAULT_MAX_STATES,
+        max_states: int = MAX_HYPOTHESIS_STATES,
         max_query_length: int | None = None,
         prefixes: bool = False,
     ) -> None:
@@ -126,7 +126,7 @@ class Learner(ABC, Generic[S]):
         """Learn from a word on which hypothesis and target are said to differ.
 
         True: they did, the hypothesis has at least one more state, and both agree on the word. False: they do not
-        differ, and nothing has changed. A word that was answered before is asked for once more before it is refused,
+        differ, and nothing has changed. A word that was answered before is asked for once more before it is rejected,
         so that a caller who saw another answer is told (InconsistentAnswersError) instead of going round in circles.
         """
         return self.refine_all([word])

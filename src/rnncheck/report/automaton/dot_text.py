@@ -8,6 +8,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
+from rnncheck.automata.formats.dot import quoted_in_dot
 from rnncheck.report import palette
 from rnncheck.report.automaton.drawing import Drawing, Edge, Node
 from rnncheck.report.markup import listed
@@ -72,10 +73,10 @@ def picture_text(drawing: Drawing, *, dots_per_inch: int = 72) -> str:
     ]
     for node in drawing.nodes:
         label = node.label + (f"\n+{node.left_out}" if node.left_out else "")
-        lines.append(f"  s{node.state} [label={_quote(_entities(label))}{_node_style(node)}];")
+        lines.append(f"  s{node.state} [label={quoted_in_dot(_entities(label))}{_node_style(node)}];")
     lines += [f"  start -> s{node.state};" for node in drawing.nodes if node.initial]
     for edge, ports in _with_ports(drawing.edges):
-        label = _quote(f" {_entities(listed(edge.label))} ")
+        label = quoted_in_dot(f" {_entities(listed(edge.label))} ")
         weight = ", weight=4" if edge.on_path else ""
         lines.append(f"  s{edge.source} -> s{edge.target} [label={label}{_edge_style(edge)}{ports}{weight}];")
     return "\n".join([*lines, "}", ""])
@@ -86,16 +87,16 @@ def automaton_text(drawing: Drawing) -> str:
     alphabet = drawing.dfa.alphabet
     lines = [
         "digraph {",
-        f"  graph [rnncheck=1, rankdir=LR, alphabet={_quote(str(alphabet))}];",
+        f"  graph [rnncheck=1, rankdir=LR, alphabet={quoted_in_dot(str(alphabet))}];",
         *_styles(),
         '  __start [shape=point, label=""];',
     ]
     for node in drawing.nodes:
-        lines.append(f"  {node.state} [label={_quote(drawing.dfa.name(node.state))}{_node_style(node)}];")
+        lines.append(f"  {node.state} [label={quoted_in_dot(drawing.dfa.name(node.state))}{_node_style(node)}];")
     lines.append(f"  __start -> {drawing.dfa.initial};")
     for edge in drawing.edges:
         label = ", ".join(letter_text(alphabet[code]) for code in edge.letters)
-        lines.append(f"  {edge.source} -> {edge.target} [label={_quote(label)}{_edge_style(edge)}];")
+        lines.append(f"  {edge.source} -> {edge.target} [label={quoted_in_dot(label)}{_edge_style(edge)}];")
     return "\n".join([*lines, "}", ""])
 
 
@@ -138,13 +139,9 @@ def _edge_style(edge: Edge) -> str:
 
 def _note(drawing: Drawing) -> str:
     lines = [line for note in drawing.notes for line in textwrap.wrap(note, NOTE_WIDTH)]
-    return _quote(_entities("\n".join(lines)))
+    return quoted_in_dot(_entities("\n".join(lines)))
 
 
 def _entities(text: str) -> str:
     """Graphviz takes ``&lt;`` in a label for ``<``; with its ampersand spelled out it stays as it is."""
     return text.replace("&", "&amp;")
-
-
-def _quote(text: str) -> str:
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'

@@ -1,1 +1,22 @@
 """The HTML pages: one self-contained file each."""
+
+from __future__ import annotations
+
+from rnncheck.errors import InputError, short_repr
+from rnncheck.experiments.results import RunResults
+from rnncheck.extraction.comparison import Comparison
+from rnncheck.report.page.benchmark_page import run_page
+from rnncheck.report.page.comparison_page import comparison_page
+from rnncheck.report.page.verdict_page import report_page
+from rnncheck.verdict.value import Verdict
+
+
+def page_of(value: object) -> str:
+    """The HTML page of a value that has one."""
+    if isinstance(value, Verdict):
+        return report_page(value)
+    if isinstance(value, Comparison):
+        return comparison_page(value)
+    if isinstance(value, RunResults):
+        return run_page(value)
+    raise InputError(f"{short_repr(value)} has no page; verdicts, comparisons of surrogates and runs of bench have")

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from typing import get_args
 
 from rnncheck.errors import short_repr
+from rnncheck.probability.confidence import Bound
 from rnncheck.verdict.replay.checks import Check, confirmed, judged, left_open, refuted
 from rnncheck.verdict.replay.claims import Claims
 from rnncheck.verdict.replay.tables import first_broken
-from rnncheck.verdict.value import Guarantee
+from rnncheck.verdict.value import Guarantee, MethodName
 
-BOUNDS = ("exact", "hoeffding")
-_METHODS = ("auto", "pdv", "smc", "aamc", "errors")
+_BOUNDS = [bound.value for bound in Bound]
 _ROUNDING = 1e-9
 _MOST_WORDS = 10**15  # nobody has drawn more
 
@@ -77,7 +78,7 @@ def _of_the_method(claims: Claims, says: str) -> Iterator[str]:
 def numbers(claims: Claims) -> Iterator[Check]:
     """Whether the numbers of the guarantee follow from one another and meet what was asked for."""
     verdict, guarantee = claims.verdict, claims.guarantee
-    if verdict.method not in _METHODS:
+    if verdict.method not in get_args(MethodName):
         yield left_open("method", f"what the method {short_repr(verdict.method)} must show is not known here")
     if verdict.undecided and guarantee is None:
         yield left_open("guarantee", "the document claims nothing that could be checked")
@@ -95,8 +96,8 @@ def numbers(claims: Claims) -> Iterator[Check]:
 
 
 def _out_of_range(guarantee: Guarantee) -> Iterator[str]:
-    if guarantee.bound not in BOUNDS:
-        yield f"the bound {short_repr(guarantee.bound)} is unknown; known are {', '.join(BOUNDS)}"
+    if guarantee.bound not in _BOUNDS:
+        yield f"the bound {short_repr(guarantee.bound)} is unknown; known are {', '.join(_BOUNDS)}"
     if not 0 <= guarantee.samples <= _MOST_WORDS:
         yield f"{short_repr(guarantee.samples)} sampled words are impossible"
     if guarantee.gamma is not None and not 0.0 < guarantee.gamma < 1.0:
