@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: setup browser demo test test-all coverage check bench docs lock audit clean
+.PHONY: setup browser demo test test-all coverage check schema bench docs lock audit clean
 
 setup: $(STAMP)
 
@@ -40,6 +40,10 @@ check: setup
 	$(BIN)/mypy
 	$(BIN)/mypy --config-file tests/mypy.ini tests
 	$(BIN)/python scripts/architecture.py --check
+
+# What the documentation says of a verdict's document, after a change of the verdict.
+schema: setup
+	$(BIN)/python scripts/verdict_schema.py docs/assets/verdict.schema.json
 
 bench: setup
 	for script in benchmarks/*.py; do $(BIN)/python $$script || exit 1; done

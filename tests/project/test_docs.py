@@ -8,15 +8,21 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import click
 import pytest
 
 import rnncheck
 from rnncheck.cli import rnncheck as command_line
+from rnncheck.extraction import EXTRACTIONS, ExtractionName
+from rnncheck.learning.equivalence import EQUIVALENCES, EquivalenceName
+from rnncheck.learning.learners import LEARNERS, LearnerName
+from rnncheck.relations import Relation, RelationName
+from rnncheck.verdict.value import MethodName
+from rnncheck.verification.methods import METHODS
 from support.doc_pages import (
     PLAIN,
     RUNNING,
@@ -180,6 +186,32 @@ def test_every_setting_and_every_field_of_a_verdict_is_told() -> None:
     settings = [field.name for field in dataclasses.fields(rnncheck.VerifySettings)]
     for name in (*settings, *rnncheck.Verdict.__struct_fields__):
         assert f"`{name}`" in text, f"docs/python.md does not tell {name}"
+
+
+REGISTRIES: dict[str, Iterable[str]] = {
+    "an equivalence oracle": EQUIVALENCES,
+    "an extraction method": EXTRACTIONS,
+    "a learner": LEARNERS,
+    "a verification method": METHODS,
+    "a cell": [cell.value for cell in rnncheck.Cell],
+}
+
+
+@pytest.mark.parametrize("kind", REGISTRIES)
+def test_every_name_that_can_be_chosen_is_told(kind: str) -> None:
+    """Should tell each name in running text, not only in an example."""
+    text = "\n".join(page.read_text() for page in PAGES)
+    for name in REGISTRIES[kind]:
+        assert f"`{name}`" in text, f"the documentation does not tell {kind}: {name}"
+
+
+def test_the_names_of_methods_are_those_of_the_registry() -> None:
+    """Should let a verdict name every method there is, and no other."""
+    assert set(get_args(MethodName)) == set(METHODS)
+    assert set(get_args(ExtractionName)) == set(EXTRACTIONS)
+    assert set(get_args(EquivalenceName)) == set(EQUIVALENCES)
+    assert set(get_args(LearnerName)) == set(LEARNERS)
+    assert set(get_args(RelationName)) == {relation.value for relation in Relation}
 
 
 @pytest.fixture

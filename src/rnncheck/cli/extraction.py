@@ -56,10 +56,10 @@ def extract(
     output: Path,
     **choices: Any,
 ) -> None:
-    """Learn an automaton that answers like the network, except on words of probability ε.
+    """Extract an automaton that answers like the network, except on words whose probability is below ε.
 
-    Exits with 0 when it passed its test, with 3 when the time limit or a bound came first. What was learned by then is
-    written all the same, if there is anything.
+    Exits with 0 when it passed its test, with 3 when it did not, or when the time limit or a bound came first. What
+    there is by then is written all the same, if there is anything.
     """
     from rnncheck.cli.spec import automaton_text
 

@@ -39,6 +39,9 @@ class AlphabetType(click.ParamType):  # type: ignore[type-arg]
             self.fail(str(error), param, ctx)
 
 
+# Cells whose weights look like another's, so that a state dictionary does not tell which it is.
+ALIKE_CELLS = [cell.value for cell in Cell if any(cell is not other and cell.gates == other.gates for other in Cell)]
+
 cell_option = click.option(
     "--cell",
     type=click.Choice([cell.value for cell in Cell if cell.trainable]),
@@ -156,7 +159,7 @@ def model_options(command: Command) -> Command:
         click.option("--label", metavar="LABEL", help="The label that means yes, by name or number (several outputs)."),
         click.option(
             "--cell",
-            type=click.Choice(["rnn_tanh", "rnn_relu"]),
+            type=click.Choice(ALIKE_CELLS),
             help="The activation of an Elman network whose file does not say it.",
         ),
         click.option("--threads", type=click.IntRange(min=1), help="Threads for the network.  [default: all cores]"),

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from rnncheck.cli.command import Command
-from rnncheck.cli.options import AlphabetType, ModelRequest
+from rnncheck.cli.options import ALIKE_CELLS, AlphabetType, ModelRequest
 from rnncheck.cli.output import Line, say
 from rnncheck.errors import FormatError, InputError
 from rnncheck.models.protocol import Model
@@ -30,7 +30,7 @@ _DEFAULTS = ReplaySettings()
 @click.option("--alphabet", type=AlphabetType(), help="The letters.  [default: the model's, or the verdict's]")
 @click.option("--threshold", type=float, help="Accept above this probability.  [default: the file's, or 0.5]")
 @click.option("--label", metavar="LABEL", help="The label that means yes, by name or number (several outputs).")
-@click.option("--cell", type=click.Choice(["rnn_tanh", "rnn_relu"]),
+@click.option("--cell", type=click.Choice(ALIKE_CELLS),
               help="The activation of an Elman network whose file does not say it.")  # fmt: skip
 @click.option("--threads", type=click.IntRange(min=1), help="Threads for the network.  [default: all cores]")
 @click.option("--float64", is_flag=True, help="Compute in double precision.")

@@ -12,12 +12,12 @@ from rnncheck.automata.dfa import DFA
 from rnncheck.automata.formats.dfa_json import write_json
 from rnncheck.automata.formats.dot import write_dot
 from rnncheck.automata.language import is_empty, is_finite, is_universal, least_word
-from rnncheck.automata.product import difference_witness, inclusion_witness
 from rnncheck.cli.command import Group
 from rnncheck.cli.options import AlphabetType, SpecRequest, gather_words, relation_option, spec_options, words_options
 from rnncheck.cli.output import say, say_document, say_lines
 from rnncheck.cli.output_files import OutputFile
 from rnncheck.probability.distributions import WordDistribution
+from rnncheck.relations import Relation
 from rnncheck.runtime.files import write_atomically
 from rnncheck.spec import parse_spec
 from rnncheck.words import Alphabet, format_word, letter_text
@@ -81,12 +81,7 @@ def compare(
     a = parse_spec(first, alphabet, complete=complete).dfa
     b = parse_spec(second, alphabet or a.alphabet, complete=complete).dfa
     sign = {"subset": "⊆", "superset": "⊇", "equal": "="}[relation]
-    if relation == "subset":
-        witness = inclusion_witness(a, b)
-    elif relation == "superset":
-        witness = inclusion_witness(b, a)
-    else:
-        witness = difference_witness(a, b)
+    witness = Relation(relation).witness(a, b)
     if witness is None:
         say(f"holds: L(A) {sign} L(B)")
         ctx.exit(0)

@@ -10,7 +10,7 @@ from rnncheck.errors import InputError, WrongTypeError, short_repr
 from rnncheck.learning.equivalence import EquivalenceName
 from rnncheck.learning.learners import LearnerName
 from rnncheck.oracle import DEFAULT_MEMORY
-from rnncheck.probability.confidence import Bound
+from rnncheck.probability.confidence import Bound, Confidence
 from rnncheck.runtime.budget import Clock, never
 from rnncheck.words import Word
 
@@ -21,7 +21,7 @@ class LearningSettings:
 
     learner: LearnerName = "ttt"
     equivalence: EquivalenceName | None = None  # what looks for counterexamples; None: what the method prefers
-    bound: Bound = Bound.EXACT
+    bound: Bound = Confidence.bound
     max_states: int = 2_000
     max_query_length: int | None = None
     known_words: tuple[Word, ...] = ()  # the learner begins with them
