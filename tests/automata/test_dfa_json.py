@@ -5,14 +5,13 @@ from __future__ import annotations
 import itertools
 import json
 import re
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rnncheck.automata.dfa import DFA
-from rnncheck.automata.formats.dfa_json import json_schema, read_json, write_json
+from rnncheck.automata.formats.dfa_json import read_json, write_json
 from rnncheck.errors import FormatError, InputError, RnncheckError
 from rnncheck.words import Alphabet
 from support.paths import SHARED_DATA
@@ -154,13 +153,6 @@ class TestReading:
         assert wider.transitions.tolist() == [[2, 1, 0], [2, 1, 1], [2, 2, 2]]
         with pytest.raises(FormatError, match="unknown letter 'b'"):
             read_json(changed(), alphabet=Alphabet(["a"]), complete=True)
-
-    def test_the_schema_says_what_is_read(self):
-        schema: dict[str, Any] = json_schema()
-        document = schema["$defs"]["DFADocument"]
-        assert set(document["required"]) == set(GOOD)
-        assert document["properties"]["schema"]["enum"] == ["rnncheck/dfa/1"]
-        json.dumps(schema)
 
 
 DEEP = 1_000_000

@@ -19,7 +19,6 @@ from rnncheck.automata.minimisation import (
     equivalence_classes,
     minimise,
     reachable,
-    trim,
 )
 from rnncheck.words import Alphabet
 from support.strategies import (
@@ -82,16 +81,6 @@ class TestStates:
         met = dict.fromkeys(dfa.run(word)[-1] for word in all_words(dfa.alphabet, len(dfa) if len(dfa) < 7 else 7))
         assert breadth_first_order(dfa).tolist()[: len(met)] == list(met)
         assert set(breadth_first_order(dfa).tolist()) == reached_states(dfa, dfa.initial)
-
-    @given(dfas(names=st.text(max_size=2)))
-    def test_trim(self, dfa):
-        small = trim(dfa)
-        assert language(small, far_enough(dfa.alphabet)) == language(dfa, far_enough(dfa.alphabet))
-        kept = sorted(reached_states(dfa, dfa.initial))
-        assert len(small) == len(kept)
-        assert reached_states(small, small.initial) == set(range(len(small)))
-        assert small.names == tuple(dfa.names[state] for state in kept)
-        assert trim(small) == small
 
 
 class TestMinimise:

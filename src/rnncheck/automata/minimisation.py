@@ -62,14 +62,6 @@ def breadth_first_order(dfa: DFA) -> Ints:
     return np.concatenate(order)
 
 
-def trim(dfa: DFA) -> DFA:
-    """The same automaton without the states that no word reaches."""
-    states = np.flatnonzero(reachable(dfa))
-    initial = int(np.searchsorted(states, dfa.initial))
-    names = None if dfa.names is None else [dfa.names[state] for state in states]
-    return DFA(dfa.alphabet, _renumbered(dfa.transitions, states), dfa.accepting[states], initial, names)
-
-
 def minimise(dfa: DFA) -> DFA:
     """The complete DFA of the same language with the fewest states, numbered breadth first."""
     order = breadth_first_order(dfa)

@@ -30,14 +30,14 @@ class VerificationCheckpoint:
         check_writable(path)
         self._path = Path(path)
         self._header = msgspec.json.encode(_Header("rnncheck/checkpoint-of-verify/1", question))
-        self.journal = Journal(self._earlier(question) if resume else b"", source=str(path))
+        self.journal = Journal(self._earlier() if resume else b"", source=str(path))
 
     def save(self) -> None:
         """Write what is known by now."""
         body = self._header + b"\n" + self.journal.content()
         write_atomically(self._path, body + hashlib.sha256(body).digest())
 
-    def _earlier(self, question: dict[str, Any]) -> bytes:
+    def _earlier(self) -> bytes:
         source = str(self._path)
         try:
             content = self._path.read_bytes()

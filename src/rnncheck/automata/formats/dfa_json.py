@@ -77,11 +77,6 @@ def read_json(
         raise FormatError(str(error), source) from None
 
 
-def json_schema() -> dict[str, object]:
-    """The JSON Schema of the document."""
-    return msgspec.json.schema(DFADocument)
-
-
 def _build(document: DFADocument, source: str, alphabet: Alphabet | None, complete: bool) -> DFA:
     letters = Alphabet(document.alphabet)
     states = len(document.transitions)

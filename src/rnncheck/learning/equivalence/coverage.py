@@ -28,23 +28,16 @@ class CoverageEquivalence(ChosenWords):
     """Words of the form access word · letter · random infix · distinguishing suffix, each transition in its turn."""
 
     def __init__(
-        self,
-        oracle: MembershipOracle,
-        relation: Relation,
-        rng: np.random.Generator,
-        watched: Property | None = None,
-        *,
-        walks: int = _WALKS,
+        self, oracle: MembershipOracle, relation: Relation, rng: np.random.Generator, watched: Property | None = None
     ) -> None:
         super().__init__(oracle, relation, watched)
         self._rng = rng
-        self._walks = walks
 
     def batches(self, hypothesis: Hypothesis) -> Iterator[WordBatch]:
         letters = hypothesis.support.transitions.shape[1]
         transitions = [(*word, letter) for word in state_cover(hypothesis).values() for letter in range(letters)]
         suffixes = characterising_suffixes(hypothesis)
-        left = min(self._walks * len(transitions), _MOST_WORDS)
+        left = min(_WALKS * len(transitions), _MOST_WORDS)
         while left > 0:
             order = self._rng.permutation(len(transitions))[: min(left, _BATCH)]
             lengths = self._rng.geometric(1.0 / (1 + _MEAN_WALK), size=len(order)) - 1
