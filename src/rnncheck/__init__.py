@@ -39,8 +39,10 @@ from rnncheck.models.network import RecurrentNetwork
 from rnncheck.models.wrapping import wrap
 from rnncheck.probability.confidence import Bound, Confidence
 from rnncheck.probability.distributions import WordDistribution
+from rnncheck.proving.prove import ProofSettings
 from rnncheck.search.flows import FlowSettings
 from rnncheck.spec import Spec
+from rnncheck.verdict.certificate import Certificate
 from rnncheck.verdict.replay import Replay, ReplaySettings, replay
 from rnncheck.verdict.value import FaultyFlow, Guarantee, Verdict
 from rnncheck.verification.assertion import NotSatisfiedError, assert_satisfies
@@ -58,6 +60,7 @@ __all__ = [
     "AutomatonError",
     "Bound",
     "Cell",
+    "Certificate",
     "CompiledNetwork",
     "Confidence",
     "DFAModel",
@@ -75,6 +78,7 @@ __all__ = [
     "ModelError",
     "MooreMachine",
     "NotSatisfiedError",
+    "ProofSettings",
     "RecurrentNetwork",
     "Replay",
     "ReplaySettings",

@@ -18,6 +18,7 @@ from rnncheck.cli.extraction import compare_surrogates, extract
 from rnncheck.cli.interruption import Interrupted, exit_code_of, told_to_end
 from rnncheck.cli.models import classify, inspect, train
 from rnncheck.cli.output import lasting_output, say
+from rnncheck.cli.prove import prove
 from rnncheck.cli.replay import replay
 from rnncheck.cli.report import report_command
 from rnncheck.cli.spec import spec
@@ -37,6 +38,7 @@ def rnncheck() -> None:
 
 for command in (
     verify,
+    prove,
     extract,
     replay,
     spec,

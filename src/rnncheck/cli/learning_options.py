@@ -99,7 +99,11 @@ def progress_text(progress: Progress) -> str:
     parts = [f"{progress.method}  {progress.seconds:.0f} s"]
     if progress.states is not None:
         parts.append(f"round {progress.rounds}, {progress.states} states")
-    parts.append(f"{progress.words}/{progress.words_needed} words sampled")
+    if progress.boxes is not None:
+        growing, boxes = progress.boxes
+        parts.append(f"{growing} of {boxes} boxes open")
+    if progress.method != "prove":
+        parts.append(f"{progress.words}/{progress.words_needed} words sampled")
     if progress.exact_length is not None:
         parts.append(f"exact up to {progress.exact_length}")
     parts.append(f"{progress.membership_queries} queries")

@@ -11,9 +11,10 @@ from rnncheck.cli.options import ALIKE_CELLS, AlphabetType, ModelRequest
 from rnncheck.cli.output import Line, say
 from rnncheck.errors import FormatError, InputError
 from rnncheck.models.protocol import Model
+from rnncheck.verdict.certificate import Certificate, is_certificate
 from rnncheck.verdict.replay import ReplaySettings, Status
 from rnncheck.verdict.replay import replay as replay_document
-from rnncheck.verdict.replay.claims import Claims, read_claims
+from rnncheck.verdict.replay.claims import read_claims
 from rnncheck.word_files import read_words
 from rnncheck.words import Alphabet
 
@@ -58,21 +59,25 @@ def replay(
     words_like: Path | None,
     steps: int,
 ) -> None:
-    """Check a verdict again, independently, and say what was checked and what was not.
+    """Check a verdict or a proof again, independently, and say what was checked and what was not.
 
-    VERDICT is the JSON document that `verify --json` wrote. Exits with 0 when everything that matters was checked and
-    holds, with 1 when something in it is wrong, with 3 when something that matters could not be checked: without
-    the network that is nearly always so.
+    VERDICT is the JSON document that `verify --json` wrote, or the certificate that `prove --certificate` wrote. Exits
+    with 0 when everything that matters was checked and holds, with 1 when something in it is wrong, with 3 when
+    something that matters could not be checked: without the network that is nearly always so.
     """
     if path is not None and module is not None:
         raise click.UsageError("give --model or --module, not both")
-    claims = _read(verdict)
-    model = None
-    if path is not None or module is not None:
-        request = ModelRequest(path, module, threshold, label, cell, threads, float64)
-        model = _load(request, alphabet, claims.verdict.alphabet)
-    like = None if words_like is None else tuple(read_words(words_like, claims.verdict.alphabet))
-    result = replay_document(claims, model, ReplaySettings(words, seed, steps, like))
+    text = _read(verdict)
+    request = ModelRequest(path, module, threshold, label, cell, threads, float64)
+    asked = path is not None or module is not None
+    if is_certificate(text):
+        proof = Certificate.from_json(text, str(verdict))
+        result = replay_document(proof, _load(request, alphabet, proof.alphabet) if asked else None)
+    else:
+        claims = read_claims(text, str(verdict))
+        model = _load(request, alphabet, claims.verdict.alphabet) if asked else None
+        like = None if words_like is None else tuple(read_words(words_like, claims.verdict.alphabet))
+        result = replay_document(claims, model, ReplaySettings(words, seed, steps, like))
     for check in result.checks:
         refuted = check.status is Status.REFUTED
         say(Line(f"\t{check.name}\t{check.seen}", check.status.value, _COLOURS[check.status], bold=refuted))
@@ -80,11 +85,11 @@ def replay(
     ctx.exit(result.exit_code)
 
 
-def _read(verdict: Path) -> Claims:
+def _read(verdict: Path) -> bytes:
     if verdict.is_dir():
         raise InputError(f"{verdict} is a folder; give the JSON document of a verdict")
     try:
-        return read_claims(verdict.read_bytes(), str(verdict))
+        return verdict.read_bytes()
     except OSError as error:
         raise FormatError(f"cannot be read: {error.strerror}", str(verdict)) from None
 

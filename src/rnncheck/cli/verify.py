@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 import shlex
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +42,7 @@ from rnncheck.verification.settings import VerifySettings
 from rnncheck.verification.verify import never_begun
 from rnncheck.verification.verify import verify as verify_model
 
-_NOT_REPEATED = {"json_file", "report", "quiet", "threads", "workers", "cluster", "checkpoint", "resume"}
+_NOT_REPEATED = {"json_file", "report", "certificate", "quiet", "threads", "workers", "cluster", "checkpoint", "resume"}
 
 
 @click.command(cls=Command)
@@ -63,6 +63,7 @@ _NOT_REPEATED = {"json_file", "report", "quiet", "threads", "workers", "cluster"
 @click.option("--mass", type=click.IntRange(min=0), default=0, metavar="N", help="Estimate how bad it is with N words.")
 @click.option("--checkpoint", metavar="FILE", type=OutputFile(), help="Write the model's answers there now and then.")
 @click.option("--resume", is_flag=True, help="Go on from the --checkpoint: the same verdict as without interruption.")
+@click.option("--certificate", metavar="FILE", type=OutputFile(), help="Write the proof there, where it is proved.")
 @click.option("--workers", type=click.IntRange(min=1), help="Processes to share the sampled words among.")
 @click.option("--cluster", metavar="ADDRESS", help="Share them on a Dask cluster: tcp://SCHEDULER:8786.")
 @click.option("--no-shrink", is_flag=True, help="Show the counterexample as it was found.")
@@ -80,21 +81,39 @@ def verify(ctx: click.Context, /, model: ModelRequest, request: SpecRequest, **c
 
     Exit codes: 0 satisfied, 1 violated, 2 bad usage or bad input, 3 undecided.
     """
-    limit = TimeLimit(choices["timeout"])
     _check_one_spec(request, choices)
+    answer(
+        ctx,
+        model,
+        request,
+        choices,
+        lambda loaded: _spec(request, loaded, choices),
+        lambda loaded, spec, limit: _verified(loaded, spec, limit, choices),
+    )
+
+
+def answer(
+    ctx: click.Context,
+    model: ModelRequest,
+    request: SpecRequest,
+    choices: dict[str, Any],
+    spec_for: Callable[[Model], Spec],
+    verified: Callable[[Model, Spec, TimeLimit], Verdict],
+) -> None:
+    """Load, compile and verify within the one time limit, tell the verdict, and exit with its code."""
+    limit = TimeLimit(choices["timeout"])
     letters = request.alphabet
     try:
         loaded = limit.load(model, request.alphabet)
         letters = loaded.alphabet
-        spec = limit.spent_on("the specification was being compiled", lambda: _spec(request, loaded, choices))
-        verdict = _verified(loaded, spec, limit, choices)
+        spec = limit.spent_on("the specification was being compiled", lambda: spec_for(loaded))
+        verdict = verified(loaded, spec, limit)
     except BudgetExceeded as end:
         if letters is None:
             say(f"undecided: {end}", err=True)
             ctx.exit(Outcome.UNDECIDED.exit_code)
-        verdict = never_begun(
-            str(end), letters, **{name: choices[name] for name in ("method", "relation", "epsilon", "gamma", "seed")}
-        )
+        asked = ("method", "relation", "epsilon", "gamma", "seed")
+        verdict = never_begun(str(end), letters, **{name: choices[name] for name in asked if name in choices})
     settings = {**verdict.settings, "timeout": choices["timeout"]}
     verdict = msgspec.structs.replace(verdict, command=_command_line(ctx), settings=settings)
     _tell(verdict, choices["json_file"], choices["report"])
@@ -114,6 +133,7 @@ def _verified(loaded: Model, spec: Spec, limit: TimeLimit, choices: dict[str, An
         mass_words=choices["mass"],
         checkpoint=None if choices["checkpoint"] is None else str(choices["checkpoint"]),
         resume=choices["resume"],
+        certificate=None if choices["certificate"] is None else str(choices["certificate"]),
     )
     if about_labels and (choices["workers"] is not None or choices["cluster"] is not None):
         raise click.UsageError("--workers and --cluster share yes-or-no questions; leave them out for labels")
@@ -156,7 +176,7 @@ def _spec(request: SpecRequest, model: Model, choices: dict[str, Any]) -> Spec:
 
 def _command_line(ctx: click.Context) -> str:
     """The command that asks the same again: what was given, without where the results went."""
-    words = ["rnncheck", "verify"]
+    words = ["rnncheck", ctx.command.name or ""]
     for parameter in ctx.command.params:
         name = parameter.name or ""
         if name in _NOT_REPEATED or ctx.get_parameter_source(name) is not ParameterSource.COMMANDLINE:

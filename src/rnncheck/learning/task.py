@@ -43,6 +43,7 @@ class Progress:
     words: int
     words_needed: int
     exact_length: int | None
+    boxes: tuple[int, int] | None = None  # of a proof: those that still grow, and all
 
 
 class LearningTask:
@@ -53,6 +54,7 @@ class LearningTask:
     """
 
     exact_length: int | None = None
+    boxes: tuple[int, int] | None = None
 
     def __init__(
         self,
@@ -134,6 +136,7 @@ class LearningTask:
             words=self.sampler.words,
             words_needed=self.confidence.words,
             exact_length=self.exact_length,
+            boxes=self.boxes,
         )
 
     def why_ended(self, ending: BaseException) -> str:

@@ -11,9 +11,9 @@ from rnncheck.version import __version__
 
 
 def certificate_of(
-    invariant: Invariant, network: RecurrentNetwork, wanted: Property, accepts_empty: bool, origin: str | None = None
+    invariant: Invariant, network: RecurrentNetwork, wanted: Property, accepts_empty: bool
 ) -> Certificate:
-    """The certificate; ``accepts_empty`` is the model's answer to the empty word, ``origin`` what was specified."""
+    """The certificate; ``accepts_empty`` is the model's answer to the empty word."""
     partition, boxes, rounding = invariant.partition, invariant.boxes, invariant.rounding
     decode = network.alphabet.decode
     cells = zip(
@@ -29,7 +29,6 @@ def certificate_of(
         alphabet=network.alphabet,
         network=ProvedNetwork(network.sha256(), network.cell.value, tuple(layer.hidden for layer in network.layers)),
         spec=wanted.spec,
-        origin=origin,
         accepts_empty=accepts_empty,
         arithmetic=Arithmetic(rounding.unit, rounding.tanh, rounding.sigmoid),
         cells=tuple(

@@ -45,7 +45,7 @@ class Closed:
 
 @dataclass(frozen=True)
 class Stuck:
-    """Why no invariant was found: the class, what happened, and a word that leads there the way the boxes grew."""
+    """Why no invariant was found: the class, what its box does, and a word that leads there the way boxes grew."""
 
     at: int
     why: str
@@ -67,7 +67,7 @@ def close(network: AbstractNetwork, partition: Partition, padding: float, rounds
             return problem
         if not len(growing):
             return Closed(growth.boxes)
-    return Stuck(int(growing[0]), f"its box was still growing after {rounds} rounds", growth.word_to(int(growing[0])))
+    return Stuck(int(growing[0]), f"was still growing after {rounds} rounds", growth.word_to(int(growing[0])))
 
 
 def holds(network: AbstractNetwork, partition: Partition, boxes: Box) -> bool:
@@ -135,9 +135,9 @@ class _Growth:
         """What rules out an invariant already, if anything does."""
         finite = np.isfinite(self.boxes.lo[growing]).all(axis=1) & np.isfinite(self.boxes.hi[growing]).all(axis=1)
         for at in growing[~finite].tolist():
-            return Stuck(at, "its values have no bound that float32 could hold", self.word_to(at))
+            return Stuck(at, "has no bounds that float32 could hold", self.word_to(at))
         for at in undecided(self.network, self.partition, self.boxes, growing).tolist():
-            return Stuck(at, "its box reaches the decision", self.word_to(at))
+            return Stuck(at, "reaches the decision", self.word_to(at))
         return None
 
     def word_to(self, at: int) -> Codes:

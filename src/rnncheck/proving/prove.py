@@ -86,7 +86,7 @@ def prove_words(network: RecurrentNetwork, wanted: Property, settings: ProofSett
         if isinstance(end, Closed):
             if holds(abstract, partition, end.boxes):
                 return Invariant(partition, end.boxes, context, settings.rounding)
-            end = Stuck(0, "the boxes do not close with room to spare", ())
+            end = Stuck(0, "is not closed with room to spare", ())
         obstacles.append(Obstacle(partition, context, end))
         yield obstacles[-1]
     return NotProved(tuple(obstacles), f"contexts of {settings.context} letters, the longest allowed, are too short")

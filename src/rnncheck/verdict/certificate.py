@@ -103,9 +103,10 @@ class Certificate(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
             raise FormatError(f"not a certificate: {visible(str(error))}", source) from None
 
 
-def is_certificate(text: bytes) -> bool:
-    """Whether a document says that it is a certificate."""
-    return b'"schema":"rnncheck/proof/' in text[:200].replace(b" ", b"")
+def is_certificate(text: str | bytes) -> bool:
+    """Whether a document says, at its beginning, that it is a certificate."""
+    head = text[:200] if isinstance(text, str) else text[:200].decode("utf-8", "replace")
+    return '"schema":"rnncheck/proof/' in "".join(head.split())
 
 
 def _encoded(value: object) -> str:

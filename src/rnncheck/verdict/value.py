@@ -25,7 +25,7 @@ from rnncheck.words import Alphabet, Word, format_word
 Count = Annotated[int, msgspec.Meta(ge=0)]
 Scores = tuple[float | None, ...] | None  # one that is not finite is None; all of them, where the model has none
 Interval = tuple[float, float]
-MethodName = Literal["auto", "pdv", "smc", "aamc", "errors"]
+MethodName = Literal["auto", "pdv", "smc", "aamc", "errors", "prove"]
 
 
 class Outcome(enum.Enum):
@@ -40,11 +40,37 @@ class Outcome(enum.Enum):
         return {"satisfied": 0, "violated": 1, "undecided": 3}[self.value]
 
 
+class ProofFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """What a proof for words of any length rests on.
+
+    It has so many ``boxes`` of network states, and is about every evaluation in ``arithmetic``. With ``original`` the
+    network's weights were read off a model that computes by itself: the proof is about the weights. ``sha256`` is the
+    digest of its certificate, and ``certificate`` the file, where it was written to one.
+    """
+
+    boxes: Count
+    arithmetic: str
+    original: bool = False
+    sha256: str
+    certificate: str | None = None
+
+    def sentences(self) -> list[str]:
+        """In words, a claim each, without capital and full stop."""
+        of = ", as its weights were read (the original may compute otherwise)" if self.original else ""
+        where = f"the certificate is {self.certificate}" if self.certificate else "its certificate was not kept"
+        return [
+            f"the specification holds for every word of any length: this is proved of the network{of}",
+            f"it is assumed that the network is evaluated in {self.arithmetic}",
+            f"{where}; its sha256 begins {self.sha256[:12]}",
+        ]
+
+
 class Guarantee(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """What is known of words that were not looked at.
 
     With confidence 1 − ``gamma`` the probability of a violation is below ``epsilon``, shown by ``samples`` independent
-    words of ``distribution``; and no word of at most ``exact_length`` letters is a violation, for certain.
+    words of ``distribution``; and no word of at most ``exact_length`` letters is a violation, for certain. With
+    ``proof`` no word at all is.
     """
 
     epsilon: float | None = None
@@ -54,10 +80,13 @@ class Guarantee(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     hypothesis_epsilon: float | None = None  # P(R and H break the relation), where a round's own test was passed
     exact_length: int | None = None
     proof: bool = False  # it holds of all words, for certain
+    invariant: ProofFacts | None = None  # what shows that, where the specification alone does not
     distribution: dict[str, Any] | None = None
 
     def sentences(self) -> list[str]:
         """The guarantee in words, a claim each, without capital and full stop."""
+        if self.proof and self.invariant is not None:
+            return self.invariant.sentences()
         if self.proof:
             return ["no word at all violates the specification, for certain"]
         claims = []

@@ -2,8 +2,8 @@
 
 They share one oracle, so that none pays for what another has asked. A turn goes to the activity that has had the
 least of its share of the work, so the order depends on the question alone and not on the clock or on what is
-remembered. The first confirmed violation ends all; when the sample is large enough, the strongest guarantee so far is
-given.
+remembered. The first confirmed violation ends all; when the sample is large enough, and no proof can be had cheaply,
+the strongest guarantee so far is given.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from rnncheck.errors import ModelError
 from rnncheck.verdict.value import Outcome
 from rnncheck.verification.pdv import pdv
+from rnncheck.verification.prove_method import prove_cheaply
 from rnncheck.verification.searches import exhaustive, guided
 from rnncheck.verification.smc import smc
 from rnncheck.verification.task import Algorithm, Finding, Task
@@ -78,7 +79,8 @@ def auto(task: Task) -> Algorithm:
         if finding is not None and finding.outcome is Outcome.SATISFIED:
             task.best_so_far = _stronger(task.best_so_far, finding)
         if task.best_so_far and (searching is None or searching.steps >= task.settings.search_steps):
-            return task.best_so_far
+            proof = yield from prove_cheaply(task)
+            return task.best_so_far if proof.outcome is Outcome.UNDECIDED else proof
         if not sampling.running:  # the sample is complete: what is left to do is the search
             activities = [some for some in activities if some is not learning]
 

@@ -10,11 +10,12 @@ from rnncheck.verification.aamc import aamc
 from rnncheck.verification.auto import auto
 from rnncheck.verification.errors_method import errors
 from rnncheck.verification.pdv import pdv
+from rnncheck.verification.prove_method import prove
 from rnncheck.verification.smc import smc
 from rnncheck.verification.task import Algorithm, Task
 
 METHODS: Mapping[MethodName, Callable[[Task], Algorithm]] = MappingProxyType(
-    {"auto": auto, "pdv": pdv, "smc": smc, "aamc": aamc, "errors": errors}
+    {"auto": auto, "pdv": pdv, "smc": smc, "aamc": aamc, "errors": errors, "prove": prove}
 )
 # What the paper's experiments compare, in the order of its tables.
 COMPARED: tuple[MethodName, ...] = ("smc", "aamc", "pdv", "auto")

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, fields
 
 from rnncheck.extraction import DEFAULT_EXTRACTION, ExtractionName
 from rnncheck.learning.settings import LearningSettings, check_least
+from rnncheck.proving.prove import ProofSettings
 from rnncheck.search.flows import FlowSettings
 
 
@@ -21,6 +22,8 @@ class VerifySettings(LearningSettings):
     mass_words: int = 0  # words to estimate the mass of violations with, when there is one
     checkpoint: str | None = None  # a file to write now and then what the model has answered so far
     checkpoint_seconds: float = 30.0
+    proof: ProofSettings = ProofSettings()  # noqa: RUF009 - frozen; how hard the method ``prove`` tries
+    certificate: str | None = None  # a file to write the certificate of a proof to
     resume: bool = False  # go on from that file: the same verdict as without the interruption
 
     def __post_init__(self) -> None:
@@ -31,8 +34,18 @@ class VerifySettings(LearningSettings):
     def describe(self) -> dict[str, object]:
         """What is not left at its default, for whoever wants to ask the same again."""
         told = {"known_words": len(self.known_words), "flows": None if self.flows is None else asdict(self.flows)}
+        told["proof"] = asdict(self.proof)
         # Told apart, or without a say in the result.
-        unheard = {"bound", "clock", "cancelled", "memory_limit", "checkpoint", "checkpoint_seconds", "resume"}
+        unheard = {
+            "bound",
+            "clock",
+            "cancelled",
+            "memory_limit",
+            "certificate",
+            "checkpoint",
+            "checkpoint_seconds",
+            "resume",
+        }
         changed = [
             part for part in fields(self) if part.name not in unheard and getattr(self, part.name) != part.default
         ]

@@ -20,6 +20,7 @@ from rnncheck.probability.confidence import Confidence
 from rnncheck.probability.distributions import WordDistribution
 from rnncheck.relations import Property
 from rnncheck.search.exhaustive import ExhaustiveSearch
+from rnncheck.verdict.certificate import Certificate
 from rnncheck.verdict.value import ErrorDescription, Outcome
 from rnncheck.verification.settings import VerifySettings
 from rnncheck.words import Codes, WordBatch
@@ -30,7 +31,8 @@ class Finding:
     """How an algorithm ended.
 
     ``word`` is a confirmed violation. ``hypothesis_epsilon`` is what the last test of a hypothesis showed.
-    ``proof``: no probability is involved, it holds of all words. ``description`` is of all violations.
+    ``proof``: no probability is involved, it holds of all words; ``certificate`` shows it, where it takes more than the
+    specification to see it. ``description`` is of all violations.
     """
 
     outcome: Outcome
@@ -38,6 +40,7 @@ class Finding:
     word: Codes | None = None
     hypothesis_epsilon: float | None = None
     proof: bool = False
+    certificate: Certificate | None = None
     description: ErrorDescription | None = None
 
 

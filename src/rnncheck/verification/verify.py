@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import msgspec
+
 from rnncheck.automata.dfa import DFA
+from rnncheck.errors import InputError
 from rnncheck.learning.task import ENDINGS, Progress
+from rnncheck.models.engine.compiled import CompiledNetwork
 from rnncheck.models.protocol import Model
 from rnncheck.oracle import MembershipOracle
 from rnncheck.probability.confidence import Confidence
 from rnncheck.probability.distributions import WordDistribution
 from rnncheck.relations import Relation, RelationName
 from rnncheck.runtime.budget import Budget
+from rnncheck.runtime.files import write_atomically
 from rnncheck.runtime.turns import finish
 from rnncheck.runtime.watchdog import watchdog
 from rnncheck.search.flows import Flow
@@ -23,6 +28,7 @@ from rnncheck.verdict.value import (
     HealthNote,
     MethodName,
     Outcome,
+    ProofFacts,
     SpecFacts,
     TotalCost,
     Verdict,
@@ -61,10 +67,11 @@ def verify(
     """Does the model satisfy the specification?
 
     ``relation`` is ``subset`` (L(R) ⊆ L(A), no false positives), ``superset`` (no false negatives) or ``equal``.
-    ``method`` is ``auto``, ``pdv``, ``smc``, ``aamc`` or ``errors``. A counterexample is always real: it was confirmed
-    by the model's reference. "Satisfied" means that the probability of a violation under ``distribution`` is below
-    ``epsilon`` with confidence 1 − ``gamma``. When ``timeout`` seconds are over, or the work is cancelled (Ctrl-C), the
-    verdict is undecided and says what is known. The same inputs and seed give the same verdict.
+    ``method`` is ``auto``, ``pdv``, ``smc``, ``aamc``, ``errors`` or ``prove``. A counterexample is always real: it was
+    confirmed by the model's reference. "Satisfied" means that the probability of a violation under ``distribution`` is
+    below ``epsilon`` with confidence 1 − ``gamma``; where ``guarantee.proof`` is set, that there is none. When
+    ``timeout`` seconds are over, or the work is cancelled (Ctrl-C), the verdict is undecided and says what is known.
+    The same inputs and seed give the same verdict.
     """
     run = _Run(prepare(model, spec, method, relation, epsilon, gamma, distribution, seed, timeout, settings))
     with watchdog(lambda: run.oracle.budget.remaining()):
@@ -167,6 +174,9 @@ class _Run:
         trouble = None if self._checkpoint is None else self._checkpoint.save()
         if trouble is not None:
             health.append(HealthNote("checkpoint", trouble))
+        proof, trouble = self._certify(finding)
+        if trouble is not None:
+            health.append(HealthNote("certificate", trouble))
         cost = self.oracle.cost
         return Verdict(
             schema="rnncheck/verdict/1",
@@ -176,7 +186,7 @@ class _Run:
             relation=question.relation,
             counterexample=None if word is None else question.model.alphabet.decode(word),
             confirmed=word is not None,
-            guarantee=None if word is not None else self._guarantee(finding),
+            guarantee=None if word is not None else self._guarantee(finding, proof),
             cost=TotalCost(task.seconds, cost.membership_queries, cost.network_steps, task.rounds),
             learned=None if learned is None else AutomatonFacts.of(learned),
             faulty_flows=tuple(map(self._faulty_flow, flows, evidence.flow_scores)),
@@ -212,6 +222,27 @@ class _Run:
         """Nobody waits for more answers."""
         self.oracle.budget = Budget.lasting(0.0, clock=self.question.settings.clock)
 
+    def _certify(self, finding: Finding) -> tuple[ProofFacts | None, str | None]:
+        """Write the certificate, where there is one and a file for it: its facts, and what went wrong if it did."""
+        question, proof = self.question, finding.certificate
+        if proof is None:
+            return None, None
+        proof = msgspec.structs.replace(proof, origin=question.spec.origin).sealed()
+        path, trouble = question.settings.certificate, None
+        if path is not None:
+            try:
+                write_atomically(path, proof.to_json())
+            except InputError as error:  # a disk that is full by now takes no verdict away
+                path, trouble = None, f"the certificate was not written: {error}"
+        facts = ProofFacts(
+            boxes=len(proof.cells),
+            arithmetic=proof.arithmetic.sentence(),
+            original=isinstance(question.model, CompiledNetwork) and question.model.has_original,
+            sha256=proof.sha256,
+            certificate=path,
+        )
+        return facts, trouble
+
     def _grace(self) -> Budget:
         """What is left of the time limit, and a little more."""
         question, settings = self.question, self.question.settings
@@ -232,13 +263,14 @@ class _Run:
             scores=scores,
         )
 
-    def _guarantee(self, finding: Finding) -> Guarantee | None:
+    def _guarantee(self, finding: Finding, proof: ProofFacts | None) -> Guarantee | None:
         task, confidence = self._task, self.question.confidence
         words = task.sampler.words
         if not words and task.exact_length is None and finding.outcome is not Outcome.SATISFIED:
             return None
         return Guarantee(
             proof=finding.proof,
+            invariant=proof,
             epsilon=confidence.achieved(words) if words else None,
             gamma=confidence.gamma,
             samples=words,

@@ -111,6 +111,11 @@ class CompiledNetwork(SteppingModel):
         return f"{super().__repr__()[:-1]}: {self.network.cell.value} of {units} units>"
 
     @property
+    def has_original(self) -> bool:
+        """Whether the weights were read off a model that computes by itself and gives the answers in doubt."""
+        return self._options["reference"] is not None
+
+    @property
     def computing(self) -> dict[str, Any]:
         """How it computes, for another network that is to compute in the same way."""
         return {name: self._options[name] for name in ("dtype", "threads")}

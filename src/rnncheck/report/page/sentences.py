@@ -44,6 +44,8 @@ def headline(verdict: Verdict) -> str:
         return "The network breaks the specification, but the word that shows it is not in this verdict."
     if verdict.outcome is Outcome.SATISFIED:
         if verdict.guarantee is not None and verdict.guarantee.proof:
+            if verdict.guarantee.invariant is not None:
+                return "The specification holds for every word of any length: it is proved."
             return "No word at all violates the specification."
         return f"No violation was found: {_scope(verdict.guarantee)}."
     return "It is open whether the network satisfies the specification."

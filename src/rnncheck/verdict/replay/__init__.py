@@ -1,7 +1,8 @@
 """Check a verdict again, from its document and the model, sharing as little code as can be with what produced it.
 
 Reading order: ``checks`` (what a replay says), ``tables`` and ``claims`` (the document taken apart), ``structure``
-(what must fit together), ``model_checks``, ``fresh`` and ``tree`` (the model asked again). Nothing here shows that a
+(what must fit together), ``model_checks``, ``fresh`` and ``tree`` (the model asked again); ``proof`` for certificates,
+with ``interval_network`` and ``directed``, its arithmetic. Nothing here shows that a
 document was written by a verification: it shows whether what the document says of the model is so.
 """
 
@@ -13,10 +14,12 @@ from dataclasses import dataclass
 from rnncheck.errors import InputError, short_repr
 from rnncheck.models.protocol import Model
 from rnncheck.models.traces import as_judged
+from rnncheck.verdict.certificate import Certificate, is_certificate
 from rnncheck.verdict.replay.checks import Check, Replay, Status, unchecked
 from rnncheck.verdict.replay.claims import Claims, read_claims
 from rnncheck.verdict.replay.fresh import fresh_words
 from rnncheck.verdict.replay.model_checks import counterexample, flows, identity, trace
+from rnncheck.verdict.replay.proof import replay_proof
 from rnncheck.verdict.replay.structure import automata, numbers, structure
 from rnncheck.verdict.replay.tree import all_words
 from rnncheck.verdict.value import Verdict
@@ -45,12 +48,18 @@ class ReplaySettings:
 
 
 def replay(
-    verdict: Verdict | Claims | str | bytes, model: Model | None = None, settings: ReplaySettings | None = None
+    verdict: Verdict | Claims | Certificate | str | bytes,
+    model: Model | None = None,
+    settings: ReplaySettings | None = None,
 ) -> Replay:
-    """Check everything that a verdict, or its JSON text, says; without the model, what can be checked without it.
+    """Check everything that a verdict or certificate (or the JSON text of one) says; without the model, what can be.
 
     The model is judged as it was then: by its labels, where the verdict is about labels.
     """
+    if isinstance(verdict, str | bytes) and is_certificate(verdict):
+        verdict = Certificate.from_json(verdict)
+    if isinstance(verdict, Certificate):
+        return replay_proof(verdict, model)
     if isinstance(verdict, Verdict):
         verdict = verdict.to_json()
     claims = verdict if isinstance(verdict, Claims) else read_claims(verdict)

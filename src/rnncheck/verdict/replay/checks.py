@@ -38,6 +38,7 @@ class Replay:
     """All checks of one document."""
 
     checks: tuple[Check, ...]
+    document: str = "verdict"  # what it is called
 
     @property
     def status(self) -> Status:
@@ -57,10 +58,10 @@ class Replay:
         """The result in words."""
         wrong, still_open = len(self.having(Status.REFUTED)), len(self.having(Status.OPEN))
         if wrong:
-            return f"the verdict does not stand; claims that are wrong: {wrong}"
+            return f"the {self.document} does not stand; claims that are wrong: {wrong}"
         if still_open:
             return f"not everything that matters could be checked; claims that stay open: {still_open}"
-        return f"the verdict stands; claims that were checked and hold: {len(self.having(Status.CONFIRMED))}"
+        return f"the {self.document} stands; claims that were checked and hold: {len(self.having(Status.CONFIRMED))}"
 
 
 def confirmed(name: str, seen: str) -> Check:

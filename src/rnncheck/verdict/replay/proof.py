@@ -30,11 +30,12 @@ def replay_proof(certificate: Certificate | str | bytes, model: Model | None = N
     """Check everything that a certificate says of a network; without the network, whether it is well formed."""
     if not isinstance(certificate, Certificate):
         certificate = Certificate.from_json(certificate)
-    return Replay(tuple(_checks(certificate, model)))
+    return Replay(tuple(_checks(certificate, model)), "proof")
 
 
 def _checks(proof: Certificate, model: Model | None) -> Iterator[Check]:
-    yield judged("document", proof.sealed().sha256 == proof.sha256, "the digest is that of the document")
+    whole = proof.sealed().sha256 == proof.sha256
+    yield judged("document", whole, f"its digest is {'right' if whole else 'that of another document'}")
     fits = proof.arithmetic == KNOWN_ARITHMETIC
     yield judged("arithmetic", fits, proof.arithmetic.sentence() if fits else f"unknown: {proof.arithmetic}")
     problem = _malformed(proof)
@@ -50,7 +51,7 @@ def _checks(proof: Certificate, model: Model | None) -> Iterator[Check]:
         yield refuted("network", str(error))
         return
     same = network.sha256() == proof.network.sha256 and network.alphabet == proof.alphabet
-    yield judged("network", same, "the digest of weights, letters, threshold and label")
+    yield judged("network", same, f"{'the same as' if same else 'another than'} the one that the proof is about")
     yield _empty_word(proof, model)
     if problem is not None or not same or not fits:
         return  # what the boxes say is about another network, or nothing

@@ -56,6 +56,8 @@ def _contradictions(claims: Claims) -> Iterator[str]:
         yield f"{says} claims neither a proof nor an epsilon"
     if verdict.undecided and guarantee is not None and guarantee.proof:
         yield f"{says} claims a proof"
+    if guarantee is not None and guarantee.invariant is not None and not guarantee.proof:
+        yield "it has the facts of a proof, and claims none"
     if verdict.counterexample is not None and claims.counterexample is None:
         yield "its counterexample has a letter that is not in its alphabet"
     yield from _of_the_method(claims, says)
@@ -68,7 +70,7 @@ def _of_the_method(claims: Claims, says: str) -> Iterator[str]:
         yield "a hypothesis is claimed to have passed its test, and there is none"
     if tested and not verdict.satisfied:
         yield f"{says} claims that a hypothesis passed its test"
-    if verdict.method in ("smc", "errors") and (tested or verdict.learned is not None):
+    if verdict.method in ("smc", "errors", "prove") and (tested or verdict.learned is not None):
         yield f"the method {verdict.method} learns no hypothesis, and there is one"
     by_hypothesis = verdict.method in ("pdv", "aamc") and verdict.satisfied
     if by_hypothesis and guarantee is not None and not guarantee.proof and not tested:

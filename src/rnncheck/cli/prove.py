@@ -1,0 +1,73 @@
+"""``rnncheck prove``: a proof for words of any length."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from rnncheck.cli.command import Command
+from rnncheck.cli.learning_options import TimeLimit, progress_text
+from rnncheck.cli.options import ModelRequest, SpecRequest, model_options, spec_options
+from rnncheck.cli.output_files import OutputFile
+from rnncheck.cli.progress import progress_line
+from rnncheck.cli.verify import answer
+from rnncheck.models.protocol import Model
+from rnncheck.proving.prove import ProofSettings
+from rnncheck.spec import Spec
+from rnncheck.verdict.value import Verdict
+from rnncheck.verification.settings import VerifySettings
+from rnncheck.verification.verify import verify
+
+_DEFAULTS = ProofSettings()
+
+
+@click.command(cls=Command)
+@model_options
+@spec_options
+@click.option("--relation", type=click.Choice(["subset", "superset", "equal"]), default="subset", show_default=True,
+              help="subset: no false positives; superset: no false negatives.")  # fmt: skip
+@click.option("--certificate", metavar="FILE", type=OutputFile(), help="Write the proof there, for `rnncheck replay`.")
+@click.option("--context", type=click.IntRange(min=0), default=_DEFAULTS.context, show_default=True, metavar="K",
+              help="Tell words apart by their last K letters at most.")  # fmt: skip
+@click.option("--boxes", type=click.IntRange(min=1), default=_DEFAULTS.classes, show_default=True, metavar="N",
+              help="Give up when the proof needs more boxes.")  # fmt: skip
+@click.option("--timeout", type=click.FloatRange(min=0), metavar="SECONDS", help="Stop after so long.")
+@click.option("--quiet", is_flag=True, help="No progress on stderr.")
+@click.option("--json", "json_file", metavar="FILE", type=OutputFile(dash=True),
+              help="Write the verdict as JSON; `-` prints it alone.")  # fmt: skip
+@click.option("--report", metavar="FILE.html", type=OutputFile(),
+              help="Write the report: one HTML file that opens offline.")  # fmt: skip
+@click.pass_context
+def prove(ctx: click.Context, /, model: ModelRequest, request: SpecRequest, **choices: Any) -> None:
+    """Prove that the network satisfies the specification, for every word of any length.
+
+    Exit codes: 0 proved, 1 violated (with the word), 2 bad usage or bad input, 3 not proved, which says nothing about
+    the network.
+    """
+    choices["method"] = "prove"
+    answer(
+        ctx,
+        model,
+        request,
+        choices,
+        lambda loaded: request.build(loaded.alphabet),
+        lambda loaded, spec, limit: _proved(loaded, spec, limit, choices),
+    )
+
+
+def _proved(loaded: Model, spec: Spec, limit: TimeLimit, choices: dict[str, Any]) -> Verdict:
+    settings = VerifySettings(
+        proof=ProofSettings(context=choices["context"], classes=choices["boxes"]),
+        certificate=None if choices["certificate"] is None else str(choices["certificate"]),
+    )
+    with progress_line(quiet=choices["quiet"]) as tell:
+        return verify(
+            loaded,
+            spec,
+            method="prove",
+            relation=choices["relation"],
+            timeout=limit.left,
+            progress=lambda progress: tell(progress_text(progress)),
+            settings=settings,
+        )

@@ -1,0 +1,264 @@
+"""A certificate is confirmed where it is a proof, and every changed one is refused."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import mpmath
+import msgspec
+import numpy as np
+import pytest
+
+from rnncheck.automata.dfa import DFA
+from rnncheck.errors import FormatError
+from rnncheck.models.adapters import DFAModel
+from rnncheck.models.engine.compiled import CompiledNetwork
+from rnncheck.models.network import Cell, RecurrentNetwork
+from rnncheck.proving.certifying import certificate_of
+from rnncheck.proving.prove import Invariant, find_invariant
+from rnncheck.relations import Property, Relation
+from rnncheck.spec import Spec
+from rnncheck.verdict.certificate import Arithmetic, Certificate, is_certificate
+from rnncheck.verdict.replay import Replay, Status
+from rnncheck.verdict.replay.directed import Evaluator, Interval, linear, of_products
+from rnncheck.verdict.replay.proof import replay_proof
+from support.networks import ByTorch
+from support.proofs import engine_step, points_in, torch_step
+from support.robust_networks import robust_network
+
+RESPONSE = Spec.from_ltlf("G(a -> F b)", ["a", "b", "c"]).dfa
+CELLS = [Cell.RNN_TANH, Cell.GRU, Cell.LSTM]
+
+
+def proof_of(network: RecurrentNetwork, spec: DFA, relation: Relation = Relation.EQUAL) -> Certificate:
+    found = find_invariant(network, Property(spec, relation))
+    assert isinstance(found, Invariant)
+    model = CompiledNetwork(network)
+    return certificate_of(found, network, Property(spec, relation), model.accepts_empty)
+
+
+def refuted(result: Replay) -> set[str]:
+    return {check.name for check in result.having(Status.REFUTED)}
+
+
+@pytest.mark.parametrize("cell", CELLS)
+@pytest.mark.parametrize(("layers", "labels"), [(1, 1), (2, 3)])
+@pytest.mark.parametrize("relation", list(Relation))
+def test_a_proof_is_confirmed(cell: Cell, layers: int, labels: int, relation: Relation) -> None:
+    network = robust_network(RESPONSE, cell, layers=layers, labels=labels, gain=4.0)
+    proof = proof_of(network, RESPONSE, relation)
+    text = proof.to_json()
+    assert is_certificate(text.encode())
+    assert Certificate.from_json(text) == proof
+    result = replay_proof(text, CompiledNetwork(network))
+    assert result.status is Status.CONFIRMED, result
+    assert result.sentence() == "the proof stands; claims that were checked and hold: 7"
+    assert replay_proof(text).status is Status.OPEN
+
+
+def changed(proof: Certificate, **parts: Any) -> Certificate:
+    """Another certificate, with the digest that belongs to it: nothing but its content can give it away."""
+    return msgspec.structs.replace(proof, **parts).sealed()
+
+
+def with_cell(proof: Certificate, number: int, **parts: Any) -> Certificate:
+    cells = list(proof.cells)
+    cells[number] = msgspec.structs.replace(cells[number], **parts)
+    return changed(proof, cells=tuple(cells))
+
+
+@pytest.mark.parametrize("cell", CELLS)
+def test_a_box_made_smaller_is_refused(cell: Cell) -> None:
+    network = robust_network(RESPONSE, cell, gain=3.0)
+    model, proof = CompiledNetwork(network), proof_of(robust_network(RESPONSE, cell, gain=3.0), RESPONSE)
+    for number in range(1, len(proof.cells)):
+        lower, upper = np.array(proof.cells[number].lower), np.array(proof.cells[number].upper)
+        middle = (lower + upper) / 2
+        for parts in ({"lower": tuple(middle.tolist())}, {"upper": tuple(middle.tolist())}):
+            assert "boxes" in refuted(replay_proof(with_cell(proof, number, **parts), model))
+
+
+def test_a_box_made_larger_is_refused_where_it_reaches_the_decision() -> None:
+    network = robust_network(RESPONSE)
+    proof = proof_of(network, RESPONSE)
+    for number in range(1, len(proof.cells)):
+        width = len(proof.cells[number].lower)
+        grown = with_cell(proof, number, lower=(-1.1,) * width, upper=(1.1,) * width)
+        assert refuted(replay_proof(grown, CompiledNetwork(network))) & {"boxes", "decisions"}
+
+
+def flipped(spec: DFA) -> DFA:
+    return DFA(spec.alphabet, spec.transitions, ~spec.accepting, spec.initial)
+
+
+MUTATIONS: dict[str, Callable[[Certificate], Certificate]] = {
+    "another specification": lambda proof: changed(proof, spec=flipped(proof.spec)),
+    "another initial state": lambda proof: changed(
+        proof, spec=DFA(proof.spec.alphabet, proof.spec.transitions, proof.spec.accepting, 1 - proof.spec.initial)
+    ),
+    "other transitions": lambda proof: changed(
+        proof, spec=DFA(proof.spec.alphabet, proof.spec.transitions[::-1], proof.spec.accepting, proof.spec.initial)
+    ),
+    "letters in another order": lambda proof: changed(proof, alphabet=type(proof.alphabet)(["b", "a", "c"])),
+    "another answer to the empty word": lambda proof: changed(proof, accepts_empty=not proof.accepts_empty),
+    "another network": lambda proof: changed(
+        proof, network=msgspec.structs.replace(proof.network, sha256="0" * 64)
+    ),
+    "an exact tanh": lambda proof: changed(proof, arithmetic=Arithmetic(2.0**-24, 0.0, 8.0)),
+    "double precision": lambda proof: changed(proof, arithmetic=Arithmetic(2.0**-53, 8.0, 8.0)),
+    "no classes": lambda proof: changed(proof, cells=()),
+    "the last class gone": lambda proof: changed(proof, cells=proof.cells[:-1]),
+    "a class twice": lambda proof: changed(proof, cells=(proof.cells[1], *proof.cells)),
+    "a letter without a successor": lambda proof: with_cell(
+        proof, 1, successors=(None, *proof.cells[1].successors[1:])
+    ),
+    "a letter too few": lambda proof: with_cell(proof, 1, successors=proof.cells[1].successors[1:]),
+    "back to the beginning": lambda proof: with_cell(proof, 1, successors=(0, *proof.cells[1].successors[1:])),
+    "a successor that is none": lambda proof: with_cell(proof, 1, successors=(99, *proof.cells[1].successors[1:])),
+    "a class of another state": lambda proof: with_cell(proof, 1, state=1 - proof.cells[1].state),
+    "a state that is none": lambda proof: with_cell(proof, 1, state=7),
+    "bounds exchanged": lambda proof: with_cell(proof, 1, lower=proof.cells[1].upper, upper=proof.cells[1].lower),
+    "bounds without an end": lambda proof: with_cell(proof, 1, upper=(float("inf"),) * len(proof.cells[1].upper)),
+    "bounds that are no numbers": lambda proof: with_cell(proof, 1, upper=(float("nan"),) * len(proof.cells[1].upper)),
+    "a bound too few": lambda proof: with_cell(proof, 1, upper=proof.cells[1].upper[1:]),
+    "another beginning": lambda proof: with_cell(proof, 0, upper=(0.5,) * len(proof.cells[0].upper)),
+    "all boxes too narrow": lambda proof: changed(
+        proof,
+        cells=tuple(
+            msgspec.structs.replace(each, lower=each.lower[1:], upper=each.upper[1:]) for each in proof.cells
+        ),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MUTATIONS)
+@pytest.mark.parametrize("relation", [Relation.EQUAL, Relation.SUBSET])
+def test_a_changed_certificate_is_refused(name: str, relation: Relation) -> None:
+    network = robust_network(RESPONSE, gain=3.0)
+    proof = MUTATIONS[name](proof_of(network, RESPONSE, relation))
+    result = replay_proof(proof, CompiledNetwork(network))
+    assert result.status is Status.REFUTED
+    assert "document" not in refuted(result)
+
+
+@pytest.mark.parametrize("part", ["threshold", "weight", "head", "bias", "label"])
+def test_a_changed_network_is_refused(part: str) -> None:
+    network = robust_network(RESPONSE, labels=2 if part == "label" else 1)
+    proof = proof_of(network, RESPONSE)
+    if part == "threshold":
+        other = dataclasses.replace(network, threshold=0.5000001)
+    elif part == "label":
+        other = dataclasses.replace(network, label=0)
+    elif part == "weight":
+        weight = network.layers[0].recurrent_weight.copy()
+        weight[0, 0] = np.nextafter(weight[0, 0], np.float32(9))
+        other = dataclasses.replace(network, layers=(dataclasses.replace(network.layers[0], recurrent_weight=weight),))
+    else:
+        name = {"head": "head_weight", "bias": "head_bias"}[part]
+        other = dataclasses.replace(network, **{name: getattr(network, name) + np.float32(1e-3)})
+    assert refuted(replay_proof(proof, CompiledNetwork(other))) >= {"network"}
+    # Even under the digest of the other network, what it computes has to fit.
+    if part in ("head", "weight", "bias"):
+        return
+    forged = changed(proof, network=msgspec.structs.replace(proof.network, sha256=other.sha256()))
+    assert (part == "threshold") == (replay_proof(forged, CompiledNetwork(other)).status is Status.CONFIRMED)
+
+
+def test_every_changed_number_or_digit_of_the_document_is_noticed() -> None:
+    """Without a new digest: whatever is changed in the file, it is no certificate or not this one."""
+    network = robust_network(RESPONSE)
+    model, text = CompiledNetwork(network), proof_of(network, RESPONSE).to_json()
+    rng = np.random.default_rng(0)
+    for place in rng.choice(len(text), 150, replace=False).tolist():
+        for sign in "07x":
+            if text[place] == sign:
+                continue
+            other = text[:place] + sign + text[place + 1 :]
+            try:
+                if json.loads(other) == json.loads(text):
+                    continue
+                assert replay_proof(other, model).status is Status.REFUTED, (place, text[place], sign)
+            except (FormatError, json.JSONDecodeError):
+                pass
+
+
+def test_what_is_no_network_is_refused_and_what_is_no_certificate_is_an_error() -> None:
+    proof = proof_of(robust_network(RESPONSE), RESPONSE)
+    assert refuted(replay_proof(proof, DFAModel(RESPONSE))) == {"network"}
+    for text in ("", "{}", "[]", '{"schema":"rnncheck/proof/2"}', "nonsense"):
+        with pytest.raises(FormatError, match="not a certificate"):
+            Certificate.from_json(text)
+
+
+@pytest.mark.parametrize("cell", CELLS)
+def test_the_checkers_intervals_contain_what_is_computed(cell: Cell) -> None:
+    """The checker by itself: random states in boxes of any size, stepped by the engine and by PyTorch."""
+    from rnncheck.models.intervals import Box
+    from rnncheck.verdict.replay.interval_network import IntervalNetwork
+    from support.networks import random_network
+
+    for seed in range(4):
+        network = random_network(cell, (5, 5) if seed % 2 else (6,), seed=seed, scale=[0.5, 2.0, 8.0, 1.0][seed])
+        checker = IntervalNetwork(network, Arithmetic(2.0**-24, 8.0, 8.0))
+        rng = np.random.default_rng(seed)
+        middle = rng.uniform(-1, 1, size=(20, checker.width))
+        radius = rng.choice([0.0, 1e-6, 0.1, 1.0], size=(20, 1))
+        low, high = middle - radius, middle + radius
+        points = points_in(Box(low, high), rng, 30).reshape(-1, checker.width)
+        for letter in range(3):
+            after = checker.step(checker.prepared(Interval(low, high)), letter)
+            lows, highs = (np.repeat(end, 30, axis=0) for end in (after.low, after.high))
+            judge = ByTorch(network)
+            for found in (*(engine_step(network, points, letter, dtype)[0] for dtype in (np.float32, np.float64)),
+                          torch_step(judge, points, letter)):  # fmt: skip
+                moving = np.repeat(radius[:, 0] > 0, 30)  # a point of float64 is rounded before float32 reads it
+                assert ((lows <= found) & (found <= highs))[moving].all()
+
+
+def test_directed_arithmetic_contains_exact_arithmetic() -> None:
+    rng = np.random.default_rng(1)
+    by = Evaluator(2.0**-24, 8.0, 8.0)
+    for _ in range(100):
+        low = rng.normal(size=(1, 6)) * 10.0 ** rng.integers(-8, 8)
+        x = Interval(low, low + np.abs(rng.normal(size=(1, 6))) * rng.choice([0.0, 1e-9, 1.0]))
+        weight, bias = rng.normal(size=(2, 6)), rng.normal(size=2)
+        total = linear(weight, bias, x)
+        for end in (x.low[0], x.high[0]):
+            for row in range(2):
+                exact = sum(
+                    (Fraction(w) * Fraction(v) for w, v in zip(weight[row], end, strict=True)), Fraction(bias[row])
+                )
+                assert Fraction(total.exact.low[0, row]) <= exact <= Fraction(total.exact.high[0, row])
+        both = of_products((x, x), (x, Interval(np.ones((1, 6)), np.ones((1, 6)))))
+        for end in (x.low[0], x.high[0]):
+            for column, value in enumerate(end):
+                exact = Fraction(value) ** 2 + Fraction(value)
+                assert Fraction(both.exact.low[0, column]) <= exact <= Fraction(both.exact.high[0, column])
+    values = np.concatenate([rng.normal(size=200) * 10.0 ** rng.integers(-5, 3, size=200), [0.0, 800.0, -800.0]])
+    points = Interval(values, values)
+    slack = 8 * 2.0**-24
+    with mpmath.workprec(120):
+        for place, value in enumerate(values):
+            exact = mpmath.tanh(mpmath.mpf(value))
+            assert by.tanh(points).low[place] <= exact - slack
+            assert exact + slack <= by.tanh(points).high[place]
+            exact = 1 / (1 + mpmath.exp(-mpmath.mpf(value)))
+            assert by.sigmoid(points).low[place] <= exact - slack
+            assert exact + slack <= by.sigmoid(points).high[place]
+    huge = Interval(np.full((1, 2), 1e38), np.full((1, 2), 1e38))
+    assert np.isnan(by.rounded(linear(np.ones((1, 2)), None, huge)).low).all()
+
+
+def test_the_checker_shares_nothing_with_the_prover() -> None:
+    import ast
+
+    from support.paths import ROOT
+
+    for name in ("proof", "directed", "interval_network"):
+        tree = ast.parse((ROOT / f"src/rnncheck/verdict/replay/{name}.py").read_text())
+        imported = {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+        assert not [module for module in imported if "intervals" in module or "proving" in module]
