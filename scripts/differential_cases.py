@@ -26,7 +26,7 @@ from rnncheck.verdict.replay import ReplaySettings, Status, replay
 from rnncheck.verification.settings import VerifySettings
 from rnncheck.words import Codes, WordBatch
 
-METHODS = ("auto", "pdv", "smc", "aamc", "errors")
+METHODS = ("auto", "pdv", "smc", "aamc", "errors", "prove")
 RELATIONS = ("subset", "superset", "equal")
 LEARNERS = ("ttt", "kv", "lstar")
 NETWORKS = ("network", "complement", "module")
