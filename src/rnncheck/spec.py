@@ -16,11 +16,11 @@ from rnncheck.automata.ltlf.compiler import compile_ltlf, letters_in_ltlf
 from rnncheck.automata.minimisation import canonical, minimise
 from rnncheck.automata.regex.compiler import compile_regex, letters_in_regex
 from rnncheck.display import Displayable
-from rnncheck.errors import AlphabetError, FormatError, InputError
+from rnncheck.errors import AlphabetError, FormatError, InputError, StateLimitError
+from rnncheck.runtime.files import read_limited
 from rnncheck.words import Alphabet, WordBatch
 
 # Larger files are refused before they are read: no automaton that can be worked with is that large.
-MAX_FILE_BYTES = 1 << 30
 
 
 @dataclass(frozen=True)
@@ -70,10 +70,18 @@ class Spec(Displayable):
 
     @classmethod
     def from_file(
-        cls, path: str | Path, alphabet: Alphabet | Iterable[str] | None = None, *, complete: bool = False
+        cls,
+        path: str | Path,
+        alphabet: Alphabet | Iterable[str] | None = None,
+        *,
+        complete: bool = False,
+        max_states: int = DEFAULT_MAX_STATES,
     ) -> Self:
         """Read an automaton from a dot or JSON file. ``complete`` sends missing transitions to a rejecting sink."""
-        return cls(minimise(read_automaton(path, alphabet, complete=complete)), str(path))
+        automaton = read_automaton(path, alphabet, complete=complete)
+        if len(automaton) > max_states:
+            raise StateLimitError(f"{path}: the automaton", max_states)
+        return cls(minimise(automaton), str(path))
 
     @property
     def alphabet(self) -> Alphabet:
@@ -121,9 +129,7 @@ def read_automaton(
 
 def _read_bytes(path: Path, source: str) -> bytes:
     try:
-        if path.stat().st_size > MAX_FILE_BYTES:
-            raise FormatError(f"larger than {MAX_FILE_BYTES >> 20} MiB, so it is not read", source)
-        return path.read_bytes()
+        return read_limited(path, "automaton")
     except OSError as error:
         raise FormatError(f"cannot be read: {error.strerror or error}", source) from None
     except ValueError as error:  # a name with a null character, which no file has

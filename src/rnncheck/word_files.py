@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from rnncheck.errors import AlphabetError, ExpressionError, FormatError
+from rnncheck.runtime.files import read_limited
 from rnncheck.words import Alphabet, Codes, Word, parse_word
 
 
@@ -26,7 +27,7 @@ def read_words(path: str | Path, alphabet: Alphabet | None = None) -> list[Word]
 def content_lines(path: str | Path) -> Iterator[tuple[int, str]]:
     """The numbered lines of a text file that are neither empty nor comments."""
     try:
-        text = Path(path).read_text(encoding="utf-8-sig")
+        text = read_limited(path, "text").decode("utf-8-sig").replace("\r\n", "\n")
     except OSError as error:
         raise FormatError(f"cannot be read: {error.strerror or error}", str(path)) from None
     except UnicodeDecodeError as error:

@@ -21,7 +21,7 @@ from rnncheck.report.automaton.pictures import FORMATS, draw
 from rnncheck.report.markup import count
 from rnncheck.report.page.label_pairs import pairs_along
 from rnncheck.report.page.mistakes import mistakes_automaton
-from rnncheck.runtime.files import write_atomically
+from rnncheck.runtime.files import read_limited, write_atomically
 from rnncheck.spec import read_automaton
 from rnncheck.verdict.value import Verdict
 from rnncheck.words import Alphabet
@@ -76,7 +76,7 @@ def _to_draw(
     if Path(source).suffix.lower() not in _AUTOMATA:
         return _learned(source, alphabet), None, False
     try:
-        data = Path(source).read_bytes()
+        data = read_limited(source, "automaton")
     except OSError as error:
         raise FormatError(f"cannot be read: {error.strerror}", source) from None
     schema = _schema(data)

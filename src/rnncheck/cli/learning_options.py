@@ -45,7 +45,7 @@ def learning_options(command: Command) -> Command:
             click.option("--timeout", type=click.FloatRange(min=0), metavar="SECONDS",
                          help="Stop after so long, loading and compiling included."),
             click.option("--memory", type=click.FloatRange(min=0, max=1 << 30), default=1024, show_default=True,
-                         metavar="MIB", help="Memory for remembered answers and states."),
+                         metavar="MIB", help="Memory for answers, states and searches."),
             click.option("--quiet", is_flag=True, help="No progress on stderr."),
         ]
     ):  # fmt: skip

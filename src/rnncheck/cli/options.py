@@ -79,7 +79,7 @@ class SpecRequest:
         """The specification, over ``alphabet`` (a model's, say) where no ``--alphabet`` was given."""
         letters = self.alphabet or alphabet
         if self.dfa is not None:
-            return Spec.from_file(self.dfa, letters, complete=self.complete)
+            return Spec.from_file(self.dfa, letters, complete=self.complete, max_states=self.max_states)
         if self.regex is not None:
             return Spec.from_regex(self.regex, letters, definitions=self.definitions, max_states=self.max_states)
         return Spec.from_ltlf(self.ltlf or "", letters, nonempty=self.nonempty, max_states=self.max_states)

@@ -11,6 +11,7 @@ from rnncheck.cli.options import ALIKE_CELLS, AlphabetType, ModelRequest
 from rnncheck.cli.output import Line, say
 from rnncheck.errors import FormatError, InputError
 from rnncheck.models.protocol import Model
+from rnncheck.runtime.files import read_limited
 from rnncheck.verdict.certificate import Certificate, is_certificate
 from rnncheck.verdict.replay import ReplaySettings, Status
 from rnncheck.verdict.replay import replay as replay_document
@@ -89,7 +90,7 @@ def _read(verdict: Path) -> bytes:
     if verdict.is_dir():
         raise InputError(f"{verdict} is a folder; give the JSON document of a verdict")
     try:
-        return verdict.read_bytes()
+        return read_limited(verdict, "verdict")
     except OSError as error:
         raise FormatError(f"cannot be read: {error.strerror}", str(verdict)) from None
 

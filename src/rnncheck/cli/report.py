@@ -11,7 +11,7 @@ from rnncheck.cli.options import AlphabetType, ModelRequest
 from rnncheck.cli.output import say
 from rnncheck.cli.output_files import OutputFile
 from rnncheck.errors import FormatError
-from rnncheck.runtime.files import write_atomically
+from rnncheck.runtime.files import read_limited, write_atomically
 from rnncheck.verdict.value import Verdict
 from rnncheck.verification.evidence import with_scores
 from rnncheck.words import Alphabet
@@ -49,7 +49,7 @@ def report_command(
         say(f"report written to {output}", err=True)
         return
     try:
-        data = source.read_bytes()
+        data = read_limited(source, "verdict")
     except OSError as error:
         raise FormatError(f"cannot be read: {error.strerror}", str(source)) from None
     verdict = Verdict.from_json(data, str(source))

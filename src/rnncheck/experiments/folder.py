@@ -23,7 +23,7 @@ import msgspec
 
 from rnncheck.errors import FormatError, InputError, short_repr
 from rnncheck.runtime import locks
-from rnncheck.runtime.files import remove_leftovers, write_atomically
+from rnncheck.runtime.files import read_limited, remove_leftovers, write_atomically
 from rnncheck.verdict.value import decode_part, encode_part
 from rnncheck.version import __version__
 
@@ -151,7 +151,7 @@ class RunFolder:
         """A piece; one that does not read is named, with what to do."""
         path = self.place(name)
         try:
-            return msgspec.json.decode(path.read_bytes(), type=kind, dec_hook=decode_part)
+            return msgspec.json.decode(read_limited(path, "verdict"), type=kind, dec_hook=decode_part)
         except OSError as error:
             raise FormatError(f"cannot be read: {error.strerror or error}", str(path)) from None
         except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:

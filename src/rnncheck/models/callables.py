@@ -108,7 +108,7 @@ class CallableModel(Model):
     def _call(self, words: list[Word]) -> list[Answer]:
         try:
             returned = guarded(lambda: _listed(self._function(list(words))), lambda: _at_work_on(words))
-        except RnncheckError:
+        except (RnncheckError, MemoryError):
             raise
         except (Exception, SystemExit) as error:  # whatever the user's function raises is an error about the model
             word = self._culprit(words)

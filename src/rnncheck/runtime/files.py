@@ -1,4 +1,4 @@
-"""Writing files so that nothing is lost: the old file stays until the new one is whole."""
+"""Files: written so that nothing is lost (the old one stays until the new one is whole), read up to a size."""
 
 from __future__ import annotations
 
@@ -10,10 +10,39 @@ import stat
 import tempfile
 from pathlib import Path
 
-from rnncheck.errors import InputError
+from rnncheck.errors import FormatError, InputError
 from rnncheck.runtime import locks
 
 _PREFIX, _SUFFIX = ".rnncheck-", ".part"
+# What is read at most of each kind of file, in bytes: far above what there is, far below what memory holds.
+MOST_BYTES = {
+    "automaton": 1 << 30,
+    "verdict": 1 << 28,
+    "checkpoint": 1 << 30,
+    "text": 1 << 30,
+    "model": 1 << 32,
+}
+
+
+def read_limited(path: str | Path, kind: str) -> bytes:
+    """The content of a file; a FormatError where it is larger than its kind may be. An OSError is the caller's."""
+    check_size(path, kind)
+    with open(path, "rb") as file:
+        content = file.read(MOST_BYTES[kind] + 1)  # a device has no size, and perhaps no end
+    if len(content) > MOST_BYTES[kind]:
+        raise _too_large(path, kind)
+    return content
+
+
+def check_size(path: str | Path, kind: str) -> None:
+    """Raise FormatError where a file is larger than its kind may be."""
+    if os.stat(path).st_size > MOST_BYTES[kind]:
+        raise _too_large(path, kind)
+
+
+def _too_large(path: str | Path, kind: str) -> FormatError:
+    mib = MOST_BYTES[kind] / (1 << 20)
+    return FormatError(f"larger than {mib:g} MiB, the most that is read of a {kind} file; is it one?", str(path))
 
 
 def write_atomically(path: str | Path, data: bytes | str) -> None:

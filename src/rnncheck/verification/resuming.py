@@ -11,7 +11,7 @@ import msgspec
 from rnncheck.errors import FormatError, InputError, short_repr
 from rnncheck.oracle.journal import Journal
 from rnncheck.runtime.budget import Clock
-from rnncheck.runtime.files import check_writable, write_atomically
+from rnncheck.runtime.files import check_writable, read_limited, write_atomically
 from rnncheck.verification.question import Question
 from rnncheck.version import __version__
 
@@ -40,7 +40,7 @@ class VerificationCheckpoint:
     def _earlier(self) -> bytes:
         source = str(self._path)
         try:
-            content = self._path.read_bytes()
+            content = read_limited(self._path, "checkpoint")
         except FileNotFoundError:
             raise InputError(f"{source}: there is no checkpoint to go on from; leave out --resume to begin") from None
         except OSError as error:

@@ -15,7 +15,8 @@ _BEAMS = 12
 
 def exhaustive(task: Task, longest: int | None = None) -> Algorithm:
     """Ask every word, shortest first, up to a length (without end where none is given)."""
-    search = task.exhaustive = task.exhaustive or ExhaustiveSearch(_tree(task))
+    memory = task.settings.memory_limit // 4
+    search = task.exhaustive = task.exhaustive or ExhaustiveSearch(_tree(task), memory)
     while not search.finished and (longest is None or search.length < longest):
         search.next_length()
         if task.confirmed(search.violation):

@@ -113,7 +113,7 @@ class _Run:
         self._checkpoint: CheckpointWriter | None = checkpoint_writer(question)
         self.oracle = MembershipOracle(
             question.model,
-            memory_limit=settings.memory_limit,
+            memory_limit=settings.memory_limit // 2,  # the exhaustive search has a quarter, and what passes by another
             budget=self._budget,
             journal=None if self._checkpoint is None else self._checkpoint.checkpoint.journal,
         )

@@ -23,7 +23,7 @@ from safetensors.numpy import save as safetensors_bytes
 
 from rnncheck.errors import InputError, ModelError, short_repr
 from rnncheck.models.network import Cell, Floats, Layer, RecurrentNetwork
-from rnncheck.runtime.files import write_atomically
+from rnncheck.runtime.files import check_size, write_atomically
 from rnncheck.words import Alphabet
 
 FORMAT = "rnncheck/network/1"
@@ -114,6 +114,8 @@ def check_is_file(path: Path) -> None:
     """Refuse what is no file, or has a name that no file can have."""
     try:
         found = path.is_file()
+        if found:
+            check_size(path, "model")
     except OSError as error:
         raise ModelError(f"cannot be read: {error.strerror or error}") from None
     if not found:
