@@ -20,6 +20,8 @@ from rnncheck.words import format_word
 class NotSatisfiedError(AssertionError):
     """The model does not satisfy the specification, or that could not be shown; ``verdict`` says more."""
 
+    __module__ = "rnncheck"  # the name that pytest shows is the one to import
+
     def __init__(self, message: str, verdict: Verdict) -> None:
         self.verdict = verdict
         super().__init__(message)
