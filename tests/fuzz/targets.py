@@ -39,11 +39,16 @@ from rnncheck.models.files.loading import read_alphabet
 from rnncheck.models.files.safetensors_file import save_network
 from rnncheck.models.files.torch_file import read_torch_file
 from rnncheck.models.network import Cell, Layer, RecurrentNetwork
+from rnncheck.proving.certifying import certificate_of
+from rnncheck.proving.prove import Invariant, find_invariant
+from rnncheck.relations import Property, Relation
 from rnncheck.training.labelled_files import read_labelled_words
-from rnncheck.verdict.replay import ReplaySettings, replay
+from rnncheck.verdict.certificate import Certificate
+from rnncheck.verdict.replay import ReplaySettings, Status, replay
 from rnncheck.verdict.value import Verdict
 from rnncheck.word_files import read_words
 from rnncheck.words import format_word, parse_word
+from support.robust_networks import robust_network
 
 ABC = Alphabet(["a", "b", "c"])
 STATES = 500  # what a formula or expression may need here: the limit is there to be met
@@ -162,6 +167,19 @@ def _verdict(_: Path) -> Run:
     return run
 
 
+def _certificate(_: Path) -> Run:
+    """With the network that it is about: what was changed is no certificate, or is refused."""
+    model = CompiledNetwork(_proved_network(), threads=1)
+    valid = [Certificate.from_json(document) for document in _certificates()]
+
+    def run(data: bytes) -> None:
+        proof = Certificate.from_json(data)
+        if replay(proof, model).status is Status.CONFIRMED and proof not in valid:
+            raise AssertionError("a changed certificate was confirmed")
+
+    return run
+
+
 def _report(_: Path) -> Run:
     return lambda data: page_of(Verdict.from_json(data))
 
@@ -232,6 +250,21 @@ def _verdicts() -> tuple[bytes, ...]:
                 verdict = verify(model, spec, method=method, relation=relation, epsilon=0.2, gamma=0.2)
                 documents.append(msgspec.json.format(verdict.to_json().encode(), indent=-1))
     return tuple(document for document in documents if len(document) < 9_000)
+
+
+def _proved_network() -> RecurrentNetwork:
+    return robust_network(Spec.from_regex(".* a", ABC).dfa)
+
+
+@cache
+def _certificates() -> tuple[bytes, ...]:
+    spec, network = Spec.from_regex(".* a", ABC).dfa, _proved_network()
+    documents = []
+    for relation in Relation:
+        found = find_invariant(network, Property(spec, relation))
+        assert isinstance(found, Invariant)
+        documents.append(certificate_of(found, network, Property(spec, relation), False).to_json().encode())
+    return tuple(documents)
 
 
 @cache
@@ -367,6 +400,7 @@ TARGETS = {
         Target("dot", _dot, lambda: [write_dot(dfa).encode() for dfa in _automata()], _DOT_TOKENS),
         Target("json", _json, lambda: [write_json(dfa).encode() for dfa in _automata()], _JSON_TOKENS, JsonMutator),
         Target("verdict", _verdict, _verdicts, _JSON_TOKENS, JsonMutator),
+        Target("certificate", _certificate, _certificates, _JSON_TOKENS, JsonMutator),
         Target("report", _report, _verdicts, _JSON_TOKENS, JsonMutator),
         Target("run-folder", _run_folder, _run_files, _JSON_TOKENS, JsonMutator),
         Target(

@@ -65,6 +65,8 @@ def test_what_could_overflow_is_in_no_box() -> None:
     weight = np.array([[LARGEST, -LARGEST]], dtype=np.float32)
     found = ON.computed(affine(weight, None, Box.point([[1.0, 1.0]])))
     assert np.isnan(found.lo).all()
+    never_read = np.array([[1e300, 1.0]])  # float32 makes infinity of it, and nonsense of infinity times zero
+    assert np.isnan(ON.computed(affine(never_read, None, Box.point([[0.0, 1.0]]))).lo).all()
     everything = Box(np.full((1, 1), -np.inf), np.full((1, 1), np.inf))
     assert not everything.contains(ON.tanh(found)).any()
 

@@ -251,6 +251,8 @@ def test_directed_arithmetic_contains_exact_arithmetic() -> None:
             assert exact + slack <= by.sigmoid(points).high[place]
     huge = Interval(np.full((1, 2), 1e38), np.full((1, 2), 1e38))
     assert np.isnan(by.rounded(linear(np.ones((1, 2)), None, huge)).low).all()
+    zero = Interval(np.zeros((1, 2)), np.zeros((1, 2)))
+    assert np.isnan(by.rounded(linear(np.full((1, 2), 1e300), None, zero)).low).all()
 
 
 def test_the_checker_shares_nothing_with_the_prover() -> None:

@@ -73,7 +73,7 @@ class Sum:
     exact: Box
     size: Bounds
     terms: int
-    factors: Bounds  # the largest factor of a product in it
+    factors: Bounds  # the largest factor of a product in it, weights included
 
     def __add__(self, other: Sum) -> Sum:
         return Sum(
@@ -102,7 +102,8 @@ def affine(weight: npt.NDArray[Any], bias: npt.NDArray[Any] | None, x: Box) -> S
     terms = weight.shape[1]
     if bias is not None:
         centre, size, terms = centre + bias, size + np.abs(bias), terms + 1
-    largest = magnitude.max(axis=-1, keepdims=True, initial=1.0)
+    # A weight that float32 cannot hold makes nonsense of zeros, too.
+    largest = np.maximum(magnitude.max(axis=-1, keepdims=True, initial=1.0), absolute.max(initial=0.0))
     return Sum(Box(centre - reach, centre + reach), size, terms, largest)
 
 
@@ -130,7 +131,7 @@ class Enclosure:
         """The sum as any evaluator may compute it; not a number, which is in no box, where one could overflow."""
         roundings = (total.terms + _MORE_ROUNDINGS) * self.rounding.unit
         slack = roundings / (1.0 - roundings) * total.size + total.terms * _UNDERFLOW * total.factors
-        slack = np.where(total.size < LARGEST, slack, np.nan)
+        slack = np.where(np.maximum(total.size, total.factors) < LARGEST, slack, np.nan)
         return total.exact.widened(slack)
 
     def tanh(self, x: Box) -> Box:

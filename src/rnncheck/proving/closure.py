@@ -72,7 +72,7 @@ def close(network: AbstractNetwork, partition: Partition, padding: float, rounds
 
 def holds(network: AbstractNetwork, partition: Partition, boxes: Box) -> bool:
     """Whether boxes are a proof, from nothing but themselves: every letter from every box, and every decision."""
-    if not network.initial.contains(boxes[INITIAL : INITIAL + 1]).all():
+    if boxes.lo[INITIAL].any() or boxes.hi[INITIAL].any():  # the initial state is zero, and nothing else
         return False
     after = network.step(boxes)
     for letter in range(network.letters):

@@ -91,7 +91,8 @@ def linear(weight: npt.NDArray[Any], bias: npt.NDArray[Any] | None, x: Interval)
     if bias is not None:
         offset = bias.astype(np.float64)
         exact, sizes, terms = exact + Interval(offset, offset), up(sizes + np.abs(offset)), terms + 1
-    factor = np.maximum(x.size().max(axis=-1, keepdims=True), 1.0)
+    # The largest factor counts where it meets zeros, too: infinity times zero is not a number.
+    factor = np.maximum(x.size().max(axis=-1, keepdims=True), max(1.0, float(np.abs(weight).max())))
     return Total(exact, sizes, terms, factor)
 
 
@@ -121,7 +122,9 @@ class Evaluator:
         """
         share = (total.terms + 5) * self.unit
         error = up(up(share / (1.0 - share) * (1.0 + 2.0**-50)) * total.sizes)
-        return np.where(total.sizes < _OVERFLOW, up(error + total.terms * _FLUSHED * total.factor), np.nan)
+        return np.where(
+            np.maximum(total.sizes, total.factor) < _OVERFLOW, up(error + total.terms * _FLUSHED * total.factor), np.nan
+        )
 
     def rounded(self, total: Total) -> Interval:
         """The sum as somebody computes it."""
