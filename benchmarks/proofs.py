@@ -1,0 +1,100 @@
+"""Trying to break the prover: planted violations, random states in boxes, changed certificates.
+
+python benchmarks/proofs.py --planted 1000 --points 10000000 --mutations 1000
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from pathlib import Path
+
+import msgspec
+import numpy as np
+
+sys.path[:0] = [str(Path(__file__).resolve().parents[1] / "tests")]
+
+from rnncheck.automata.minimisation import minimise  # noqa: E402 - found by the line above
+from rnncheck.models.engine.compiled import CompiledNetwork  # noqa: E402
+from rnncheck.models.engine.reference import reference_judgement  # noqa: E402
+from rnncheck.models.network import Cell  # noqa: E402
+from rnncheck.proving.certifying import certificate_of  # noqa: E402
+from rnncheck.proving.prove import Invariant, ProofSettings, find_invariant  # noqa: E402
+from rnncheck.relations import Property, Relation  # noqa: E402
+from rnncheck.spec import Spec  # noqa: E402
+from rnncheck.verdict.replay import Status, replay  # noqa: E402
+from support.proofs import engine_step, points_in, random_dfa, with_one_word_changed  # noqa: E402
+from support.robust_networks import robust_network  # noqa: E402
+
+CELLS = (Cell.RNN_TANH, Cell.GRU, Cell.LSTM)
+RESPONSE = Spec.from_ltlf("G(a -> F b)", ["a", "b", "c"]).dfa
+
+
+def planted(count: int) -> str:
+    """Networks that are wrong on one word of 6 to 12 letters, and right on all others: how many are proved?"""
+    proved = 0
+    for seed in range(count):
+        rng = np.random.default_rng(seed)
+        spec = minimise(random_dfa(3, 2, seed))
+        word = tuple(rng.integers(2, size=rng.integers(6, 13)).tolist())
+        network = robust_network(with_one_word_changed(spec, word), CELLS[seed % 3])
+        assert reference_judgement(network, word).accepted != spec.accepts(spec.alphabet.decode(word))
+        found = find_invariant(network, Property(spec, Relation.EQUAL), ProofSettings(context=4))
+        proved += isinstance(found, Invariant)
+    return f"{proved} of {count} networks with a planted violation proved"
+
+
+def points(count: int) -> str:
+    """States in boxes, many at corners, stepped by the engine: how many leave the box that they must be in?"""
+    outside = done = 0
+    rng = np.random.default_rng(0)
+    while done < count:
+        for cell in CELLS:
+            network = robust_network(RESPONSE, cell, gain=3.0)
+            found = find_invariant(network, Property(RESPONSE, Relation.EQUAL))
+            assert isinstance(found, Invariant)
+            states = points_in(found.boxes, rng, 20_000)
+            for letter in range(3):
+                goals = np.repeat(found.partition.successors[:, letter], states.shape[1])
+                after, scores = engine_step(network, states.reshape(-1, states.shape[2]), letter, np.float32)
+                inside = ((found.boxes.lo[goals] <= after) & (after <= found.boxes.hi[goals])).all(axis=1)
+                right = (scores > 0) == RESPONSE.accepting[found.partition.spec_states[goals]]
+                outside += int((~(inside & right)).sum())
+                done += len(after)
+    return f"{outside} of {done} states outside, or answered wrongly"
+
+
+def mutations(count: int) -> str:
+    """One bound of a box moved inwards, beyond where the box is reached, under a new digest: how many are confirmed?"""
+    confirmed = 0
+    rng = np.random.default_rng(0)
+    for number in range(count):
+        network = robust_network(RESPONSE, CELLS[number % 3], gain=3.0)
+        wanted, model = Property(RESPONSE, Relation.EQUAL), CompiledNetwork(network, threads=1)
+        found = find_invariant(network, wanted)
+        assert isinstance(found, Invariant)
+        proof = certificate_of(found, network, wanted, model.accepts_empty)
+        at, place = int(rng.integers(1, len(proof.cells))), int(rng.integers(len(proof.cells[1].lower)))
+        cell, end = proof.cells[at], ("lower", "upper")[int(rng.integers(2))]
+        bounds = list(getattr(cell, end))
+        bounds[place] = float(rng.uniform(0.3, 0.7)) * (cell.upper[place] - cell.lower[place]) + cell.lower[place]
+        cells = list(proof.cells)
+        cells[at] = msgspec.structs.replace(cell, **{end: tuple(bounds)})
+        changed = msgspec.structs.replace(proof, cells=tuple(cells)).sealed()
+        confirmed += replay(changed, model).status is Status.CONFIRMED
+    return f"{confirmed} of {count} certificates with a bound moved into its box confirmed"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    for name, default in (("planted", 100), ("points", 1_000_000), ("mutations", 100)):
+        parser.add_argument(f"--{name}", type=int, default=default)
+    asked = parser.parse_args()
+    for work, count in ((planted, asked.planted), (points, asked.points), (mutations, asked.mutations)):
+        began = time.perf_counter()
+        print(f"{work(count)}  ({time.perf_counter() - began:.0f} s)", flush=True)
+
+
+if __name__ == "__main__":
+    main()
