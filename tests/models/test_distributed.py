@@ -4,13 +4,14 @@ import json
 import os
 import signal
 import threading
+from concurrent.futures import Future
 
 import numpy as np
 import pytest
 
 from rnncheck import verify
 from rnncheck.automata.dfa import DFA
-from rnncheck.errors import InputError
+from rnncheck.errors import InputError, RnncheckError
 from rnncheck.models.adapters import DFAModel
 from rnncheck.models.distributed import distributed
 from rnncheck.models.engine.compiled import CompiledNetwork
@@ -79,3 +80,23 @@ def test_the_time_limit_holds_while_others_work() -> None:
     assert in_time
     assert verdict.undecided
     assert "time limit" in verdict.reason
+
+
+@pytest.mark.parametrize("sent", [None, "scores", [0.0], np.zeros(3), np.zeros((4, 1)), np.zeros(5, dtype=np.int64)])
+def test_what_a_worker_sends_back_is_looked_at_as_data(sent: object) -> None:
+    """Should take one score a letter and nothing else: a single number would be spread over all letters."""
+    model = CompiledNetwork(NETWORK, threads=1)
+
+    class Odd:
+        workers = 1
+
+        def submit(self, *_: object) -> Future[object]:
+            future: Future[object] = Future()
+            future.set_result(sent)
+            return future
+
+        def close(self) -> None: ...
+
+    words = WordBatch.from_codes([(0, 1) * 2_000])
+    with pytest.raises(RnncheckError, match=r"a worker sent back .* in the place of 4000 scores"):
+        distributed(model, Odd()).prefix_scores(words)

@@ -850,3 +850,22 @@ def test_released_networks_answer_as_plain_torch_does_on_many_words(torch, folde
 @needs_data
 def test_all_released_networks_are_there():
     assert len(released_folders()) == 8
+
+
+@pytest.mark.parametrize("name", ["meta", "state_dict.safetensors"])
+def test_nothing_in_a_folder_leads_out_of_it(tmp_path, name):
+    """A link to a file elsewhere is refused, whatever it is; one to a file of the folder is not."""
+    make_folder(tmp_path / "m", make_network(padding=True), META)
+    inside = tmp_path / "m" / name
+    inside.rename(tmp_path / "m" / "moved")
+    inside.symlink_to("moved")
+    loaded_network(tmp_path / "m")
+    (tmp_path / "m" / "moved").rename(tmp_path / "elsewhere")
+    for target in (tmp_path / "elsewhere", "../elsewhere", "../m/../elsewhere"):
+        inside.unlink()
+        inside.symlink_to(target)
+        refused(tmp_path / "m", "leads out of this folder")
+    (tmp_path / "alias").symlink_to("m")  # the folder itself may be reached by a link
+    inside.unlink()
+    (tmp_path / "elsewhere").rename(inside)
+    loaded_network(tmp_path / "alias")

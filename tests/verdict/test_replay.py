@@ -602,7 +602,7 @@ def test_the_command_tells_what_it_checked(command, tmp_path, kind: str) -> None
     assert "not checked\tspecification text" in out
     code, out, _ = command(path)
     assert code == 3
-    assert out.splitlines()[-1].startswith("UNDECIDED: not everything that matters")
+    assert out.splitlines()[-1].startswith("UNDECIDED: the verdict is open; claims that matter")
     document["confirmed"] = not document["confirmed"]
     path.write_text(json.dumps(document))
     code, out, _ = command(path, "--model", zoo.path(name))
@@ -647,3 +647,40 @@ def test_a_folder_is_no_verdict(command, tmp_path) -> None:
     code, _, err = command(tmp_path)
     assert code == 2
     assert "is a folder" in err
+
+
+@pytest.mark.parametrize(
+    ("mass", "why"),
+    [([0, 0], "no sample shows a probability of 0"), ([0.5, 0.2], "not an interval"), ([-0.1, 0.5], "not an interval")],
+)
+def test_a_mass_that_no_sample_shows_is_refuted_without_the_model(mass: list[float], why: str) -> None:
+    """Should not let 0 to 0 stand beside a counterexample."""
+    model = DFAModel(Spec.from_regex("a*", LETTERS).dfa)
+    verdict = verify(model, Spec.from_regex("(a a)*", LETTERS), **QUICK)
+    document = {**json.loads(verdict.to_json()), "violation_mass": mass}
+    for asked in (None, model):
+        result = replay(json.dumps(document), asked)
+        assert result.status is Status.REFUTED
+        assert any(check.name == "violation mass" and why in check.seen for check in result.having(Status.REFUTED))
+
+
+def test_a_mass_below_the_counterexample_s_own_probability_is_refuted() -> None:
+    """Should see that the word a alone, drawn with probability 0.4975 · 0.01, is more than what is claimed."""
+    model = DFAModel(Spec.from_regex("a*", LETTERS).dfa)
+    verdict = verify(model, Spec.from_regex("(a a)*", LETTERS), **QUICK)
+    document = {**json.loads(verdict.to_json()), "violation_mass": [0.0, 0.0001]}
+    (check,) = [check for check in replay(json.dumps(document), model).checks if check.name == "violation mass"]
+    assert check.status is Status.REFUTED
+    assert "the counterexample alone has 0.00495" in check.seen
+
+
+def test_the_last_sentence_says_what_is_only_told() -> None:
+    model = DFAModel(Spec.from_regex("(a a)*", LETTERS).dfa)
+    verdict = verify(model, Spec.from_regex("a*", LETTERS), method="smc", **QUICK)
+    few, all_of_them = (
+        replay(verdict, model, ReplaySettings(words=words)) for words in (10, verdict.guarantee.samples)
+    )
+    assert few.sentence().endswith("; sample size is only told")
+    assert "only told" not in all_of_them.sentence()
+    for result in (few, all_of_them, replay(verdict)):
+        assert "everything" not in result.sentence()

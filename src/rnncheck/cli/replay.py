@@ -63,8 +63,9 @@ def replay(
     """Check a verdict or a proof again, independently, and say what was checked and what was not.
 
     VERDICT is the JSON document that `verify --json` wrote, or the certificate that `prove --certificate` wrote. Exits
-    with 0 when everything that matters was checked and holds, with 1 when something in it is wrong, with 3 when
-    something that matters could not be checked: without the network that is nearly always so.
+    with 0 when its claims were checked and hold (of a sample, what fresh words can show; its size is told), with 1 when
+    something in it is wrong, with 3 when something that matters could not be checked: without the network that is
+    nearly always so.
     """
     if path is not None and module is not None:
         raise click.UsageError("give --model or --module, not both")

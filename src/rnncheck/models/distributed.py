@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from rnncheck.errors import InputError
+from rnncheck.errors import InputError, RnncheckError, short_repr
 from rnncheck.models.engine.compiled import CompiledNetwork
 from rnncheck.models.protocol import Letters, Model, Scores, States, SteppingModel, Tick, no_tick
 from rnncheck.runtime.executors import Executor
@@ -79,8 +79,17 @@ class _Distributed(SteppingModel):
         out = np.empty(len(words.codes), dtype=np.float64)
         for share, future in zip(shares, futures, strict=True):
             places = [np.arange(words.offsets[word], words.offsets[word + 1]) for word in share]
-            out[np.concatenate(places)] = future.result()
+            out[np.concatenate(places)] = _checked(future.result(), int(words.lengths[share].sum()))
         return out
+
+
+def _checked(result: object, letters: int) -> Scores:
+    """What a worker sent back, if it is one number a letter: anything else would become an answer unnoticed."""
+    if isinstance(result, np.ndarray) and result.dtype.kind == "f" and result.shape == (letters,):
+        return result
+    raise RnncheckError(
+        f"a worker sent back {short_repr(result)} in the place of {letters} scores; does it run the same version?"
+    )
 
 
 def _scores(sent: bytes, words: WordBatch) -> Scores:

@@ -22,7 +22,7 @@ from rnncheck.relations import Relation
 from rnncheck.runtime.files import write_atomically
 from rnncheck.words import Alphabet, Word, format_word
 
-Count = Annotated[int, msgspec.Meta(ge=0)]
+Count = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
 Scores = tuple[float | None, ...] | None  # one that is not finite is None; all of them, where the model has none
 Interval = tuple[float, float]
 MethodName = Literal["auto", "pdv", "smc", "aamc", "errors", "prove"]
@@ -125,10 +125,10 @@ class Trace(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Round(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One round of learning: the states of its hypothesis, and what all work together had cost when it ended."""
 
-    states: int
-    membership_queries: int
-    network_steps: int
-    words: int
+    states: Count
+    membership_queries: Count
+    network_steps: Count
+    words: Count
 
 
 class FaultyFlow(Displayable, msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

@@ -43,6 +43,7 @@ def load_released(
 
 
 def _read_meta(path: Path) -> dict[str, str]:
+    _refuse_leading_out(path)
     try:
         if path.stat().st_size > _LONGEST_META:
             raise ModelError(f"{META} has {path.stat().st_size} bytes; it is a short text of lines 'key = value'")
@@ -62,9 +63,16 @@ def _read_weights(folder: Path, name: str) -> Mapping[str, npt.NDArray[Any]]:
     if Path(name).name != name or name in ("", ".", ".."):
         raise ModelError(f"{META} names the weights {short_repr(name)}; they must be a file of this very folder")
     path = folder / name
+    _refuse_leading_out(path)
     if path.suffix == ".safetensors":
         return read_safetensors(path)[1]
     return read_torch_file(path)
+
+
+def _refuse_leading_out(path: Path) -> None:
+    """A folder may come from anybody, and a link in it may lead to any file of whoever reads it."""
+    if os.path.dirname(os.path.realpath(path)) != os.path.realpath(path.parent):
+        raise ModelError(f"{short_repr(path.name)} is a link that leads out of this folder; copy the file into it")
 
 
 def _check_sizes(network: RecurrentNetwork, meta: Mapping[str, str]) -> None:

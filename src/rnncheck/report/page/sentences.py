@@ -146,11 +146,16 @@ def distribution_sentence(facts: Mapping[str, object] | None) -> str:
     length = f", mean length {1 / stop - 1:g}" if isinstance(stop, float) and stop > 0 else ""
     weights = facts.get("weights")
     if isinstance(weights, Mapping):
-        some = ", ".join(f"{letter_text(str(name))} {weight:.3g}" for name, weight in list(weights.items())[:8])
+        some = ", ".join(f"{letter_text(str(name))} {_chance(weight)}" for name, weight in list(weights.items())[:8])
         chance = f"letters with probabilities {some}{', …' if len(weights) > 8 else ''}"
     else:
         chance = "independent letters, all equally likely"
     return f"{chance}; a word stops after each letter with probability {stop}{length}"
+
+
+def _chance(weight: object) -> str:
+    """A probability, or whatever a document has in the place of one."""
+    return f"{weight:.3g}" if isinstance(weight, float) else str(weight)
 
 
 def _capital(text: str) -> str:

@@ -19,6 +19,9 @@ class Status(enum.Enum):
     UNCHECKED = "not checked"
 
 
+SAMPLE_SIZE = "sample size"  # the one number of a claim that fewer words than it had cannot show
+
+
 @dataclass(frozen=True)
 class Check:
     """One claim: what was looked at, what became of it, and what was seen (or why nothing was)."""
@@ -60,8 +63,10 @@ class Replay:
         if wrong:
             return f"the {self.document} does not stand; claims that are wrong: {wrong}"
         if still_open:
-            return f"not everything that matters could be checked; claims that stay open: {still_open}"
-        return f"the {self.document} stands; claims that were checked and hold: {len(self.having(Status.CONFIRMED))}"
+            return f"the {self.document} is open; claims that matter and could not be checked: {still_open}"
+        told = "".join(f"; {check.name} is only told" for check in self.checks if check.name == SAMPLE_SIZE)
+        held = len(self.having(Status.CONFIRMED))
+        return f"the {self.document} stands; claims that were checked and hold: {held}{told}"
 
 
 def confirmed(name: str, seen: str) -> Check:

@@ -11,9 +11,10 @@ from rnncheck.errors import InputError, short_repr
 from rnncheck.models.protocol import Model
 from rnncheck.probability.distributions import WordDistribution
 from rnncheck.probability.statistics import clopper_pearson
-from rnncheck.verdict.replay.checks import Check, judged, left_open, refuted, unchecked
+from rnncheck.verdict.replay.checks import SAMPLE_SIZE, Check, judged, left_open, refuted, unchecked
 from rnncheck.verdict.replay.claims import Claims
 from rnncheck.verdict.replay.model_checks import NOT_ASKED
+from rnncheck.verdict.replay.structure import impossible_mass
 from rnncheck.verdict.replay.tables import Table, broken, can_break
 from rnncheck.words import Codes, Word, WordBatch
 
@@ -40,7 +41,7 @@ def fresh_words(
     answers = _Answers(model, list(distribution.sample(rng, words)))
     yield from _violations(claims, answers)
     yield from _differences(claims, answers)
-    yield from _mass(claims, answers)
+    yield from _mass(claims, answers, distribution)
 
 
 def _claimed(claims: Claims) -> bool:
@@ -82,7 +83,7 @@ def _violations(claims: Claims, answers: _Answers) -> Iterator[Check]:
         yield judged("fresh words", True, seen)
         if many < guarantee.samples:
             why = f"that {guarantee.samples} words were drawn is only told; --words {guarantee.samples} shows as much"
-            yield unchecked("sample size", why)
+            yield unchecked(SAMPLE_SIZE, why)
         return
     seen = f"{len(found)} of {many} are violations, such as {claims.text(min(found, key=len))}"
     if _surprising(len(found), many, guarantee.epsilon):
@@ -107,12 +108,15 @@ def _differences(claims: Claims, answers: _Answers) -> Iterator[Check]:
     yield judged("fresh words, hypothesis", holds, seen)
 
 
-def _mass(claims: Claims, answers: _Answers) -> Iterator[Check]:
+def _mass(claims: Claims, answers: _Answers, distribution: WordDistribution) -> Iterator[Check]:
     claimed, spec = claims.verdict.violation_mass, claims.spec
-    if claimed is None or spec is None:
+    if claimed is None or spec is None or impossible_mass(claims) is not None:
         return
-    if len(claimed) != 2 or not 0.0 <= claimed[0] <= claimed[1] <= 1.0:
-        yield refuted("violation mass", f"{short_repr(claimed)} is not an interval of probabilities")
+    word = claims.counterexample
+    least = 0.0 if word is None else distribution.probability(word)
+    if claimed[1] < least:
+        seen = f"at most {claimed[1]:.3g} is claimed, and the counterexample alone has {least:.3g}"
+        yield refuted("violation mass", seen)
         return
     found = len(answers.breaking(spec, claims.relation))
     low, high = clopper_pearson(found, len(answers.words), 1 - 2 * _SURPRISE)

@@ -23,6 +23,9 @@ def structure(claims: Claims) -> Iterator[Check]:
     problems = list(_contradictions(claims))
     for problem in problems:
         yield refuted("document", problem)
+    mass = impossible_mass(claims)
+    if mass is not None:
+        yield refuted("violation mass", mass)
     if not problems and not claims.problems:
         yield confirmed(
             "document", f"it has what a verdict that says {claims.verdict.outcome.value} must have, and no more"
@@ -179,6 +182,19 @@ def _as_asked(name: str, claimed: object, asked: object) -> Check:
     if claimed == asked:
         return confirmed(name, f"{short_repr(asked, 90)}, as was asked for")
     return refuted(name, f"{short_repr(claimed, 90)}, not {short_repr(asked, 90)}")
+
+
+def impossible_mass(claims: Claims) -> str | None:
+    """What is wrong about the mass of violations, whatever the model says; None where nothing is."""
+    claimed = claims.verdict.violation_mass
+    if claimed is None:
+        return None
+    low, high = claimed
+    if not 0.0 <= low <= high <= 1.0:
+        return f"{short_repr(claimed)} is not an interval of probabilities"
+    if high == 0.0 and claims.verdict.counterexample is not None:
+        return "0 to 0 is claimed beside a counterexample; no sample shows a probability of 0"
+    return None
 
 
 def automata(claims: Claims) -> Iterator[Check]:

