@@ -42,8 +42,8 @@ def _extracted_by(*methods: str) -> Callable[[Choices], bool]:
 
 
 _DRAWING_WORDS = ("verify", "extract", "compare-surrogates")
-_WITH_SPEC = ("verify", "compare-surrogates", "train", "spec show", "spec test", "spec convert")
-_WITH_MODEL = ("verify", "extract", "compare-surrogates", "inspect", "classify")
+_WITH_SPEC = ("verify", "prove", "compare-surrogates", "train", "spec show", "spec test", "spec convert")
+_WITH_MODEL = ("verify", "prove", "extract", "compare-surrogates", "inspect", "classify")
 _LEARNER = ("learner", "max_query", "known_words")
 _HIDDEN_STATES = ("kmeans", "grid")
 _TRAINING = ("cell", "hidden", "layers", "words", "target_accuracy", "train_seconds")
