@@ -44,7 +44,7 @@ from rnncheck.search.flows import FlowSettings
 from rnncheck.spec import Spec
 from rnncheck.verdict.certificate import Certificate
 from rnncheck.verdict.replay import Replay, ReplaySettings, replay
-from rnncheck.verdict.value import FaultyFlow, Guarantee, Verdict
+from rnncheck.verdict.value import Evaluation, FaultyFlow, Guarantee, Searched, Verdict
 from rnncheck.verification.assertion import NotSatisfiedError, assert_satisfies
 from rnncheck.verification.labels import label_spec, verify_labels
 from rnncheck.verification.settings import VerifySettings
@@ -64,6 +64,7 @@ __all__ = [
     "CompiledNetwork",
     "Confidence",
     "DFAModel",
+    "Evaluation",
     "ExpressionError",
     "Extraction",
     "FaultyFlow",
@@ -84,6 +85,7 @@ __all__ = [
     "ReplaySettings",
     "ResourceLimitError",
     "RnncheckError",
+    "Searched",
     "Spec",
     "StateLimitError",
     "Verdict",

@@ -19,7 +19,7 @@ from rnncheck.extraction.extract import extract_automaton
 from rnncheck.learning import LEARNERS, make_learner
 from rnncheck.learning.settings import LearningSettings
 from rnncheck.models.callables import CallableModel
-from rnncheck.models.engine.compiled import CompiledNetwork
+from rnncheck.models.engine.compiled import CompiledNetwork, stepped
 from rnncheck.models.labelled import LabelledNetwork
 from rnncheck.models.network import Cell
 from rnncheck.models.traces import TraceModel
@@ -172,7 +172,7 @@ def test_a_learner_of_labels_says_what_is_wrong() -> None:
 
 
 def labelled(seed: int, outputs: int = 3, cell: Cell = Cell.GRU) -> LabelledNetwork:
-    return LabelledNetwork(random_network(cell, hidden=(6,), outputs=outputs, scale=3.0, seed=seed))
+    return LabelledNetwork(stepped(random_network(cell, hidden=(6,), outputs=outputs, scale=3.0, seed=seed)))
 
 
 @pytest.mark.parametrize("outputs", [1, 2, 4])
@@ -333,7 +333,7 @@ def test_a_trace_model_judges_the_trace(seed: int) -> None:
 
 def test_verdicts_about_labels() -> None:
     """Should find the shortest trace that breaks a formula, and none where there is none."""
-    model = LabelledNetwork(zoo.entry("tokens-gru").network())
+    model = LabelledNetwork(stepped(zoo.entry("tokens-gru").network()))
     options = {**QUICK, "settings": VerifySettings(search_steps=10_000, flows=None)}
     broken = verify_labels(model, label_spec(model, ltlf="G(label=malformed -> G label=malformed)"), **options)
     assert broken.violated

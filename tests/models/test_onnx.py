@@ -257,7 +257,7 @@ def graph(
     gates = {"LSTM": 4, "GRU": 3, "RNN": 1}[op]
 
     def array(*shape):
-        return (1.5 * rng.normal(size=shape)).astype(np.float32)
+        return (0.7 * rng.normal(size=shape)).astype(np.float32)
 
     stored = {"emb": array(K, E), "W": array(1, gates * H, E), "R": array(1, gates * H, H), "F": array(H, 1)}
     stored |= {"B": array(1, 2 * gates * H)} if biases else {}

@@ -188,8 +188,8 @@ COMPILED: dict[str, tuple[Any, ...]] = {
 ASKED: dict[str, tuple[Any, ...]] = {
     "bidirectional": (lambda: Classifier(bidirectional=True, end=torch.sigmoid), {}, "bidirectional"),
     "projection": (lambda: Classifier(proj_size=5), {}, "proj_size"),
-    "attention": (Attention, {}, "not recurrent layers with a linear layer alone"),
-    "mean": (MeanPool, {}, "not recurrent layers with a linear layer alone"),
+    "attention": (Attention, {}, "it calls sum"),
+    "mean": (MeanPool, {}, "it calls mean"),
     "two linear layers": (TwoLinear, {}, "2 linear layers"),
     "learned start": (LearnedStart, {}, "alone"),
     "truncates": (Truncates, {}, "alone"),

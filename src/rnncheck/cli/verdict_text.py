@@ -24,12 +24,15 @@ def described(verdict: Verdict) -> list[str | Line]:
     lines.append(f"  reason          {verdict.reason}")
     if verdict.guarantee is not None:
         lines.append(f"  known           {verdict.guarantee}")
+    if verdict.searched is not None:
+        lines.append(f"  searched        {verdict.searched.sentence()}")
+    if verdict.evaluation is not None:
+        lines.append(f"  evaluated       {verdict.evaluation.sentence()}")
     if verdict.violation_mass is not None:
         low, high = verdict.violation_mass
         lines.append(f"  how bad         a random word is a violation with probability {low:.3g} to {high:.3g} (95 %)")
     for flow in verdict.faulty_flows:
-        ever = f", for ever from n = {flow.settles_at} on" if flow.forever else ""
-        lines.append(f"  faulty flow     {_glimpse(str(flow))}: {flow.hits} of n = 1 … {flow.pumps}{ever}")
+        lines.append(f"  faulty flow     {_glimpse(str(flow))}: {flow.hits} of n = 1 … {flow.pumps}{flow.ever}")
     for note in verdict.health:
         lines.append(Line(f"            {note.message}", "  note", "yellow"))
     return [*lines, f"  cost            {_cost(verdict)}"]

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from rnncheck.automata.dfa import DFA, Mask
+from rnncheck.models.identity import digest_of
 from rnncheck.models.protocol import Letters, Model, Scores, States, SteppingModel, Tick, check_letters, no_tick
 from rnncheck.words import Codes, IntArray, WordBatch
 
@@ -38,6 +39,12 @@ class DFAModel(SteppingModel):
 
     def accepts_batch(self, words: WordBatch | Iterable[Iterable[str]]) -> Mask:
         return self.dfa.accepts_batch(words)
+
+    def identity(self) -> str:
+        return digest_of("automaton", list(self.alphabet), self.dfa.transitions, self.dfa.accepting, self.dfa.initial)
+
+    def by_reference(self) -> Model:
+        return self
 
     def describe(self) -> Mapping[str, Any]:
         return {
@@ -72,8 +79,18 @@ class ComplementModel(Model):
     def reference_answer(self, codes: Codes) -> bool:
         return not self.inner.reference_answer(codes)
 
+    def reference_score(self, codes: Codes) -> float | None:
+        score = self.inner.reference_score(codes)
+        return None if score is None else -score
+
     def describe(self) -> Mapping[str, Any]:
         return {"kind": "complement", "of": dict(self.inner.describe())}
+
+    def identity(self) -> str:
+        return digest_of("complement", self.inner.identity())
+
+    def by_reference(self) -> Model:
+        return complement(self.inner.by_reference())
 
 
 class SteppingComplementModel(SteppingModel):
@@ -101,5 +118,15 @@ class SteppingComplementModel(SteppingModel):
     def reference_answer(self, codes: Codes) -> bool:
         return not self.inner.reference_answer(codes)
 
+    def reference_score(self, codes: Codes) -> float | None:
+        score = self.inner.reference_score(codes)
+        return None if score is None else -score
+
     def describe(self) -> Mapping[str, Any]:
         return {"kind": "complement", "of": dict(self.inner.describe())}
+
+    def identity(self) -> str:
+        return digest_of("complement", self.inner.identity())
+
+    def by_reference(self) -> Model:
+        return complement(self.inner.by_reference())

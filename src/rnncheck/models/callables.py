@@ -14,6 +14,7 @@ import numpy as np
 
 from rnncheck.automata.dfa import Mask
 from rnncheck.errors import ModelError, RnncheckError, short_repr
+from rnncheck.models.identity import digest_of
 from rnncheck.models.protocol import LARGEST_NOISE, NOISE_FACTOR, Model, Scores
 from rnncheck.runtime.budget import BudgetExceeded
 from rnncheck.runtime.watchdog import guarded
@@ -88,6 +89,9 @@ class CallableModel(Model):
             "margin": self.margin,
             "notes": list(self._notes),
         }
+
+    def identity(self) -> str:
+        return digest_of("callable", self._function, list(self.alphabet), self.threshold, self._batch_size, self.margin)
 
     def _letters(self, words: WordBatch | Iterable[Iterable[str]]) -> list[Word]:
         return [self.alphabet.decode(codes) for codes in encode_batch(self.alphabet, words)]

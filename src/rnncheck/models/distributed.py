@@ -57,8 +57,17 @@ class _Distributed(SteppingModel):
     def reference_answer(self, codes: Codes) -> bool:
         return self._model.reference_answer(codes)
 
+    def reference_score(self, codes: Codes) -> float:
+        return self._model.reference_score(codes)
+
     def describe(self) -> Mapping[str, Any]:
         return self._model.describe()
+
+    def identity(self) -> str:
+        return self._model.identity()
+
+    def by_reference(self) -> Model:
+        return self._model.by_reference()
 
     def prefix_scores(self, words: WordBatch, tick: Tick = no_tick) -> Scores:
         if len(words.codes) < _WORTH_SENDING:

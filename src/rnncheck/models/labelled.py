@@ -6,7 +6,6 @@ model that says yes for one of them; here all of them count.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
@@ -16,18 +15,23 @@ from rnncheck.automata.dfa import Mask
 from rnncheck.automata.moore import NO_YES, Outputs
 from rnncheck.errors import ModelError
 from rnncheck.models.engine.compiled import CompiledNetwork
-from rnncheck.models.engine.reference import reference_prefix_scores
+from rnncheck.models.engine.stepped_reference import SteppedReference
+from rnncheck.models.identity import digest_of
 from rnncheck.models.network import RecurrentNetwork
-from rnncheck.models.protocol import Letters, Model, Scores, States, SteppingModel
+from rnncheck.models.protocol import ByReference, Letters, Model, Scores, States, SteppingModel
 from rnncheck.words import Codes, IntArray
 
 
 def network_of(model: Model) -> RecurrentNetwork:
     """The network whose outputs a loaded model reads its answers off."""
-    if isinstance(model, LabelledNetwork | CompiledNetwork):
+    if isinstance(model, LabelledNetwork | CompiledNetwork | SteppedReference):
         return model.network
+    raise _without_labels(model)
+
+
+def _without_labels(model: Model) -> ModelError:
     kind = model.describe().get("kind", type(model).__name__)
-    raise ModelError(
+    return ModelError(
         f"labels are read off a recurrent network's outputs, and this model ({kind}) answers yes or no alone; "
         "give a network file"
     )
@@ -40,33 +44,19 @@ def label_names(network: RecurrentNetwork) -> tuple[str, ...]:
     return network.labels or tuple(map(str, range(network.outputs)))
 
 
-def labels_along(network: RecurrentNetwork, codes: Codes) -> list[int]:
-    """The labels after each letter of one word, by the network's reference."""
-    if not codes:
-        return []
-    scores = np.array([reference_prefix_scores(each, codes) for each in _one_a_label(network)])
-    # In a tie the first of the largest outputs is the label; with one output, a tie with the threshold means no.
-    found = np.argmax(scores >= 0.0, axis=0) if len(scores) > 1 else (scores[0] > 0.0)
-    return [int(label) for label in found]
-
-
-def _one_a_label(network: RecurrentNetwork) -> list[RecurrentNetwork]:
-    chosen = range(network.outputs) if network.outputs > 1 else [None]
-    return [dataclasses.replace(network, label=label) for label in chosen]
-
-
 class LabelledNetwork(SteppingModel):
-    """A compiled network that also says which label a state has.
+    """A stepped network that also says which label a state has.
 
     ``labels`` are those of ``label_names``. A label is its position among them.
     """
 
-    def __init__(self, network: RecurrentNetwork, **options: Any) -> None:
-        self.network = network
+    def __init__(self, model: CompiledNetwork | SteppedReference) -> None:
+        self.network = network = model.network
         self.alphabet = network.alphabet
         self.labels = label_names(network)
         # One model a label: they share the meaning of states, so that one of them steps for all.
-        self._models = [CompiledNetwork(each, **options) for each in _one_a_label(network)]
+        several = network.outputs > 1
+        self._models = [model.saying_yes_for(label) for label in range(network.outputs)] if several else [model]
         self._yes = self._models[network.label or 0]
         self.margin = max(model.margin for model in self._models)
         self.accepts_empty = self._yes.accepts_empty
@@ -75,10 +65,12 @@ class LabelledNetwork(SteppingModel):
 
     @classmethod
     def of(cls, model: Model) -> LabelledNetwork:
-        """The labels of a model that has been loaded as one that says yes or no; they are those of its weights."""
+        """The labels of a model that has been loaded as one that says yes or no."""
         if isinstance(model, LabelledNetwork):
             return model
-        return cls(network_of(model), **(model.computing if isinstance(model, CompiledNetwork) else {}))
+        if isinstance(model, CompiledNetwork | SteppedReference):
+            return cls(model)
+        raise _without_labels(model)
 
     def initial(self, rows: int) -> States:
         return self._yes.initial(rows)
@@ -106,7 +98,17 @@ class LabelledNetwork(SteppingModel):
 
     def reference_labels_along(self, codes: Codes) -> list[int]:
         """The labels after each letter of one word, by the network's reference."""
-        return labels_along(self.network, codes)
+        if not codes:
+            return []
+        answers = [model.reference_answers_along(codes) for model in self._models]
+        return [self._first_true(list(at)) for at in zip(*answers, strict=True)]
+
+    def identity(self) -> str:
+        return digest_of("labels", self._yes.identity())
+
+    def by_reference(self) -> LabelledNetwork | ByReference:
+        inner = self._yes.by_reference()
+        return LabelledNetwork(inner) if isinstance(inner, SteppedReference) else ByReference(self)
 
     def _first_true(self, answers: list[bool]) -> int:
         return answers.index(True) if len(answers) > 1 else int(answers[0])

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import hashlib
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from rnncheck.errors import ModelError
 from rnncheck.models.cells import Cell
 from rnncheck.models.cells.cell_type import Floats, Layer
+from rnncheck.models.thresholds import check_threshold, largest_rejected
 from rnncheck.words import Alphabet
 
 __all__ = ["Cell", "Floats", "Layer", "RecurrentNetwork"]
@@ -53,8 +54,7 @@ class RecurrentNetwork:
         _expect("head weight", self.head_weight, (None, width), "one column for each hidden unit of the top layer")
         outputs = len(self.head_weight)
         _expect("head bias", self.head_bias, (outputs,), "one value per output")
-        if not 0.0 < self.threshold < 1.0:
-            raise ModelError(f"threshold {self.threshold} is not between 0 and 1")
+        check_threshold(self.threshold, self.number_type)
         self._check_labels(outputs)
 
     def _check_labels(self, outputs: int) -> None:
@@ -75,8 +75,36 @@ class RecurrentNetwork:
 
     @property
     def logit_threshold(self) -> float:
-        """The output above which ``sigmoid`` exceeds the threshold."""
-        return math.log(self.threshold / (1.0 - self.threshold))
+        """The largest output whose ``sigmoid`` does not exceed the threshold, in the arithmetic of the weights."""
+        return largest_rejected(self.threshold, self.number_type)
+
+    @property
+    def number_type(self) -> np.dtype[Any]:
+        """The arithmetic of the weights: float64 where some of them are."""
+        return np.result_type(*(array for array in self._arrays() if array is not None))
+
+    def score(self, outputs: npt.NDArray[Any]) -> float:
+        """How far the outputs for one word are from the decision, positive on the accepting side."""
+        if self.label is not None:
+            return float(outputs[self.label]) - float(np.delete(outputs, self.label).max())
+        return float(outputs[0]) - self.logit_threshold
+
+    def describe(self) -> dict[str, Any]:
+        """Facts for people."""
+        return {
+            "kind": "recurrent network",
+            "cell": self.cell.value,
+            "hidden": [layer.hidden for layer in self.layers],
+            "inputs": int(self.inputs.shape[1]),
+            "letters": len(self.alphabet),
+            "outputs": self.outputs,
+            "label": self.label,
+            "threshold": self.threshold,
+            "empty_word": "initial state" if self.padding is None else "padding vector fed once",
+            "reference": self.facts.get("reference", "the network's own formulas, on the word alone"),
+            "sha256": self.sha256(),
+            "facts": dict(self.facts),
+        }
 
     def sha256(self) -> str:
         """A digest of everything that determines the answers."""

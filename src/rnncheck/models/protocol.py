@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from rnncheck.automata.dfa import Mask
 from rnncheck.errors import AlphabetError, short_repr
+from rnncheck.models.identity import digest_of
 from rnncheck.words import Alphabet, Codes, IntArray, WordBatch, encode_batch
 
 Scores: TypeAlias = npt.NDArray[np.float64]
@@ -28,7 +29,7 @@ Tick: TypeAlias = Callable[[int], None]  # told the rows of a step before it is 
 # What float arithmetic may change when words are asked together, relative to the scores; more is no noise.
 LARGEST_NOISE = 1e-3
 NOISE_FACTOR = 100.0  # other and longer words than those tried may be noisier
-
+BY_REFERENCE = "each word alone, by the reference"
 _LETTERS_AT_ONCE = 1 << 20  # bounds the memory for the scores of all prefixes, 8 bytes each
 
 
@@ -60,9 +61,45 @@ class Model(ABC):
         """The answer to one word by the model's reference: called as its owner would, on that word alone."""
         return bool(self.accepts_batch(WordBatch.from_codes([codes]))[0])
 
+    def reference_score(self, codes: Codes) -> float | None:
+        """How far the reference is from its decision about a word; None where it does not say."""
+        return None
+
     @abstractmethod
     def describe(self) -> Mapping[str, Any]:
         """Facts for people and for verdicts: what it is, and how its queries are answered."""
+
+    def identity(self) -> str:
+        """A digest of everything that the answers depend on; a ModelError says why there is none."""
+        return digest_of(type(self), vars(self))
+
+    def by_reference(self) -> Model:
+        """The model whose every answer is the reference's; the model itself where that is what it gives anyway."""
+        return ByReference(self)
+
+
+class ByReference(Model):
+    """A model that asks another one's reference, one word at a time: slow, and what the other is judged by."""
+
+    def __init__(self, inner: Model) -> None:
+        self.inner = inner
+        self.alphabet = inner.alphabet
+
+    def accepts_batch(self, words: WordBatch | Iterable[Iterable[str]]) -> Mask:
+        batch = encode_batch(self.alphabet, words)
+        return np.fromiter(map(self.inner.reference_answer, batch), dtype=np.bool_, count=len(batch))
+
+    def reference_answer(self, codes: Codes) -> bool:
+        return self.inner.reference_answer(codes)
+
+    def describe(self) -> Mapping[str, Any]:
+        return {**self.inner.describe(), "queries": BY_REFERENCE}
+
+    def identity(self) -> str:
+        return digest_of("by reference", self.inner.identity())
+
+    def by_reference(self) -> Model:
+        return self
 
 
 class SteppingModel(Model):

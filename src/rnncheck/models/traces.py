@@ -9,8 +9,9 @@ import numpy as np
 
 from rnncheck.automata.dfa import DFA
 from rnncheck.automata.label_specs import PairAlphabet
+from rnncheck.models.identity import digest_of
 from rnncheck.models.labelled import LabelledNetwork, labels_by_score
-from rnncheck.models.protocol import Letters, Model, Scores, States, SteppingModel
+from rnncheck.models.protocol import ByReference, Letters, Model, Scores, States, SteppingModel
 from rnncheck.words import Codes, IntArray
 
 
@@ -64,6 +65,15 @@ class TraceModel(SteppingModel):
 
     def describe(self) -> Mapping[str, Any]:
         return self._network.describe()
+
+    def identity(self) -> str:
+        spec = self.spec
+        return digest_of("trace", self._network.identity(), list(spec.alphabet), spec.transitions, spec.accepting,
+                         spec.initial)  # fmt: skip
+
+    def by_reference(self) -> Model:
+        network = self._network.by_reference()
+        return TraceModel(network, self.spec, self.text) if isinstance(network, LabelledNetwork) else ByReference(self)
 
     @property
     def labels(self) -> tuple[str, ...]:

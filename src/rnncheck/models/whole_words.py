@@ -15,7 +15,9 @@ import numpy.typing as npt
 
 from rnncheck.automata.dfa import Mask
 from rnncheck.errors import ModelError, short_repr
+from rnncheck.models.identity import digest_of
 from rnncheck.models.protocol import LARGEST_NOISE, NOISE_FACTOR, Model, Scores, resolve_near_threshold
+from rnncheck.models.thresholds import check_threshold
 from rnncheck.words import Alphabet, Codes, IntArray, WordBatch, encode_batch, format_word
 
 Outputs: TypeAlias = npt.NDArray[np.float64]  # words × outputs
@@ -39,8 +41,7 @@ class Decision:
     probability: bool = False
 
     def __post_init__(self) -> None:
-        if not 0.0 < self.threshold < 1.0:
-            raise ModelError(f"threshold {self.threshold} is not between 0 and 1")
+        check_threshold(self.threshold)
         if self.outputs == 1 and self.label is not None:
             raise ModelError(f"label {self.label} was chosen, but the model has one output; leave the label out")
         if self.outputs > 1 and (self.label is None or not 0 <= self.label < self.outputs):
@@ -134,6 +135,10 @@ class WholeWords(Model):
             "queries": f"whole words, {together}",
             "margin": self.margin,
         }
+
+    def identity(self) -> str:
+        return digest_of("whole words", list(self.alphabet), self._evaluate, self._decision, self._empty,
+                         self._batch_size, self.margin)  # fmt: skip
 
     def _groups(self, batch: WordBatch) -> Iterator[tuple[IntArray, IntArray]]:
         for rows, codes in equal_lengths(batch, self._batch_size):

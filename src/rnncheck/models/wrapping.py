@@ -10,7 +10,6 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
 from rnncheck.errors import InputError, ModelError, RnncheckError, short_repr
@@ -32,7 +31,7 @@ def wrap(
     empty: bool | None = None,
     output: str = "auto",
     batch_size: int | None = None,
-    dtype: npt.DTypeLike = np.float32,
+    dtype: npt.DTypeLike | None = None,
     threads: int | None = None,
     seed: int = 0,
     timeout: float | None = None,

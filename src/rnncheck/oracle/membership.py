@@ -45,7 +45,7 @@ class MembershipOracle:
     ``memory_limit`` bounds, in bytes, what is kept and the working space (the batch itself is the caller's). When it
     is reached, the least recently used states and answers are given up, which costs time and nothing else.
     ``budget`` is checked between steps and ends a call by BudgetExceeded. Answers obtained until then are remembered
-    and counted, and the oracle can be asked again.
+    and counted, and the oracle can be asked again. ``counters`` are another oracle's, at whose expense this one works.
 
     Not to be used by several threads at once.
     """
@@ -58,6 +58,7 @@ class MembershipOracle:
         memory_limit: int = DEFAULT_MEMORY,
         budget: Budget = UNLIMITED,
         journal: Journal | None = None,
+        counters: Counters | None = None,
     ) -> None:
         if memory_limit < 0:
             raise InputError(f"a memory limit of {memory_limit} bytes was given; give 0 or more")
@@ -65,7 +66,7 @@ class MembershipOracle:
         self.alphabet = model.alphabet
         self._keys = WordKeys(model.alphabet)
         self._cache = AnswerCache(memory_limit // 4)
-        self._counters = Counters(budget)
+        self._counters = counters or Counters(budget)
         self._readout = _readout(model, labels)
         self._dtype: npt.DTypeLike = np.int64 if labels else np.bool_
         self._backend: QueryBackend
@@ -170,12 +171,25 @@ class MembershipOracle:
         """The answer to one word by the model's reference, whatever is remembered; from now on this one is."""
         key = self._keys.key(word)
         is_new = self._cache.get([key]) == [None]
-        self._counters.tick(len(word))
-        self._counters.work += len(word)
+        self._charge(len(word))
         answer = self.model.reference_answer(self._keys.codes(key))
         self._counters.queries += is_new
         self._cache.put({key: answer})
         return answer
+
+    def reference_score(self, word: Sequence[int]) -> float | None:
+        """How far the reference is from its decision about a word; None where it does not say."""
+        self._charge(len(word))
+        return self.model.reference_score(tuple(word))
+
+    def by_reference(self) -> MembershipOracle:
+        """An oracle that asks the reference alone, at the same expense."""
+        model = self.model.by_reference()
+        return self if model is self.model else MembershipOracle(model, counters=self._counters)
+
+    def _charge(self, steps: int) -> None:
+        self._counters.tick(steps)
+        self._counters.work += steps
 
     def _parts(self, count: int) -> list[slice]:
         return [slice(start, min(start + self._at_once, count)) for start in range(0, count, self._at_once)]

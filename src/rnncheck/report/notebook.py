@@ -78,9 +78,8 @@ def _verdict(verdict: Verdict) -> Markup:
 
 
 def _flow(flow: FaultyFlow) -> Markup:
-    ever = f", for ever from n = {flow.settles_at} on" if flow.forever else ""
     words = [_word(flow.prefix), " · (", _word(flow.loop), ")", tag("sup", "n"), " · ", _word(flow.suffix)]
-    title = f"{flow.hits} of n = 1 … {flow.pumps} are violations{ever}"
+    title = f"{flow.hits} of n = 1 … {flow.pumps} are violations{flow.ever}"
     plot = pumping_plot(flow.scores, frozenset(flow.violating_pumps or ()), flow.pumps, title)
     return join([tag("p", "Faulty flow ", *words, f": {title}."), plot])
 

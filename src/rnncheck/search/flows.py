@@ -8,6 +8,7 @@ prefix · loopⁿ · suffix is a violation for every n.
 from __future__ import annotations
 
 import dataclasses
+import platform
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -15,7 +16,8 @@ import numpy as np
 
 from rnncheck.automata.dfa import DFA, Mask
 from rnncheck.automata.product import product
-from rnncheck.oracle import Stepper
+from rnncheck.models.protocol import States
+from rnncheck.oracle import MembershipOracle, Stepper
 from rnncheck.words import Codes
 
 
@@ -41,7 +43,7 @@ class Flow:
     """A loop and the numbers of repetitions, 1 … pumps, for which it gave a violation.
 
     ``settles_at``: from this n on the model's state after loopⁿ comes back to itself bit by bit, every ``period``
-    loops; None where that was not seen. ``forever``: every n from there on is a violation in this arithmetic.
+    loops; None where that was not seen. ``forever``: every n from there on is a violation, in this ``arithmetic``.
     """
 
     prefix: Codes
@@ -52,6 +54,10 @@ class Flow:
     settles_at: int | None = None
     period: int | None = None
     forever: bool = False
+    arithmetic: str | None = None
+
+    def word(self, n: int) -> Codes:
+        return self.prefix + self.loop * n + self.suffix
 
 
 def find_flows(
@@ -60,12 +66,10 @@ def find_flows(
     hypothesis: DFA,
     violates: Callable[[Sequence[Codes]], Mask],
     settings: FlowSettings,
-    stepper: Stepper | None = None,
 ) -> Iterator[Flow]:
     """Every flow that the settings find: the shortest loop at each place first, then the second, and so on.
 
-    ``violates`` answers a batch of words; a few loops of one rank are asked for at once, with every n. Given the
-    model's ``stepper``, it is also looked where its state settles.
+    ``violates`` answers a batch of words; a few loops of one rank are asked for at once, with every n.
     """
     both = product(spec, hypothesis.over(spec.alphabet), np.logical_and).dfa
     path = [both.initial]
@@ -84,24 +88,55 @@ def find_flows(
         for start in range(0, len(candidates), _LOOPS_AT_ONCE):
             for flow in _pumped(candidates[start : start + _LOOPS_AT_ONCE], violates):
                 if len(flow.hits) > settings.more_than:
-                    yield flow if stepper is None else _with_settling(flow, stepper, violates)
+                    yield flow
 
 
 def _pumped(flows: Sequence[Flow], violates: Callable[[Sequence[Codes]], Mask]) -> Iterator[Flow]:
     """The flows with their hits; all have the same number of pumps."""
-    words = [flow.prefix + flow.loop * n + flow.suffix for flow in flows for n in range(1, flow.pumps + 1)]
+    words = [flow.word(n) for flow in flows for n in range(1, flow.pumps + 1)]
     for flow, row in zip(flows, violates(words).reshape(len(flows), -1), strict=True):
         yield dataclasses.replace(flow, hits=tuple((np.flatnonzero(row) + 1).tolist()))
 
 
-def _with_settling(flow: Flow, stepper: Stepper, violates: Callable[[Sequence[Codes]], Mask]) -> Flow:
-    """The flow with what is known of all larger n."""
-    settled = settling(stepper, flow.prefix, flow.loop, _SETTLING_LOOPS)
+def by_reference(flow: Flow, reference: MembershipOracle, breaks: Callable[[Mask], Mask]) -> Flow:
+    """The flow as the model's reference has it: its own hits, and what is known of all larger n.
+
+    ``breaks`` says which answers to such a word are violations. A reference that does not step shows no states, so
+    nothing is said of larger n.
+    """
+    hits = np.flatnonzero(breaks(_pumped_answers(flow, reference, range(1, flow.pumps + 1)))) + 1
+    flow = dataclasses.replace(flow, hits=tuple(hits.tolist()))
+    settled = settling(reference.stepper, flow.prefix, flow.loop, _SETTLING_LOOPS) if reference.stepping else None
     if settled is None or settled[1] > _LONGEST_PERIOD:
         return flow
     start, period = settled
-    words = [flow.prefix + flow.loop * n + flow.suffix for n in range(start, start + period)]
-    return dataclasses.replace(flow, settles_at=start, period=period, forever=bool(violates(words).all()))
+    forever = bool(breaks(_pumped_answers(flow, reference, range(start, start + period))).all())
+    numbers = reference.stepper.initial(1).dtype
+    # Integers are not rounded; floats are, and not in the same way by every processor.
+    arithmetic = f"{numbers} on {platform.machine()}" if np.issubdtype(numbers, np.floating) else None
+    return dataclasses.replace(flow, settles_at=start, period=period, forever=forever, arithmetic=arithmetic)
+
+
+def _pumped_answers(flow: Flow, oracle: MembershipOracle, numbers: range) -> Mask:
+    if not oracle.stepping:
+        return oracle.answers([flow.word(n) for n in numbers])
+    stepper = oracle.stepper
+    scores = stepper.scores(pumped_states(stepper, flow.prefix, flow.loop, flow.suffix, numbers))
+    return stepper.answers(scores, lambda i: flow.word(numbers[i]))
+
+
+def pumped_states(stepper: Stepper, prefix: Codes, loop: Codes, suffix: Codes, numbers: range) -> States:
+    """The states after prefix · loopⁿ · suffix for consecutive n; the loop is read once, the suffix by all together."""
+
+    def read(states: States, word: Codes) -> States:
+        for letter in word:
+            states = stepper.step(states, np.full(len(states), letter))
+        return states
+
+    after = [read(stepper.initial(1), prefix + loop * numbers.start)]
+    for _ in numbers[1:]:
+        after.append(read(after[-1], loop))
+    return read(np.concatenate(after), suffix)
 
 
 def shortest_loops(dfa: DFA, state: int, count: int, longest: int) -> list[Codes]:

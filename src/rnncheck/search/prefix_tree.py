@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -33,11 +35,22 @@ class Frontier:
         return tuple(self.words[row].tolist())
 
 
-class PrefixTree:
-    """The prefix tree of all words, read by a model and a specification side by side."""
+Look: TypeAlias = Callable[[Frontier, Scores], None]
 
-    def __init__(self, stepper: Stepper, watched: Property) -> None:
+
+def look_at_nothing(frontier: Frontier, scores: Scores) -> None:
+    """The silent default."""
+
+
+class PrefixTree:
+    """The prefix tree of all words, read by a model and a specification side by side.
+
+    ``look`` is shown words with their scores as a search comes to them.
+    """
+
+    def __init__(self, stepper: Stepper, watched: Property, look: Look = look_at_nothing) -> None:
         self._stepper = stepper
+        self._look = look
         self.spec = watched.spec.over(stepper.alphabet)
         self.relation = watched.relation
         self.open_states = self.relation.open_states(self.spec)
@@ -65,7 +78,9 @@ class PrefixTree:
 
     def scores(self, frontier: Frontier) -> Scores:
         """The model's score of each word (of at least one letter)."""
-        return self._stepper.scores(frontier.states)
+        scores = self._stepper.scores(frontier.states)
+        self._look(frontier, scores)
+        return scores
 
     def broken(self, frontier: Frontier, scores: Scores) -> Mask:
         """Which words (of at least one letter) break the relation, by the model's answers."""

@@ -103,6 +103,55 @@ class Guarantee(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
         return "; ".join(self.sentences())
 
 
+class Evaluation(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Who gave the answers that the claims rest on, and how far they were compared with the model's reference.
+
+    ``words`` random words and ``searched_words`` that searches met were asked of both, and the answers were the same:
+    with confidence 1 − ``gamma`` a random word gets another answer from the reference with probability below
+    ``epsilon``. ``reference`` is None where the reference itself gave all answers.
+    """
+
+    evaluator: str
+    reference: str | None = None
+    words: Count = 0
+    searched_words: Count = 0
+    epsilon: float | None = None
+    gamma: float | None = None
+    largest_difference: float | None = None  # of the scores of words that were asked of both
+
+    def sentence(self) -> str:
+        """For a person, without capital and full stop."""
+        if self.reference is None:
+            return f"every answer is the model's own ({self.evaluator})"
+        told = f"answers are those of the fast evaluator ({self.evaluator})"
+        if self.epsilon is None or self.gamma is None:
+            return f"{told}; there was no time to compare them with the reference ({self.reference})"
+        return (
+            f"{told}; the reference ({self.reference}) gave the same for {self.words} random words and "
+            f"{self.searched_words} that searches met, so it differs on a random word with probability below "
+            f"{self.epsilon:.3g}, with confidence {1 - self.gamma:.6g}"
+        )
+
+
+class Searched(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """How far violations were looked for beyond random words, or why they were not."""
+
+    guided_steps: Count = 0
+    exact_length: int | None = None
+    reason: str | None = None
+
+    def sentence(self) -> str:
+        """For a person, without capital and full stop."""
+        parts = []
+        if self.guided_steps:
+            parts.append(f"promising words were followed for {self.guided_steps} network steps")
+        if self.exact_length is not None:
+            parts.append(f"every word of at most {self.exact_length} letters was asked")
+        if self.reason is not None:
+            parts.append(self.reason)
+        return "; ".join(parts)
+
+
 class TotalCost(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What it took. Words asked count once each; steps are rows × recurrent steps actually computed."""
 
@@ -147,10 +196,17 @@ class FaultyFlow(Displayable, msgspec.Struct, frozen=True, forbid_unknown_fields
     violating_pumps: tuple[int, ...] | None = None
     settles_at: Count | None = None
     forever: bool = False
+    arithmetic: str | None = None  # that of the network's states, where it is one that rounds
     scores: Scores = None
 
     def __str__(self) -> str:
         return f"{format_word(self.prefix)} · ({format_word(self.loop)})ⁿ · {format_word(self.suffix)}"
+
+    @property
+    def ever(self) -> str:
+        """Whether it goes on for ever, as the end of a sentence; empty where that is not known."""
+        where = f" (in {self.arithmetic})" if self.arithmetic else ""
+        return f", for ever from n = {self.settles_at} on{where}" if self.forever else ""
 
 
 class HealthNote(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -259,6 +315,8 @@ class Verdict(
     counterexample: Word | None = None
     confirmed: bool = False  # the counterexample, by the model's reference
     guarantee: Guarantee | None = None
+    evaluation: Evaluation | None = None  # where a guarantee rests on it
+    searched: Searched | None = None
     cost: TotalCost
     learned: AutomatonFacts | None = None
     faulty_flows: tuple[FaultyFlow, ...] = ()

@@ -13,10 +13,10 @@ import msgspec
 import numpy as np
 
 from rnncheck.errors import InputError
-from rnncheck.models.protocol import Model, States
+from rnncheck.models.protocol import Model
 from rnncheck.models.traces import as_judged
 from rnncheck.oracle import MembershipOracle
-from rnncheck.search.flows import Flow
+from rnncheck.search.flows import Flow, pumped_states
 from rnncheck.verdict.value import Round, Scores, Trace, Verdict
 from rnncheck.verification.extras import Extras
 from rnncheck.verification.task import Task
@@ -68,17 +68,7 @@ def pump_scores(oracle: MembershipOracle, prefix: Codes, loop: Codes, suffix: Co
         scores = oracle.scores(WordBatch.from_codes(words))
         return None if scores is None else _finite(scores)
     stepper = oracle.stepper
-
-    def read(states: States, word: Codes) -> States:
-        for letter in word:
-            states = stepper.step(states, np.full(len(states), letter))
-        return states
-
-    after = [read(stepper.initial(1), prefix)]
-    for _ in range(pumps):
-        after.append(read(after[-1], loop))
-    # All n read the suffix together; the loop itself is read once.
-    return _finite(stepper.scores(read(np.concatenate(after[1:]), suffix)))
+    return _finite(stepper.scores(pumped_states(stepper, prefix, loop, suffix, range(1, pumps + 1))))
 
 
 def with_scores(verdict: Verdict, model: Model) -> Verdict:

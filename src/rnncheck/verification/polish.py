@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from rnncheck.probability.statistics import clopper_pearson
-from rnncheck.search.flows import Flow, FlowSettings, find_flows
+from rnncheck.search.flows import Flow, FlowSettings, by_reference, find_flows
 from rnncheck.search.shrinking import shrink
 from rnncheck.verification.searches import shorter_violation
 from rnncheck.verification.task import Task
-from rnncheck.words import Codes
+from rnncheck.words import Codes, WordBatch
 
 _FLOWS_REPORTED = 5
 # On a shorter counterexample at least so many steps are spent, and no more than finding the first one took.
@@ -36,9 +36,12 @@ class Polish:
         task = self._task
         # Methods without a learner look for loops of the specification alone.
         hypothesis = task.spec if task.hypothesis is None else task.hypothesis.support
-        stepper = task.oracle.stepper if task.oracle.stepping else None
-        for flow in find_flows(self.word, task.spec, hypothesis, task.violating, settings, stepper):
-            self.flows.append(flow)
+        reference = task.oracle.by_reference()
+        wanted = task.spec.accepts_batch(WordBatch.from_codes([self.word]))  # a loop leads the specification back
+        for candidate in find_flows(self.word, task.spec, hypothesis, task.violating, settings):
+            flow = by_reference(candidate, reference, lambda answers: task.relation.broken(answers, wanted))
+            if len(flow.hits) > settings.more_than:
+                self.flows.append(flow)
             if len(self.flows) == _FLOWS_REPORTED:
                 return
 

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from rnncheck.errors import FormatError, InputError, short_repr
+from rnncheck.errors import FormatError, InputError, ModelError, short_repr
 from rnncheck.oracle.journal import Journal
 from rnncheck.runtime.budget import Clock
 from rnncheck.runtime.files import check_writable, read_limited, write_atomically
@@ -95,10 +95,15 @@ def checkpoint_writer(question: Question) -> CheckpointWriter | None:
         if settings.resume:
             raise InputError("there is nothing to resume from; name the checkpoint's file too (--checkpoint)")
         return None
-    model = question.model.describe()
+    try:
+        model = question.model.identity()
+    except ModelError as error:
+        raise InputError(
+            f"this model has no digest, so a run cannot be resumed: {error}; leave out --checkpoint"
+        ) from None
     identity = {
         **question.asked(),
-        "model": model.get("sha256") or {name: model.get(name) for name in ("kind", "name")},
+        "model": model,
         "alphabet": list(question.model.alphabet),
         "spec": spec.sha256(),
         "method": question.method,

@@ -34,7 +34,9 @@ def guided(task: Task) -> Algorithm:
     """Follow the model's scores towards a violation, until somebody stops the search."""
     search = GuidedSearch(_tree(task), task.rng("guided"))
     while not search.finished:
+        before = task.oracle.cost.work
         search.advance()
+        task.guided_steps += task.oracle.cost.work - before
         yield
     if task.confirmed(search.violation):
         return violated(search.violation, "found by following the model's scores, confirmed")
@@ -59,4 +61,4 @@ def shorter_violation(task: Task, than: Codes, steps: int) -> Codes:
 
 
 def _tree(task: Task) -> PrefixTree:
-    return PrefixTree(task.oracle.stepper, task.wanted)
+    return PrefixTree(task.oracle.stepper, task.wanted, task.met.look)

@@ -20,6 +20,7 @@ from rnncheck.probability.confidence import Confidence
 from rnncheck.probability.distributions import WordDistribution
 from rnncheck.relations import Property
 from rnncheck.search.exhaustive import ExhaustiveSearch
+from rnncheck.search.met_words import MetWords
 from rnncheck.verdict.certificate import Certificate
 from rnncheck.verdict.value import ErrorDescription, Outcome
 from rnncheck.verification.settings import VerifySettings
@@ -68,6 +69,8 @@ class Task(LearningTask):
         self.spec, self.relation = wanted
         self.exhaustive: ExhaustiveSearch | None = None  # goes on where an earlier algorithm left it
         self.best_so_far: Finding | None = None
+        self.met = MetWords()
+        self.guided_steps = 0
 
     def violates(self, word: Codes) -> bool:
         """Whether a word is a violation: the model by its reference, and the specification, both evaluated."""

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 
 import msgspec
 
 from rnncheck.automata.dfa import DFA
-from rnncheck.errors import InputError
+from rnncheck.errors import InconsistentAnswersError, InputError, short_repr
 from rnncheck.learning.task import ENDINGS, Progress
 from rnncheck.models.engine.compiled import CompiledNetwork
-from rnncheck.models.protocol import Model
+from rnncheck.models.protocol import Model, SteppingModel
 from rnncheck.oracle import MembershipOracle
 from rnncheck.probability.confidence import Confidence
 from rnncheck.probability.distributions import WordDistribution
@@ -23,16 +24,19 @@ from rnncheck.search.flows import Flow
 from rnncheck.spec import Spec
 from rnncheck.verdict.value import (
     AutomatonFacts,
+    Evaluation,
     FaultyFlow,
     Guarantee,
     HealthNote,
     MethodName,
     Outcome,
     ProofFacts,
+    Searched,
     SpecFacts,
     TotalCost,
     Verdict,
 )
+from rnncheck.verification.audit import Audit
 from rnncheck.verification.evidence import History, gather
 from rnncheck.verification.extras import Extras
 from rnncheck.verification.health import health_notes
@@ -44,7 +48,7 @@ from rnncheck.verification.searches import exhaustive
 from rnncheck.verification.settings import VerifySettings
 from rnncheck.verification.task import Finding, Task
 from rnncheck.version import __version__
-from rnncheck.words import Alphabet, Codes
+from rnncheck.words import Alphabet, Codes, WordBatch, format_word
 
 # After a violation is found, shrinking and flows may take this share of the time limit beyond what is left of it.
 _GRACE = 0.1
@@ -73,9 +77,14 @@ def verify(
     ``timeout`` seconds are over, or the work is cancelled (Ctrl-C), the verdict is undecided and says what is known.
     The same inputs and seed give the same verdict.
     """
-    run = _Run(prepare(model, spec, method, relation, epsilon, gamma, distribution, seed, timeout, settings))
+    question = prepare(model, spec, method, relation, epsilon, gamma, distribution, seed, timeout, settings)
+    run = _Run(question)
     with watchdog(lambda: run.oracle.budget.remaining()):
-        return run.conclude(run.find(progress))
+        finding = run.find(progress)
+        if run.difference is not None:  # what the evaluator says is worth nothing: ask again, the slow way
+            run = run.by_reference()
+            finding = run.find(progress)
+        return run.conclude(finding)
 
 
 def never_begun(
@@ -104,12 +113,18 @@ def never_begun(
 
 
 class _Run:
-    """One call of ``verify``."""
+    """One call of ``verify``.
 
-    def __init__(self, question: Question) -> None:
+    ``difference`` is a word to which the model's evaluator gave another answer than its reference.
+    """
+
+    def __init__(self, question: Question, budget: Budget | None = None, notes: tuple[HealthNote, ...] = ()) -> None:
         self.question = question
+        self.difference: Codes | None = None
+        self._evaluation: Evaluation | None = None
+        self._notes = notes
         settings = question.settings
-        self._budget = Budget.lasting(question.timeout, clock=settings.clock, cancelled=settings.cancelled)
+        self._budget = budget or Budget.lasting(question.timeout, clock=settings.clock, cancelled=settings.cancelled)
         self._checkpoint: CheckpointWriter | None = checkpoint_writer(question)
         self.oracle = MembershipOracle(
             question.model,
@@ -136,20 +151,53 @@ class _Run:
                 progress(task.progress(self.question.method))
 
         try:
-            if longest is not None:
-                finding = finish(exhaustive(task, longest), between)
-                if finding.outcome is not Outcome.UNDECIDED:
-                    return finding
-            return finish(METHODS[self.question.method](task), between)
+            finding = None if longest is None else finish(exhaustive(task, longest), between)
+            if finding is None or finding.outcome is Outcome.UNDECIDED:
+                finding = finish(METHODS[self.question.method](task), between)
         except ENDINGS as end:
             if isinstance(end, KeyboardInterrupt):
                 self._stop()
-            return task.best_so_far or Finding(Outcome.UNDECIDED, task.why_ended(end))
+            if isinstance(end, InconsistentAnswersError) and self._evaluator_differs(end.word):
+                self.difference = end.word
+            finding = task.best_so_far or Finding(Outcome.UNDECIDED, task.why_ended(end))
         except Exception as error:
             if task.best_so_far is None or not task.violation_stands:
                 raise
             self._extras.failed("more about the violation", error)
             return task.best_so_far
+        needless = finding.word is not None or finding.proof or self.difference is not None
+        return finding if needless else self._audited(finding)
+
+    def by_reference(self) -> _Run:
+        """The same question, put to the model's reference alone."""
+        question, word = self.question, self.difference or ()
+        note = HealthNote(
+            "evaluator",
+            f"the model's evaluator ({question.model.describe().get('queries')}) and its reference give different "
+            f"answers to the word {short_repr(format_word(question.model.alphabet.decode(word)))}; every answer is the "
+            "reference's, which is slow",
+        )
+        settings = dataclasses.replace(question.settings, checkpoint=None, resume=False)
+        again = dataclasses.replace(question, model=question.model.by_reference(), settings=settings)
+        return _Run(again, self._budget, (note,))
+
+    def _audited(self, finding: Finding) -> Finding:
+        """The finding, if the evaluator whose answers it rests on says what the reference says."""
+        audit = Audit(self._task)
+        self._evaluation = audit.run()
+        if audit.difference is None:
+            return finding
+        if self._evaluator_differs(audit.difference):
+            self.difference = audit.difference
+        before = bool(self.question.model.accepts_batch(WordBatch.from_codes([audit.difference]))[0])
+        return Finding(Outcome.UNDECIDED, self._task.why_ended(InconsistentAnswersError(audit.difference, before)))
+
+    def _evaluator_differs(self, word: Codes) -> bool:
+        """Whether the reference can be asked instead: it is another than the evaluator, and stands by its word."""
+        model = self.question.model
+        if not isinstance(model, SteppingModel) or model.by_reference() is model:
+            return False
+        return model.reference_answer(word) == model.reference_answer(word)
 
     def conclude(self, finding: Finding) -> Verdict:
         """Polish what was found, and put it down."""
@@ -164,7 +212,7 @@ class _Run:
                 mass = extras.attempt(
                     "the mass of violations", lambda: violation_mass(task, question.settings.mass_words)
                 )
-        health: list[HealthNote] = []
+        health = list(self._notes)
         if word is None:  # a claim about all words, which a model that fails now does not deserve
             health.extend(health_notes(task, violated=False))
         else:
@@ -187,6 +235,8 @@ class _Run:
             counterexample=None if word is None else question.model.alphabet.decode(word),
             confirmed=word is not None,
             guarantee=None if word is not None else self._guarantee(finding, proof),
+            evaluation=None if word is not None or finding.proof else self._evaluation,
+            searched=None if word is not None else self._searched(),
             cost=TotalCost(task.seconds, cost.membership_queries, cost.network_steps, task.rounds),
             learned=None if learned is None else AutomatonFacts.of(learned),
             faulty_flows=tuple(map(self._faulty_flow, flows, evidence.flow_scores)),
@@ -260,8 +310,18 @@ class _Run:
             violating_pumps=flow.hits,
             settles_at=flow.settles_at,
             forever=flow.forever,
+            arithmetic=flow.arithmetic,
             scores=scores,
         )
+
+    def _searched(self) -> Searched:
+        """How far violations were looked for beyond random words."""
+        task, method, reason = self._task, self.question.method, None
+        if method != "auto":
+            reason = f"the method {method} does not follow promising words; auto does"
+        elif not self.oracle.stepping:
+            reason = "promising words were not followed, since the model does not show its states between letters"
+        return Searched(guided_steps=task.guided_steps, exact_length=task.exact_length, reason=reason)
 
     def _guarantee(self, finding: Finding, proof: ProofFacts | None) -> Guarantee | None:
         task, confidence = self._task, self.question.confidence

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import itertools
 import threading
@@ -14,11 +15,20 @@ import numpy.typing as npt
 
 from rnncheck.errors import ModelError, short_repr
 from rnncheck.models.cells.cell_type import Scratch, StateLayout, compile_layers
-from rnncheck.models.engine.reference import Judgement, reference_judgement, reference_prefix_scores
+from rnncheck.models.engine.reference import (
+    Judgement,
+    reference_answers_along,
+    reference_judgement,
+    reference_prefix_scores,
+)
+from rnncheck.models.engine.stepped_reference import SteppedReference
 from rnncheck.models.engine.threads import Workers
+from rnncheck.models.identity import digest_of
 from rnncheck.models.network import RecurrentNetwork
 from rnncheck.models.protocol import (
+    ByReference,
     Letters,
+    Model,
     Scores,
     States,
     SteppingModel,
@@ -39,9 +49,14 @@ _SMALLEST_SCALE = 0.1
 _BLOCK_NUMBERS = 1 << 19  # gate values in a block of rows: what the cache of one core can hold, about
 _BLOCK_ROWS = (128, 1024)
 _CHECKED_RUNS, _CHECKED_WORDS, _LONGEST_CHECKED = 16, 64, 100
+_CHECKED_LOOPS = 8
 _FAR_LONGER = (250, 500)  # letters; rounding may grow so slowly that a hundred letters do not show it
 _TOO_LITTLE_TO_SPLIT = 1 << 20  # multiplications; BLAS keeps these to one thread by itself
 _WORTH_A_THREAD = 1 << 21  # multiplications; below this, handing a piece to another thread costs more than it saves
+
+
+class SelfCheckError(ModelError):
+    """Engine and reference differ."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +75,7 @@ class CompiledNetwork(SteppingModel):
     evaluation of the weights (:func:`reference_judgement`) is the reference. Compiling compares engine and
     reference on random words, and raises ModelError where they differ by more than ``TOLERANCE`` times the largest
     score. Unless it is given, ``margin`` is ``MARGIN_FACTOR`` times the largest difference seen, and at least
-    ``MARGIN_FLOOR``.
+    ``MARGIN_FLOOR``. ``dtype`` is that of the weights unless it is given.
 
     Answers do not depend on the batch or on ``threads`` (all cores unless told).
     """
@@ -69,12 +84,12 @@ class CompiledNetwork(SteppingModel):
         self,
         network: RecurrentNetwork,
         *,
-        dtype: npt.DTypeLike = np.float32,
+        dtype: npt.DTypeLike | None = None,
         threads: int | None = None,
         margin: float | None = None,
         reference: Reference | None = None,
     ) -> None:
-        self._dtype = np.dtype(dtype)
+        self._dtype = network.number_type if dtype is None else np.dtype(dtype)
         if self._dtype not in (np.float32, np.float64):
             raise ModelError(f"dtype {self._dtype} was asked for; choose float32 or float64")
         if margin is not None and not 0.0 <= margin < np.inf:
@@ -114,11 +129,6 @@ class CompiledNetwork(SteppingModel):
     def has_original(self) -> bool:
         """Whether the weights were read off a model that computes by itself and gives the answers in doubt."""
         return self._options["reference"] is not None
-
-    @property
-    def computing(self) -> dict[str, Any]:
-        """How it computes, for another network that is to compute in the same way."""
-        return {name: self._options[name] for name in ("dtype", "threads")}
 
     def with_threads(self, threads: int) -> CompiledNetwork:
         """The same network with another number of threads."""
@@ -184,24 +194,40 @@ class CompiledNetwork(SteppingModel):
     def reference_answer(self, codes: Codes) -> bool:
         return self._judge(tuple(codes)).accepted
 
+    def reference_score(self, codes: Codes) -> float:
+        return self._judge(tuple(codes)).score
+
+    def reference_answers_along(self, codes: Codes) -> list[bool]:
+        """The reference's answers after each letter of one word."""
+        if self._options["reference"] is None:
+            return reference_answers_along(self.network, codes)
+        return [self.reference_answer(codes[:length]) for length in range(1, len(codes) + 1)]
+
     def describe(self) -> Mapping[str, Any]:
-        network = self.network
+        facts = self.network.describe()
+        if self._options["reference"]:
+            facts["empty_word"] = "as the reference says"
         return {
-            "kind": "recurrent network",
-            "cell": network.cell.value,
-            "hidden": [layer.hidden for layer in network.layers],
-            "inputs": int(network.inputs.shape[1]),
-            "letters": len(self.alphabet),
-            "outputs": network.outputs,
-            "label": network.label,
-            "threshold": network.threshold,
-            "empty_word": "as the reference says" if self._options["reference"] else _empty_word(network),
+            **facts,
             "queries": f"stepped, {self._dtype.name}",
             "margin": self.margin,
             "self_check": asdict(self.self_check),
-            "sha256": network.sha256(),
-            "facts": dict(network.facts),
         }
+
+    def identity(self) -> str:
+        # Threads do not change an answer.
+        return digest_of("engine", self.network.sha256(), self._dtype.name, self.margin, self._options["reference"])
+
+    def by_reference(self) -> Model:
+        if self._options["reference"] is not None:
+            return ByReference(self)
+        return SteppedReference(self.network, self.describe())
+
+    def saying_yes_for(self, label: int | None) -> CompiledNetwork:
+        """The same network with another output that means yes."""
+        reference = self._options["reference"]
+        options = {**self._options, "reference": None if reference is None else reference.saying_yes_for(label)}
+        return CompiledNetwork(dataclasses.replace(self.network, label=label), **options)
 
     def _advance(self, rows: States, letters: Letters) -> None:
         """Read one letter in every row, in place; at most a block of rows."""
@@ -234,10 +260,13 @@ class CompiledNetwork(SteppingModel):
         """Compare scores on random words: all prefixes where that is cheap, else whole words."""
         rng = np.random.default_rng(0)
         count = _CHECKED_RUNS if reference is None else _CHECKED_WORDS
-        lengths = np.linspace(1, _LONGEST_CHECKED, count).astype(int).tolist()
+        letters, lengths = len(self.alphabet), np.linspace(1, _LONGEST_CHECKED, count).astype(int).tolist()
         if self._cell.bounded:  # other values may well leave all bounds on words so long
             lengths += _FAR_LONGER
-        words = [tuple(rng.integers(len(self.alphabet), size=length).tolist()) for length in lengths]
+        words = [tuple(rng.integers(letters, size=length).tolist()) for length in lengths]
+        if self._cell.bounded:  # rounding that a random word forgets may add up as a loop is repeated
+            loops = [rng.integers(letters, size=1 + number // 2).tolist() for number in range(_CHECKED_LOOPS)]
+            words += [tuple((loop * _LONGEST_CHECKED)[:_LONGEST_CHECKED]) for loop in loops]
         batch = WordBatch.from_codes(words)
         scores = self.prefix_scores(batch)
         known = [
@@ -255,10 +284,10 @@ class CompiledNetwork(SteppingModel):
             worst = int(differences.argmax())
             run = int(np.searchsorted(np.cumsum([len(part) for part in known]), worst, side="right"))
             length = 1 + worst - sum(map(len, known[:run])) if reference is None else len(words[run])
-            raise ModelError(
+            raise SelfCheckError(
                 f"on the word {short_repr(format_word(self.alphabet.decode(words[run][:length])), 300)} the stepped "
                 f"network scores {ours[worst]:.6g} and its reference {expected[worst]:.6g}; it was not read as it was "
-                "meant, or its values depend on rounding: ask it for whole words instead"
+                "meant, or its values depend on rounding"
             )
         return check
 
@@ -280,9 +309,14 @@ def _head(network: RecurrentNetwork) -> npt.NDArray[Any]:
     return np.vstack([network.head_bias.astype(np.float64), weight])
 
 
-def _empty_word(network: RecurrentNetwork) -> str:
-    return "initial state" if network.padding is None else "padding vector fed once"
-
-
 def _compiled(network: RecurrentNetwork, options: dict[str, Any]) -> CompiledNetwork:
     return CompiledNetwork(network, **options)
+
+
+def stepped(network: RecurrentNetwork, **options: Any) -> CompiledNetwork | SteppedReference:
+    """The network compiled; where rounding makes the engine differ from the reference, the reference itself."""
+    try:
+        return CompiledNetwork(network, **options)
+    except SelfCheckError as error:
+        note = f"every word is read by the reference, which is slow, since the engine differs from it: {error}"
+        return SteppedReference(network, {**network.describe(), "notes": [note]})

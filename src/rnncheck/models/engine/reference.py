@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rnncheck.errors import ModelError, short_repr
-from rnncheck.models.cells.cell_type import Vector, sigmoid
+from rnncheck.models.cells.cell_type import Vector
 from rnncheck.models.engine.threads import single_threaded_blas
 from rnncheck.models.network import RecurrentNetwork
 from rnncheck.words import Codes, format_word
@@ -46,10 +46,18 @@ def reference_score(network: RecurrentNetwork, codes: Codes) -> float:
 
 def reference_prefix_scores(network: RecurrentNetwork, codes: Codes) -> list[float]:
     """The scores of the prefixes of one word, the first letter's first; each is ``reference_score`` of its prefix."""
+    return [judgement.score for judgement in _along(network, codes)]
+
+
+def reference_answers_along(network: RecurrentNetwork, codes: Codes) -> list[bool]:
+    """The answers to the prefixes of one word, the first letter's first."""
+    return [judgement.accepted for judgement in _along(network, codes)]
+
+
+def _along(network: RecurrentNetwork, codes: Codes) -> list[Judgement]:
     with single_threaded_blas, np.errstate(all="ignore"):
         return [
-            _judge(network, outputs, codes[:length]).score
-            for length, outputs in enumerate(_outputs(network, codes), start=1)
+            _judge(network, outputs, codes[:length]) for length, outputs in enumerate(_outputs(network, codes), start=1)
         ]
 
 
@@ -88,8 +96,5 @@ def _run(network: RecurrentNetwork, inputs: list[Vector]) -> Iterator[Vector]:
 def _judge(network: RecurrentNetwork, outputs: Vector, codes: Codes) -> Judgement:
     if not np.isfinite(outputs).all():
         raise no_finite_score(network, codes, outputs.tolist())
-    if network.label is not None:
-        others = np.delete(outputs, network.label)
-        return Judgement(float(outputs[network.label]) - float(others.max()), bool(outputs.argmax() == network.label))
-    score = float(outputs[0]) - network.logit_threshold
-    return Judgement(score, bool(sigmoid(outputs)[0] > network.threshold))
+    score = network.score(outputs)
+    return Judgement(score, score > 0.0 if network.label is None else bool(outputs.argmax() == network.label))

@@ -8,11 +8,10 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-import numpy as np
 import numpy.typing as npt
 
 from rnncheck.errors import InputError, MissingExtraError, ModelError, WrongTypeError, short_repr
-from rnncheck.models.engine.compiled import CompiledNetwork
+from rnncheck.models.engine.compiled import stepped
 from rnncheck.models.files.released_folder import META, load_released
 from rnncheck.models.files.safetensors_file import (
     METADATA_KEY,
@@ -60,7 +59,7 @@ def load_model(
     ``threshold`` and ``label`` (a number, or a name where the file has names) stand in for what the file says;
     ``cell`` tells the activation of an Elman network from a state dictionary. ``empty`` (the answer to the empty
     word, no unless told), ``first_row`` and ``output`` are for ONNX alone, as in :func:`rnncheck.wrap`. ``dtype``
-    (float32) and ``threads`` (all cores) are the engine's.
+    (that of the weights) and ``threads`` (all cores) are the engine's.
     """
     if not isinstance(path, str | os.PathLike):
         raise WrongTypeError(
@@ -69,16 +68,15 @@ def load_model(
         )
     path = Path(path)
     letters = None if alphabet is None else alphabet if isinstance(alphabet, Alphabet) else Alphabet(alphabet)
-    number_type = np.float32 if dtype is None else dtype
     if path.suffix.lower() == ".onnx" and not _is_folder(path):
         with naming(path):
             _refuse_cell(cell)
-            reading = Reading(0.5 if threshold is None else threshold, _number(label), output, number_type, threads)
+            reading = Reading(0.5 if threshold is None else threshold, _number(label), output, dtype, threads)
             return _load_onnx(path, letters, reading, first_row, empty)
     network = _load_network(path, letters, None if cell is None else _cell(cell), label)
     with naming(path):
         network = _with_options(network, letters, threshold, label)
-        return CompiledNetwork(network, dtype=number_type, threads=threads)
+        return stepped(network, dtype=dtype, threads=threads)
 
 
 def _load_onnx(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,11 +16,17 @@ from onnx import external_data_helper, numpy_helper
 
 from rnncheck.errors import ModelError, short_repr
 from rnncheck.models.cells import Cell
+from rnncheck.models.self_check import MismatchError
 
 DEFAULT_LIMIT = 2 << 30  # bytes, as protocol buffers have it
 _FIRST_STATE_INPUT = 5  # initial_h; an LSTM's initial_c follows
 _FIRST_STATE_OUTPUT = 1  # Y_h; an LSTM's Y_c follows
 _SHAPE_ONLY = {"Squeeze", "Unsqueeze", "Reshape", "Flatten", "Identity", "Cast", "Transpose", "Gather", "Slice"}
+_CANNOT_TELL_WORDS_APART = _SHAPE_ONLY | {
+    *("LSTM", "GRU", "RNN"),
+    *("Constant", "ConstantOfShape", "Shape", "Size", "Concat", "Expand", "Split", "Tile", "OneHot", "Dropout"),
+    *("Gemm", "MatMul", "Add", "Sub", "Mul", "Div", "Relu", "Tanh", "Sigmoid", "Softmax", "LogSoftmax"),
+}
 _ACTIVATIONS = {"Sigmoid", "Softmax", "LogSoftmax"}
 
 
@@ -54,12 +61,13 @@ def states_kept() -> dict[str, int]:
     return {form.operator: 1 + cell.kind.memory for cell in Cell if (form := cell.kind.onnx) is not None}
 
 
-def read_graph(path: Path, *, limit: int = DEFAULT_LIMIT) -> Any:
-    """The model in a file, with external data read in from the file's own folder and nowhere else."""
+def read_graph(path: Path, *, limit: int = DEFAULT_LIMIT) -> tuple[Any, str]:
+    """The model in a file, and the digest of all of it. External data is read from the file's own folder alone."""
     try:
         if path.stat().st_size > limit:
             raise ModelError(f"has {path.stat().st_size} bytes, more than the limit of {limit}")
-        model = onnx.load(str(path), format="protobuf", load_external_data=False)
+        content = path.read_bytes()
+        model = onnx.load_from_string(content, format="protobuf")
     except OSError as error:
         raise ModelError(f"cannot be read: {error.strerror or error}") from None
     except ModelError:
@@ -68,11 +76,14 @@ def read_graph(path: Path, *, limit: int = DEFAULT_LIMIT) -> Any:
         raise ModelError(f"is not an ONNX file ({short_repr(str(error), 100)})") from None
     if not model.graph.node or not model.graph.output:
         raise ModelError("is not an ONNX file: it holds no graph")
-    _read_external_data(model, path.parent, limit)
-    return model
+    digest = hashlib.sha256(content)
+    for array in _read_external_data(model, path.parent, limit):
+        digest.update(hashlib.sha256(array).digest())
+    return model, digest.hexdigest()
 
 
-def _read_external_data(model: Any, folder: Path, limit: int) -> None:
+def _read_external_data(model: Any, folder: Path, limit: int) -> Iterator[bytes]:
+    """Put the arrays that stand in other files into the model, and yield each."""
     home = folder.resolve()
     total = 0
     for tensor in _tensors(model):
@@ -105,6 +116,7 @@ def _read_external_data(model: Any, folder: Path, limit: int) -> None:
             ) from None
         tensor.data_location = onnx.TensorProto.DEFAULT
         del tensor.external_data[:]
+        yield tensor.raw_data
 
 
 def _tensors(model: Any) -> Iterator[Any]:
@@ -157,6 +169,16 @@ class Graph:
         """The recurrent operators of the main graph, in the order in which they run."""
         operators = states_kept()
         return [node for node in self.model.graph.node if node.op_type in operators and node.domain in ("", "ai.onnx")]
+
+    def check_for_conditions(self) -> None:
+        """Refuse to take the graph apart where an operator may treat some words apart, or some positions."""
+        for node in self.model.graph.node:
+            if node.op_type not in _CANNOT_TELL_WORDS_APART or node.domain not in ("", "ai.onnx"):
+                raise MismatchError(f"its operator {node.op_type} may treat some words apart")
+
+    def branches(self) -> bool:
+        """Whether one word may decide what becomes of all words of a batch."""
+        return any(node.op_type in ("If", "Loop", "Scan") for node in self.model.graph.node)
 
     def made_by(self, name: str) -> Any | None:
         """The node that makes a value; None for inputs and stored arrays."""

@@ -10,7 +10,6 @@ the model is the graph as it is, run by onnxruntime on a word alone.
 from __future__ import annotations
 
 import functools
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -56,7 +55,7 @@ class OnnxFile:
     """One graph on its way to a model."""
 
     def __init__(self, path: Path, alphabet: Alphabet, reading: Reading, first_row: int | None, seed: int) -> None:
-        model = read_graph(path)
+        model, self.sha256 = read_graph(path)
         self._alphabet = alphabet
         self._reading = reading
         self._rng = np.random.default_rng(seed)
@@ -76,6 +75,7 @@ class OnnxFile:
 
     def compiled(self, empty: bool, facts: Mapping[str, object]) -> Model:
         """The graph's weights in our own engine."""
+        self._graph.check_for_conditions()
         cell, layers = recurrent_layers(self._graph.recurrent, self._value)
         weight, bias = linear_layer(head_of(self._graph, self._interface.output), self._value)
         entry = self._graph.recurrent[0].input[0]
@@ -92,7 +92,7 @@ class OnnxFile:
 
     def whole(self, decision: Decision, empty: bool, facts: Mapping[str, object]) -> Model:
         """The graph run on whole words."""
-        most = DEFAULT_BATCH if self.batched else 1
+        most = DEFAULT_BATCH if self.batched and not self._graph.branches() else 1
         most, margin = calibrated(self.original, decision, len(self._alphabet), most, self._rng)
         return WholeWords(
             self._alphabet, self.original, decision, empty=empty, batch_size=most, margin=margin, facts=facts
@@ -123,6 +123,7 @@ class OnnxFile:
         return WholeGraph(program, interface.letters, interface.output)
 
     def _rewired(self) -> SteppedGraph:
+        self._graph.check_for_conditions()
         for node in self._graph.recurrent:
             if any(attribute.name == "direction" and attribute.s != b"forward" for attribute in node.attribute):
                 raise MismatchError(f"its {node.op_type} reads the word from the end")
@@ -197,7 +198,7 @@ def load_onnx(
         "kind": "ONNX graph",
         "input": str(file.layout),
         "reference": "the graph run by onnxruntime on the word alone",
-        "sha256": hashlib.sha256(path.read_bytes()).hexdigest(),
+        "sha256": file.sha256,
         "notes": file.notes,
     }
     try:

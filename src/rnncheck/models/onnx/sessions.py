@@ -12,6 +12,7 @@ import onnxruntime
 
 from rnncheck.errors import ModelError, short_repr
 from rnncheck.models.conventions import InputLayout, rows_of
+from rnncheck.models.identity import digest_of
 from rnncheck.models.onnx.graph import State
 from rnncheck.models.protocol import Letters, Scores, States, SteppingModel
 from rnncheck.models.self_check import MismatchError, Reference
@@ -49,6 +50,9 @@ class Program:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (Program, self._made_of)
+
+    def identity(self) -> str:
+        return digest_of(self._made_of[0])
 
     def run(self, names: Sequence[str], feeds: Mapping[str, npt.NDArray[Any]]) -> list[npt.NDArray[Any]]:
         """The values of these outputs."""
@@ -191,6 +195,10 @@ class OnnxSteps(SteppingModel):
             "queries": "stepped by onnxruntime",
             "margin": self.margin,
         }
+
+    def identity(self) -> str:
+        parts = self._graph, self._layout, self._decision, self._reference, self.margin
+        return digest_of("ONNX graph, stepped", list(self.alphabet), *parts)
 
     def _calibrated(self, rng: np.random.Generator) -> float:
         """The margin that covers what rounding does; a MismatchError where steps and reference differ by more."""

@@ -26,9 +26,18 @@ from rnncheck.models.conventions import (
     row_of_first_letter,
     rows_of,
 )
+from rnncheck.models.identity import digest_of
 from rnncheck.models.protocol import Model
 from rnncheck.models.self_check import MismatchError, NetworkParts, Reading, compile_checked, probability_by_range
-from rnncheck.models.torch.tracing import Call, Recorder, first_input, last_function, logits_of, parts_of
+from rnncheck.models.torch.tracing import (
+    Call,
+    Recorder,
+    first_input,
+    last_function,
+    logits_of,
+    looks_at_values,
+    parts_of,
+)
 from rnncheck.models.whole_words import DEFAULT_BATCH, Decision, Outputs, WholeWords, calibrated
 from rnncheck.runtime.watchdog import guarded
 from rnncheck.words import Alphabet, Codes, IntArray, Word
@@ -70,7 +79,7 @@ def wrap_module(module: torch.nn.Module, alphabet: Alphabet, options: ModuleOpti
     except MismatchError as reason:
         facts["stepping"] = f"not possible: {reason}"
     decision = _decision(evaluate, len(alphabet), options.reading, notes, rng)
-    most = options.batch_size if convention.batched else 1
+    most = options.batch_size if convention.batched and not evaluate.looks_at_values(rng, len(alphabet)) else 1
     batch_size, margin = calibrated(evaluate, decision, len(alphabet), most, rng)
     if batch_size < options.batch_size:
         notes.append("words are asked one at a time, since answers would change if they were asked together")
@@ -162,10 +171,19 @@ class Evaluator:
         with _telling(codes):
             return rows_of(self.asker(self.convention.encode(codes)), len(codes))
 
+    def identity(self) -> str:
+        """Of the module, its code included, and of how words are put to it."""
+        return digest_of(self.asker.module, self.convention.encode)
+
     def see(self, word: Codes) -> tuple[Outputs, Outputs]:
         """The logits and the outputs for one word."""
         raw, calls, _ = self.watched(word)
         return logits_of(calls, self.convention.outputs), rows_of(raw, 1)[0]
+
+    def looks_at_values(self, rng: np.random.Generator, letters: int) -> bool:
+        """Whether the module's Python code does, on words of every length up to 40."""
+        words = (rng.integers(letters, size=length).tolist() for length in range(1, 41))
+        return any(looks_at_values(self.calls(tuple(word))) for word in words)
 
     def calls(self, word: Codes) -> Sequence[Call]:
         """What the module calls for one word."""

@@ -24,6 +24,13 @@ _SAME_NUMBERS = {  # functions that only change the shape or the place
     *("unflatten", "__getitem__", "select", "narrow", "transpose", "permute", "movedim", "t", "contiguous", "clone"),
     *("detach", "to", "float", "double", "cpu"),
 }
+# Functions that cannot treat one word apart from others. A comparison, a look at a value from Python (item, tolist,
+# bool) or anything unheard of may, and random words need not show it.
+_CANNOT_TELL_WORDS_APART = _SAME_NUMBERS | {
+    *("tensor", "zeros", "zeros_like", "new_zeros", "dim", "size", "__len__", "__get__", "numel", "type", "expand"),
+    *("embedding", "one_hot", "linear", "dropout", "layer_norm", "cat", "stack", "unbind", "chunk", "split"),
+    *("relu", "tanh", "gelu", "sigmoid", "sigmoid_", "softmax", "log_softmax"),
+}
 
 
 @dataclass(frozen=True)
@@ -54,6 +61,7 @@ def parts_of(calls: Sequence[Call], inputs: Floats) -> NetworkParts:
 
     ``inputs`` is what the first recurrent layer is fed for each letter, as :func:`first_input` finds it.
     """
+    _check_for_conditions(calls)
     recurrent = [(cell, call) for call in calls if (cell := _cell(call)) is not None]
     if not recurrent:
         raise MismatchError("it calls no recurrent layer of PyTorch")
@@ -78,6 +86,7 @@ def first_input(calls: Sequence[Call]) -> Floats:
 
 def logits_of(calls: Sequence[Call], outputs: int) -> npt.NDArray[np.float64]:
     """What the linear layer after the recurrent ones put out last."""
+    _check_for_conditions(calls)
     result = _floats(_head_call(calls).result).astype(np.float64)
     if result.size % outputs:
         raise MismatchError(f"its linear layer puts out shape {result.shape} for a word, the module {outputs} numbers")
@@ -94,6 +103,24 @@ def last_function(calls: Sequence[Call], output: Any) -> str:
             return call.name
         tensor = call.args[0]
     return ""
+
+
+def _check_for_conditions(calls: Sequence[Call]) -> None:
+    for call in calls:
+        if call.name not in _CANNOT_TELL_WORDS_APART and _cell(call) is None:
+            raise MismatchError(f"it calls {call.name}, by which it may treat some words apart")
+
+
+def looks_at_values(calls: Sequence[Call]) -> bool:
+    """Whether Python code is shown values, so that one word may decide what becomes of all words of a batch."""
+    unknown = (call for call in calls if call.name not in _CANNOT_TELL_WORDS_APART and _cell(call) is None)
+    return any(not _tensors(call.result) for call in unknown)
+
+
+def _tensors(result: Any) -> bool:
+    if isinstance(result, tuple | list):
+        return bool(result) and all(map(_tensors, result))
+    return result is None or isinstance(result, torch.Tensor)
 
 
 def _cell(call: Call) -> Cell | None:

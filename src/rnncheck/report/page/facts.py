@@ -28,6 +28,7 @@ def facts(verdict: Verdict) -> Markup:
         ("Guarantee", [("in words", " ".join(sentences.known(verdict.guarantee))),
                        *_guarantee_numbers(verdict),
                        ("random words", random_words)]),
+        ("Evaluation", [*_evaluation(verdict)]),
         ("Network R", [*_plain(verdict.model_facts)]),
         ("Specification A", [*_plain({"origin": verdict.spec_facts.origin, "sha256": verdict.spec_facts.sha256})]),
     ]  # fmt: skip
@@ -61,6 +62,13 @@ def _guarantee_numbers(verdict: Verdict) -> list[tuple[str, object]]:
     names = ("epsilon", "gamma", "samples", "bound", "hypothesis_epsilon", "exact_length")
     found = [(name.replace("_", " "), getattr(guarantee, name, None)) for name in names]
     return [(name, f"{value:,}" if isinstance(value, int) else value) for name, value in found if value is not None]
+
+
+def _evaluation(verdict: Verdict) -> Iterable[tuple[str, object]]:
+    if verdict.searched is not None:
+        yield "searched", sentences.capital(verdict.searched.sentence()) + "."
+    if verdict.evaluation is not None:
+        yield "answers", sentences.capital(verdict.evaluation.sentence()) + "."
 
 
 def _plain(mapping: Mapping[str, object]) -> Iterable[tuple[str, object]]:

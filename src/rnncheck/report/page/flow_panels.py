@@ -44,10 +44,10 @@ def _flow_markup(flow: FaultyFlow) -> Markup:
 
 
 def _flow_panel(number: int, flow: FaultyFlow) -> Markup:
-    told = [f"{flow.hits} of n = 1 … {flow.pumps} are violations."]
+    told = [f"{flow.hits} of n = 1 … {flow.pumps} are violations{flow.ever}."]
     if flow.forever:
-        told.append(f"From n = {flow.settles_at} on the network’s state repeats itself bit by bit and every n is a "
-                    "violation: in its arithmetic the flow goes on for ever.")  # fmt: skip
+        told.append(f"From n = {flow.settles_at} on the network’s state repeats itself bit by bit. Another processor "
+                    "may round otherwise, and need not come to rest there.")  # fmt: skip
     elif flow.settles_at is not None:
         told.append(
             f"From n = {flow.settles_at} on the network’s state repeats itself, so the answers go on as they are."

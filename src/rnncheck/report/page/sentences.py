@@ -100,7 +100,7 @@ def meaning(verdict: Verdict) -> list[str]:
             found.append(f"A random word is a violation with probability {low:.3g} to {high:.3g} (95 % interval).")
         return found
     if verdict.outcome is Outcome.SATISFIED:
-        return [f"{_capital(verdict.reason)}.", *known(verdict.guarantee)]
+        return [f"{capital(verdict.reason)}.", *known(verdict.guarantee)]
     return [f"It ended without an answer: {verdict.reason}.", *known(verdict.guarantee)]
 
 
@@ -124,7 +124,7 @@ def known(guarantee: Guarantee | None) -> list[str]:
     """What a guarantee says, one sentence each."""
     if guarantee is None:
         return ["Nothing is known of words that were not asked."]
-    said = [f"{_capital(claim)}." for claim in guarantee.sentences()]
+    said = [f"{capital(claim)}." for claim in guarantee.sentences()]
     if guarantee.hypothesis_epsilon is not None:
         said.append(
             "The learned automaton H passed a test of its own: a random word shows a difference between the network "
@@ -158,5 +158,5 @@ def _chance(weight: object) -> str:
     return f"{weight:.3g}" if isinstance(weight, float) else str(weight)
 
 
-def _capital(text: str) -> str:
+def capital(text: str) -> str:
     return text[:1].upper() + text[1:]

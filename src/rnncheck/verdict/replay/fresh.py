@@ -20,8 +20,6 @@ from rnncheck.words import Codes, Word, WordBatch
 
 # A claim is refuted where what is seen would happen less often than this if the claim were right.
 _SURPRISE = 1e-4
-# So many of the words that speak against a claim are asked again by the model's reference, which is slow.
-_ASKED_ALONE = 20
 
 
 def fresh_words(
@@ -51,24 +49,21 @@ def _claimed(claims: Claims) -> bool:
 
 
 class _Answers:
-    """The words drawn, and the model's answers to those that were asked."""
+    """The words drawn, and the answers of the model's reference to those that were asked."""
 
     def __init__(self, model: Model, words: list[Codes]) -> None:
-        self._model = model
+        self._model = model.by_reference()
         self._known: dict[Codes, bool] = {}
         self.words = words
 
     def breaking(self, other: Table, relation: str) -> list[Codes]:
-        """The words on which the model breaks the relation to an automaton, the shortest by its reference too."""
+        """The words on which the model breaks the relation to an automaton."""
         wanted = [other.accepts(word) for word in self.words]
         matter = {word: want for word, want in zip(self.words, wanted, strict=True) if can_break(relation, want)}
         asked = [word for word in matter if word not in self._known]
         answers = self._model.accepts_batch(WordBatch.from_codes(asked)) if asked else ()
         self._known.update((word, bool(answer)) for word, answer in zip(asked, answers, strict=True))
         wrong = {word for word, want in matter.items() if broken(relation, self._known[word], want)}
-        for word in sorted(wrong, key=len)[:_ASKED_ALONE]:
-            if not broken(relation, self._model.reference_answer(word), matter[word]):
-                wrong.remove(word)
         return [word for word in self.words if word in wrong]
 
 

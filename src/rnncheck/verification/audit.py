@@ -1,0 +1,82 @@
+"""What is claimed is what was evaluated: answers of a fast evaluator, compared with the model's reference.
+
+A model is mostly asked through something quicker than its definition: a compiled engine, batches. That the two agree
+was checked on random words when the model was made. Here it is checked on the words that this very verification is
+about: words of its distribution, which carry a bound of their own, and words that its searches met, far from any that
+are drawn: outlying ones, and those on either side of the decision.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from rnncheck.models.protocol import BY_REFERENCE
+from rnncheck.runtime.budget import BudgetExceeded
+from rnncheck.verdict.value import Evaluation
+from rnncheck.verification.task import Task
+from rnncheck.words import Codes, WordBatch
+
+_WORDS = 300  # drawn and asked of both, at least
+_SHARE = 32  # and at least one for so many that were sampled
+_AT_ONCE = 32
+
+
+@dataclass
+class Audit:
+    """The comparison of one verification. ``difference`` is a word on which the two are at odds."""
+
+    task: Task
+    difference: Codes | None = None
+    drawn: int = 0
+    met: int = 0
+    largest: float | None = None
+
+    def run(self) -> Evaluation:
+        """Compare as far as the budget allows."""
+        task, model = self.task, self.task.oracle.model
+        evaluator = str(model.describe().get("queries", "as the model answers"))
+        if model.by_reference() is model:
+            return Evaluation(evaluator=evaluator)
+        wanted = max(_WORDS, task.sampler.words // _SHARE)
+        sample = task.distribution.sample(task.rng("audit"), wanted)
+        try:
+            self.met += self._compared(list(dict.fromkeys(task.met.words)))
+            self.drawn += self._compared(list(sample))
+        except (BudgetExceeded, KeyboardInterrupt):
+            pass
+        return Evaluation(
+            evaluator=evaluator,
+            reference=str(model.describe().get("reference", BY_REFERENCE)),
+            words=self.drawn,
+            searched_words=self.met,
+            epsilon=task.confidence.achieved(self.drawn) if self.drawn else None,
+            gamma=task.confidence.gamma if self.drawn else None,
+            largest_difference=self.largest,
+        )
+
+    def _compared(self, words: list[Codes]) -> int:
+        """Compare words until one shows a difference; how many showed none."""
+        done = 0
+        for start in range(0, len(words) if self.difference is None else 0, _AT_ONCE):
+            some = words[start : start + _AT_ONCE]
+            for word, answer in zip(some, self.task.oracle.answers(some).tolist(), strict=True):
+                if self.task.oracle.reference_answer(word) != answer:
+                    self.difference = word
+                    return done
+                done += 1
+            self._measure(some[0])
+            if self.difference is not None:
+                break
+        return done
+
+    def _measure(self, word: Codes) -> None:
+        """How far the scores of one word are apart: beyond the margin, answers would no longer be safe."""
+        oracle = self.task.oracle
+        scores, reference = oracle.scores(WordBatch.from_codes([word])), oracle.reference_score(word)
+        if scores is None or reference is None or not (math.isfinite(scores[0]) and math.isfinite(reference)):
+            return
+        apart = abs(float(scores[0]) - reference)
+        self.largest = max(apart, self.largest or 0.0)
+        if apart > getattr(oracle.model, "margin", math.inf):
+            self.difference = word

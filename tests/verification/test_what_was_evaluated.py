@@ -1,0 +1,172 @@
+"""What is claimed is what was evaluated: models whose evaluator and reference differ, made for the purpose."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from rnncheck import verify, wrap
+from rnncheck.models.engine.compiled import CompiledNetwork, stepped
+from rnncheck.models.engine.reference import Judgement, reference_judgement
+from rnncheck.models.engine.stepped_reference import SteppedReference
+from rnncheck.models.network import Cell
+from rnncheck.spec import Spec
+from rnncheck.verdict.replay import Status, replay
+from rnncheck.verdict.value import Outcome, Verdict
+from rnncheck.verification.settings import VerifySettings
+from rnncheck.words import WordBatch
+from support.networks import random_network
+
+QUICK = VerifySettings(search_steps=2_000, flows=None)
+LETTERS = ["a", "b", "c"]
+FEW = {"epsilon": 0.02, "gamma": 0.05}  # so that few words are drawn
+
+
+def rejecting(cell: Cell = Cell.GRU, **options):
+    """A network that rejects every word."""
+    network = random_network(cell, **options)
+    return dataclasses.replace(network, head_weight=network.head_weight * 0, head_bias=np.full(1, -3.0, np.float32))
+
+
+class Apart:
+    """The reference of an original that treats some words apart."""
+
+    def __init__(self, network, apart):
+        self._network = network
+        self._apart = apart
+
+    def __call__(self, word):
+        judgement = reference_judgement(self._network, word)
+        return Judgement(3.0, True) if self._apart(word) else judgement
+
+
+@pytest.mark.parametrize("method", ["auto", "smc", "pdv"])
+def test_an_original_that_accepts_what_its_engine_rejects_is_found_out(method):
+    """It accepts long words that end in a; the self-check's 64 words of up to 500 letters cannot have seen it."""
+    network = rejecting()
+    model = CompiledNetwork(network)
+    model._judge = Apart(network, lambda word: len(word) > 60 and word[-3:] == (0, 0, 0))
+    model._options["reference"] = model._judge  # as if it had been wrapped
+    verdict = verify(model, Spec.from_regex("!(.*)", LETTERS), method=method, settings=QUICK, **FEW)
+    assert verdict.outcome is Outcome.VIOLATED
+    assert len(verdict.counterexample) > 60
+    assert any(note.check == "evaluator" for note in verdict.health)
+
+
+def test_a_satisfied_verdict_names_its_evaluator_and_what_the_reference_said():
+    verdict = verify(CompiledNetwork(rejecting()), Spec.from_regex("!(.*)", LETTERS), settings=QUICK, **FEW)
+    assert verdict.satisfied
+    evaluation = verdict.evaluation
+    assert "float32" in evaluation.evaluator
+    assert evaluation.words >= 300
+    assert evaluation.searched_words > 0
+    assert evaluation.epsilon == pytest.approx(1 - 0.05 ** (1 / evaluation.words))
+    assert verdict.searched.guided_steps > 0
+    assert Verdict.from_json(verdict.to_json()).evaluation == evaluation
+
+
+def test_the_words_of_the_searches_are_compared_too():
+    """The original accepts one letter after 12 others alike: no random word is like that, and a search is."""
+    network = rejecting(alphabet=None)
+    model = CompiledNetwork(network)
+    model._judge = Apart(network, lambda word: 3 <= len(word) <= 12)
+    model._options["reference"] = model._judge
+    verdict = verify(model, Spec.from_regex("!(.*)", LETTERS), method="auto", settings=QUICK, **FEW)
+    assert verdict.outcome is Outcome.VIOLATED
+
+
+class Branching(nn.Module):
+    """Looks at a letter from Python: one word in thousands is treated apart."""
+
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.e, self.r, self.l = nn.Embedding(3, 4), nn.GRU(4, 5, batch_first=True), nn.Linear(5, 1)
+
+    def forward(self, x):
+        out = self.l(self.r(self.e(x))[0][:, -1])
+        return out.abs() + 1.0 if self.apart(x) else -out.abs() - 1.0
+
+    def apart(self, x):
+        return x.shape[1] == 6 and bool((x == 2).all())
+
+
+class ByValue(Branching):
+    def forward(self, x):
+        out = self.l(self.r(self.e(x))[0][:, -1])
+        return torch.where((x == 2).all(dim=1, keepdim=True), -out, out)
+
+
+@pytest.mark.parametrize("module", [Branching, ByValue])
+def test_modules_with_hidden_conditions_are_not_taken_apart(module):
+    model = wrap(module(), LETTERS)
+    assert not isinstance(model, CompiledNetwork)
+    assert "may treat some words apart" in str(model.describe()["stepping"])
+
+
+def test_no_exact_claim_about_a_module_with_a_condition_is_false():
+    model = wrap(Branching(), LETTERS)
+    settings = VerifySettings(exhaustive=6, search_steps=0, flows=None)
+    verdict = verify(model, Spec.from_regex("!(.*)", LETTERS), method="smc", settings=settings, **FEW)
+    assert verdict.counterexample == ("c",) * 6
+
+
+def chaotic(seed: int):
+    """Weights so large that rounding grows until it decides."""
+    return random_network(Cell.GRU, hidden=(8,), scale=12.0, seed=seed)
+
+
+def test_networks_that_rounding_carries_away_are_read_by_their_reference():
+    models = [stepped(chaotic(seed)) for seed in range(6)]
+    assert any(isinstance(model, SteppedReference) for model in models)
+    for model in models:
+        words = [tuple(word) for word in np.random.default_rng(1).integers(3, size=(6, 80)).tolist()]
+        words += [(letter,) * 90 for letter in range(3)]
+        expected = [reference_judgement(model.network, word).accepted for word in words]
+        assert model.accepts_batch(WordBatch.from_codes(words)).tolist() == expected
+
+
+@pytest.mark.parametrize("cell", list(Cell))
+def test_the_stepped_reference_is_the_reference_bit_by_bit(cell):
+    network = random_network(cell, hidden=(5, 5), scale=2.0, padding=True)
+    model = CompiledNetwork(network).by_reference()
+    words = WordBatch.from_codes([(), (0,), (1, 2, 0, 1), (2,) * 30])
+    expected = [reference_judgement(network, word).score for word in words]
+    assert model.scores_batch(words).tolist() == expected
+
+
+def test_every_hit_of_a_flow_is_one_by_the_reference():
+    for seed in range(4):
+        model = stepped(random_network(Cell.GRU, hidden=(8,), scale=6.0, seed=seed))
+        verdict = verify(model, Spec.from_regex("a*", LETTERS), settings=VerifySettings(search_steps=500), **FEW)
+        if not verdict.violated:
+            continue
+        for flow in verdict.faulty_flows:
+            for n in flow.violating_pumps:
+                word = model.alphabet.encode(flow.prefix + flow.loop * n + flow.suffix)
+                assert model.reference_answer(word)
+            if flow.forever:
+                assert "float32" in flow.arithmetic
+        assert replay(verdict, model).status is Status.CONFIRMED
+
+
+def test_what_was_not_searched_is_said():
+    def answers(words):
+        return [False for _ in words]
+
+    spec = Spec.from_regex("!(.*)", LETTERS)
+    assert "does not show its states" in verify(wrap(answers, LETTERS), spec, settings=QUICK, **FEW).searched.reason
+    assert (
+        "errors" in verify(CompiledNetwork(rejecting()), spec, method="errors", settings=QUICK, **FEW).searched.reason
+    )
+
+
+def test_replay_asks_the_reference():
+    network = rejecting()
+    verdict = verify(CompiledNetwork(network), Spec.from_regex("!(.*)", LETTERS), settings=QUICK, **FEW)
+    model = CompiledNetwork(network)
+    model._judge = Apart(network, lambda word: len(word) > 60)
+    model._options["reference"] = model._judge
+    assert replay(verdict, model).status is Status.REFUTED
