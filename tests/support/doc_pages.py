@@ -221,7 +221,7 @@ def run_command(text: str, folder: Path) -> tuple[int, str]:
         text=True,
         timeout=_SHELL_SECONDS,
     )
-    return result.returncode, result.stdout
+    return result.returncode, _without_progress(result.stdout)
 
 
 def _run_here(arguments: list[str]) -> tuple[int, str]:
@@ -235,7 +235,12 @@ def _run_here(arguments: list[str]) -> tuple[int, str]:
         code = end.code if isinstance(end.code, int) else 0
     finally:
         sys.argv = program
-    return code, out.getvalue()
+    return code, _without_progress(out.getvalue())
+
+
+def _without_progress(printed: str) -> str:
+    """The output without the lines that a slow machine gets to see after ten seconds."""
+    return re.sub(r"^(\S+  \d+ s  .*|\d+ of \d+ pieces, .*)\n", "", printed, flags=re.MULTILINE)
 
 
 def difference(expected: list[str], printed: str) -> str | None:
