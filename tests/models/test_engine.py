@@ -311,7 +311,7 @@ def test_a_wrongly_compiled_network_is_refused(monkeypatch: pytest.MonkeyPatch) 
         return layers
 
     monkeypatch.setattr(compiled, "compile_layers", broken)
-    with pytest.raises(ModelError, match="whole words instead"):
+    with pytest.raises(ModelError, match="its values depend on rounding"):
         CompiledNetwork(SMALL)
 
 

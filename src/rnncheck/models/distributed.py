@@ -40,6 +40,7 @@ class _Distributed(SteppingModel):
         self._model = model
         self._executor = executor
         self._sent = pickle.dumps(model.with_threads(1))
+        self.network = model.network
         self.alphabet = model.alphabet
         self.margin = model.margin
         self.accepts_empty = model.accepts_empty

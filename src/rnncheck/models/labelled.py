@@ -24,8 +24,9 @@ from rnncheck.words import Codes, IntArray
 
 def network_of(model: Model) -> RecurrentNetwork:
     """The network whose outputs a loaded model reads its answers off."""
-    if isinstance(model, LabelledNetwork | CompiledNetwork | SteppedReference):
-        return model.network
+    network = getattr(model, "network", None)
+    if isinstance(network, RecurrentNetwork):
+        return network
     raise _without_labels(model)
 
 

@@ -71,7 +71,8 @@ def _violation_near(task: Task, obstacle: Obstacle) -> Codes | None:
     """The shortest prefix of the obstacle's word that is a violation, if one is."""
     word = obstacle.stuck.word
     prefixes = [word[:length] for length in range(len(word) + 1)]
-    return next((prefix for prefix, wrong in zip(prefixes, task.violating(prefixes), strict=True) if wrong), None)
+    suspects = (prefix for prefix, wrong in zip(prefixes, task.violating(prefixes), strict=True) if wrong)
+    return next(filter(task.violates, suspects), None)
 
 
 def _obstacle(task: Task, found: NotProved) -> str:

@@ -10,7 +10,7 @@ import msgspec
 from rnncheck.automata.dfa import DFA
 from rnncheck.errors import InconsistentAnswersError, InputError, short_repr
 from rnncheck.learning.task import ENDINGS, Progress
-from rnncheck.models.engine.compiled import CompiledNetwork
+from rnncheck.models.engine.stepped_reference import SteppedReference
 from rnncheck.models.protocol import Model, SteppingModel
 from rnncheck.oracle import MembershipOracle
 from rnncheck.probability.confidence import Confidence
@@ -287,7 +287,7 @@ class _Run:
         facts = ProofFacts(
             boxes=len(proof.cells),
             arithmetic=proof.arithmetic.sentence(),
-            original=isinstance(question.model, CompiledNetwork) and question.model.has_original,
+            original=not isinstance(question.model.by_reference(), SteppedReference),
             sha256=proof.sha256,
             certificate=path,
         )

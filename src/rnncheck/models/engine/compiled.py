@@ -125,11 +125,6 @@ class CompiledNetwork(SteppingModel):
         units = ", ".join(str(layer.hidden) for layer in self.network.layers)
         return f"{super().__repr__()[:-1]}: {self.network.cell.value} of {units} units>"
 
-    @property
-    def has_original(self) -> bool:
-        """Whether the weights were read off a model that computes by itself and gives the answers in doubt."""
-        return self._options["reference"] is not None
-
     def with_threads(self, threads: int) -> CompiledNetwork:
         """The same network with another number of threads."""
         return CompiledNetwork(self.network, **{**self._options, "threads": threads})
