@@ -17,6 +17,12 @@ WAITING = "import sys, time\nsys.stderr.write('ready\\n')\nsys.stderr.flush()\nt
 ENDS = pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["SIGINT", "SIGTERM"])
 
 
+def heard() -> None:
+    """Let both signals be heard: a background job of a shell, which this may be, ignores Ctrl-C, as do its children."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)
+
+
 def ended(folder: Path, number: int, *arguments: str) -> tuple[int, str, str]:
     """Exit code, stdout and the rest of stderr of a command that gets the signal once it says ``ready``."""
     process = subprocess.Popen(
@@ -26,6 +32,7 @@ def ended(folder: Path, number: int, *arguments: str) -> tuple[int, str, str]:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        preexec_fn=heard,
     )
     assert process.stderr is not None
     assert process.stderr.readline() == "ready\n"

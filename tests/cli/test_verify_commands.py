@@ -1,10 +1,7 @@
 """``rnncheck verify | extract | replay``, from arguments to exit code."""
 
 import json
-import signal
-import subprocess
 import sys
-import time
 
 import pytest
 
@@ -129,27 +126,6 @@ def test_not_a_verdict(run, tmp_path) -> None:
     result = run("replay", path)
     assert result.code == 2
     assert "not a verdict" in result.err
-
-
-def test_ctrl_c_gives_the_undecided_verdict(tmp_path) -> None:
-    """Interrupted in the middle of sampling, which the model announces by writing a file."""
-    (tmp_path / "mine.py").write_text(
-        "import time\ncalls = 0\ndef model(words):\n    global calls\n    calls += 1\n    if calls == 40:\n"
-        "        open('sampling', 'w').close()\n        time.sleep(600)\n    return [False for word in words]\n"
-    )
-    command = [sys.executable, "-m", "rnncheck", "verify", "--module", "mine:model", "--alphabet", "a,b",
-               "--regex", "a*", "--bound", "hoeffding", "--method", "smc", "--json", "-"]  # fmt: skip
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path)
-    try:
-        while process.poll() is None and not (tmp_path / "sampling").exists():
-            time.sleep(0.01)
-        process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=120)
-    finally:
-        process.kill()
-    assert "Traceback" not in err
-    assert process.returncode == 3, err
-    assert json.loads(out)["reason"] == "interrupted"
 
 
 def test_an_unexpected_error_never_looks_like_a_verdict(run, monkeypatch) -> None:
