@@ -17,7 +17,7 @@ from typing import Any
 import numpy.typing as npt
 
 from rnncheck.errors import ModelError, short_repr
-from rnncheck.models.files.safetensors_file import naming, read_safetensors
+from rnncheck.models.files.safetensors_file import check_is_file, naming, read_safetensors
 from rnncheck.models.files.state_dict import network_from_arrays
 from rnncheck.models.files.torch_file import read_torch_file
 from rnncheck.models.network import Cell, RecurrentNetwork
@@ -63,6 +63,7 @@ def _read_weights(folder: Path, name: str) -> Mapping[str, npt.NDArray[Any]]:
     if Path(name).name != name or name in ("", ".", ".."):
         raise ModelError(f"{META} names the weights {short_repr(name)}; they must be a file of this very folder")
     path = folder / name
+    check_is_file(path)
     _refuse_leading_out(path)
     if path.suffix == ".safetensors":
         return read_safetensors(path)[1]
