@@ -101,8 +101,9 @@ def mutations(count: int) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    for name, default in (("planted", 100), ("points", 1_000_000), ("mutations", 100)):
-        parser.add_argument(f"--{name}", type=int, default=default)
+    parser.add_argument("--planted", type=int, default=100)
+    parser.add_argument("--points", type=int, default=1_000_000)
+    parser.add_argument("--mutations", type=int, default=100)
     asked = parser.parse_args()
     for work, count in ((planted, asked.planted), (points, asked.points), (mutations, asked.mutations)):
         began = time.perf_counter()

@@ -1,6 +1,7 @@
 """What holds for every test."""
 
 import math
+import signal
 from collections.abc import Iterator
 
 import pytest
@@ -12,3 +13,9 @@ def no_progress_by_the_clock() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("rnncheck.cli.progress._ELSEWHERE", math.inf)
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def interrupts_are_heard() -> None:
+    """A shell lets its background jobs ignore Ctrl-C, and so would the programs that tests interrupt."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -89,6 +89,6 @@ def _alive(pid: int) -> bool:
 
 def test_an_address_without_a_scheduler_is_refused(monkeypatch) -> None:
     pytest.importorskip("distributed")
-    monkeypatch.setattr("rnncheck.runtime.executors._CONNECT_SECONDS", "1s")
+    monkeypatch.setattr("rnncheck.runtime.executors._CONNECT_SECONDS", 1.0)
     with pytest.raises(InputError, match="no scheduler answers"):
         DaskCluster("tcp://127.0.0.1:1")
