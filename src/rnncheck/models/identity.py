@@ -24,7 +24,11 @@ from rnncheck.errors import ModelError, short_repr
 
 _PLAIN = (type(None), bool, int, float, complex, str, bytes, type(...), range)
 # Code that names these may answer differently without having changed.
-_UNKNOWABLE = {"open", "exec", "eval", "compile", "input", "__import__"}
+_UNKNOWABLE = {
+    *("open", "exec", "eval", "compile", "input", "__import__", "globals", "locals", "vars", "modules", "environ"),
+    *("getenv", "popen", "system", "subprocess", "read_text", "read_bytes", "load", "loadtxt", "genfromtxt"),
+    *("fromfile", "memmap", "urlopen"),
+}
 _OF_EVERY_CLASS = {"__dict__", "__weakref__", "__doc__", "__module__", "__annotations__", "__firstlineno__"}
 _LIBRARIES = tuple(
     {str(Path(sysconfig.get_paths()[name]).resolve()) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
@@ -35,8 +39,11 @@ _LIBRARIES = tuple(
 def digest_of(*values: object) -> str:
     """The digest of some values together; a ModelError names what has none."""
     walk = _Walk()
-    for value in values:
-        walk.add(value)
+    try:
+        for value in values:
+            walk.add(value)
+    except RecursionError:
+        raise _without_digest("something that contains itself") from None
     return walk.digest.hexdigest()
 
 
@@ -49,7 +56,7 @@ class _Walk:
         self._alive: list[object] = []  # so that no address is given out twice
 
     def add(self, value: object) -> None:
-        if isinstance(value, _PLAIN):
+        if type(value) in _PLAIN:
             self._feed(type(value).__name__, repr(value))
             return
         if id(value) in self._met:
@@ -62,6 +69,13 @@ class _Walk:
     def _add_new(self, value: Any) -> None:
         if isinstance(value, type):
             self._add_class(value)
+            return
+        if not _of_library(type(value).__module__):  # a list of the user's own making may have methods
+            self.add(type(value))
+        if isinstance(value, str | bytes | int | float):  # of the user's own making too
+            self._feed("plain", repr(value))
+        elif hasattr(value, "__wrapped__") and not isinstance(value, types.FunctionType):  # such as a cache
+            self._add_parts("wrapped", (value.__wrapped__,))
         elif _of_rnncheck(type(value)) and hasattr(value, "identity"):
             self._feed("identity", value.identity())
         elif isinstance(value, np.ndarray | np.generic):
@@ -135,11 +149,11 @@ class _Walk:
             except ValueError:  # a cell that is still empty
                 self._feed("cell", "empty")
         for used in sorted(set(_names(function.__code__))):
+            if used in _UNKNOWABLE:
+                raise _without_digest(f"{name}, which calls {used}()")
             if used in function.__globals__:
                 self._feed("global", used)
                 self.add(function.__globals__[used])
-            elif used in _UNKNOWABLE:
-                raise _without_digest(f"{name}, which calls {used}()")
             elif used in sys.modules and not _of_library(used):  # imported where it is used
                 self.add(sys.modules[used])
 
@@ -187,8 +201,10 @@ def _parts_of_module(module: Any, base: Callable[[], Any]) -> Iterator[object]:
     yield dict(module.named_children())
     for hooks in ("_forward_pre_hooks", "_forward_hooks"):
         yield list(getattr(module, hooks).values())
-    if not _of_library(type(module).__module__):
-        yield {name: value for name, value in vars(module).items() if name not in inner}
+    own = {name: value for name, value in vars(module).items() if name not in inner}
+    if _of_library(type(module).__module__):  # some options are not in its text
+        own = {name: value for name, value in own.items() if isinstance(value, (*_PLAIN, types.FunctionType))}
+    yield own
 
 
 def _names(code: types.CodeType) -> Iterator[str]:

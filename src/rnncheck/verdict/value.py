@@ -117,6 +117,7 @@ class Evaluation(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     searched_words: Count = 0
     epsilon: float | None = None
     gamma: float | None = None
+    exact_length: int | None = None  # up to so many letters the reference was asked for every word
     largest_difference: float | None = None  # of the scores of words that were asked of both
 
     def sentence(self) -> str:
@@ -129,8 +130,13 @@ class Evaluation(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
         return (
             f"{told}; the reference ({self.reference}) gave the same for {self.words} random words and "
             f"{self.searched_words} that searches met, so it differs on a random word with probability below "
-            f"{self.epsilon:.3g}, with confidence {1 - self.gamma:.6g}"
+            f"{self.epsilon:.3g}, with confidence {1 - self.gamma:.6g}{self._exactly()}"
         )
+
+    def _exactly(self) -> str:
+        if self.exact_length is None:
+            return ""
+        return f"; it was asked for every word of at most {self.exact_length} letters"
 
 
 class Searched(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

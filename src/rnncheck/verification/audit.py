@@ -13,6 +13,8 @@ from dataclasses import dataclass
 
 from rnncheck.models.protocol import BY_REFERENCE
 from rnncheck.runtime.budget import BudgetExceeded
+from rnncheck.search.exhaustive import ExhaustiveSearch
+from rnncheck.search.prefix_tree import PrefixTree
 from rnncheck.verdict.value import Evaluation
 from rnncheck.verification.task import Task
 from rnncheck.words import Codes, WordBatch
@@ -20,6 +22,7 @@ from rnncheck.words import Codes, WordBatch
 _WORDS = 300  # drawn and asked of both, at least
 _SHARE = 32  # and at least one for so many that were sampled
 _AT_ONCE = 32
+_WALKED = 20_000  # steps of the reference, about, for every short word
 
 
 @dataclass
@@ -31,6 +34,7 @@ class Audit:
     drawn: int = 0
     met: int = 0
     largest: float | None = None
+    exact_length: int | None = None
 
     def run(self) -> Evaluation:
         """Compare as far as the budget allows."""
@@ -41,6 +45,7 @@ class Audit:
         wanted = max(_WORDS, task.sampler.words // _SHARE)
         sample = task.distribution.sample(task.rng("audit"), wanted)
         try:
+            self._walk()
             self.met += self._compared(list(dict.fromkeys(task.met.words)))
             self.drawn += self._compared(list(sample))
         except (BudgetExceeded, KeyboardInterrupt):
@@ -50,10 +55,25 @@ class Audit:
             reference=str(model.describe().get("reference", BY_REFERENCE)),
             words=self.drawn,
             searched_words=self.met,
+            exact_length=self.exact_length,
             epsilon=task.confidence.achieved(self.drawn) if self.drawn else None,
             gamma=task.confidence.gamma if self.drawn else None,
             largest_difference=self.largest,
         )
+
+    def _walk(self) -> None:
+        """Ask the reference for every short word, where the evaluator was asked for every one of them."""
+        task, letters = self.task, len(self.task.spec.alphabet)
+        search = ExhaustiveSearch(PrefixTree(task.oracle.by_reference().stepper, task.wanted))
+        began = task.oracle.cost.work
+        while not search.finished and search.length < (-1 if task.exact_length is None else task.exact_length):
+            if (task.oracle.cost.work - began) * letters > _WALKED:  # a level costs as much as all before, times that
+                return
+            search.next_length()
+            if search.violation is not None:
+                self.difference = search.violation
+                return
+            self.exact_length = search.length
 
     def _compared(self, words: list[Codes]) -> int:
         """Compare words until one shows a difference; how many showed none."""

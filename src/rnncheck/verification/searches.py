@@ -24,7 +24,7 @@ def exhaustive(task: Task, longest: int | None = None) -> Algorithm:
         task.exact_length = search.length
         yield
     if search.finished:
-        return Finding(Outcome.SATISFIED, "no word at all can be a violation", proof=True)
+        return (yield from _for_certain(task))
     return Finding(
         Outcome.UNDECIDED, f"every word of at most {search.length} letters was asked, and none is a violation"
     )
@@ -40,6 +40,17 @@ def guided(task: Task) -> Algorithm:
         yield
     if task.confirmed(search.violation):
         return violated(search.violation, "found by following the model's scores, confirmed")
+    return (yield from _for_certain(task))
+
+
+def _for_certain(task: Task) -> Algorithm:
+    """No word is left that could be a violation: certain once the reference has been asked for all that could."""
+    search = ExhaustiveSearch(PrefixTree(task.oracle.by_reference().stepper, task.wanted))
+    while not search.finished:
+        search.next_length()
+        if search.violation is not None:
+            return violated(search.violation, "the shortest of all violations, by the reference")
+        yield
     return Finding(Outcome.SATISFIED, "no word at all can be a violation", proof=True)
 
 

@@ -165,7 +165,7 @@ class _Run:
                 raise
             self._extras.failed("more about the violation", error)
             return task.best_so_far
-        needless = finding.word is not None or finding.proof or self.difference is not None
+        needless = finding.word is not None or self.difference is not None
         return finding if needless else self._audited(finding)
 
     def by_reference(self) -> _Run:
@@ -235,7 +235,7 @@ class _Run:
             counterexample=None if word is None else question.model.alphabet.decode(word),
             confirmed=word is not None,
             guarantee=None if word is not None else self._guarantee(finding, proof),
-            evaluation=None if word is not None or finding.proof else self._evaluation,
+            evaluation=None if word is not None else self._evaluation,
             searched=None if word is not None else self._searched(),
             cost=TotalCost(task.seconds, cost.membership_queries, cost.network_steps, task.rounds),
             learned=None if learned is None else AutomatonFacts.of(learned),

@@ -33,6 +33,7 @@ class SteppedReference(SteppingModel):
         self._facts = dict(network.describe() if facts is None else facts)
         self._sizes = [layer.hidden for layer in network.layers] * 2
         self._cuts = np.cumsum(self._sizes)[:-1]
+        self._kinds = _number_types(network)
         self.empty_score, self.accepts_empty = reference_judgement(network, ())
 
     def initial(self, rows: int) -> States:
@@ -55,7 +56,7 @@ class SteppedReference(SteppingModel):
         out = np.empty(len(states), dtype=np.float64)
         with single_threaded_blas, np.errstate(all="ignore"):
             for row, state in enumerate(states):
-                hidden = state[top : top + layer.hidden].astype(layer.recurrent_weight.dtype)
+                hidden = state[top : top + layer.hidden].astype(self._kinds[-1])
                 out[row] = network.score(network.head_weight @ hidden + network.head_bias)
         return out
 
@@ -85,10 +86,19 @@ class SteppedReference(SteppingModel):
         hidden, memory = parts[: len(layers)], parts[len(layers) :]
         cell = self.network.cell.kind
         x: Vector = self.network.inputs[letter]
-        for number, layer in enumerate(layers):
-            kind = layer.recurrent_weight.dtype
+        for number, (layer, kind) in enumerate(zip(layers, self._kinds, strict=True)):
             hidden[number], memory[number] = cell.step(
                 layer, x, hidden[number].astype(kind), memory[number].astype(kind)
             )
             x = hidden[number]
         return np.concatenate([*hidden, *memory])
+
+
+def _number_types(network: RecurrentNetwork) -> list[np.dtype[Any]]:
+    """What each layer computes in: the widest type of what it is fed and of its own weights."""
+    kinds, kind = [], network.inputs.dtype
+    for layer in network.layers:
+        weights = (layer.input_weight, layer.recurrent_weight, layer.input_bias, layer.recurrent_bias)
+        kind = np.result_type(kind, *(weight for weight in weights if weight is not None))
+        kinds.append(kind)
+    return kinds

@@ -24,7 +24,6 @@ from rnncheck.words import Codes, WordBatch
 
 _ROWS_AT_ONCE = 4096
 _DEEPEST = 20_000
-_SLOWER = 20  # a step of the reference is charged as so many
 _Integers = npt.NDArray[np.int64]
 
 
@@ -60,22 +59,15 @@ def _all_words_up_to(name: str, length: int, claims: Claims, reach: Reach, model
         return refuted(name, f"{many}, and only {spent} were made")
     if model is None:
         return left_open(name, "the network was not asked; give --model")
-    asked, by = model.by_reference(), "the reference"
-    if _price(asked, needed, depth) > steps // _SLOWER:
-        least = math.ceil(_price(asked, needed, depth) * _SLOWER)
-        asked, by = model, f"the model's evaluator; --steps {least} asks its reference"
-    if _price(asked, needed, depth) > steps:
+    reference = model.by_reference()
+    price = needed if isinstance(reference, SteppingModel) else needed * depth  # whole words are read from the start
+    if price > steps:
         return left_open(name, f"{many}, and {steps} are allowed; raise --steps")
-    word = _first_violation(asked, reach, depth)
-    seen = f"no word of at most {length} letters is a violation ({needed:.0f} network steps, by {by})"
+    word = _first_violation(reference, reach, depth)
+    seen = f"no word of at most {length} letters is a violation ({needed:.0f} network steps of the reference)"
     if word is not None:
         seen = f"{claims.text(word)} is a violation"
     return judged(name, word is None, seen)
-
-
-def _price(model: Model, needed: float, depth: int) -> float:
-    """Network steps; whole words are read from the start."""
-    return needed if isinstance(model, SteppingModel) else needed * depth
 
 
 @dataclass(frozen=True)
