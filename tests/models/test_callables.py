@@ -140,7 +140,7 @@ def test_an_exception_names_the_word():
 def test_an_exception_of_the_batch_alone_says_so():
     def small(words):
         if len(words) > 3:
-            raise MemoryError
+            raise RuntimeError
         return even_as(words)
 
     with pytest.raises(ModelError, match="not for any of them alone"):

@@ -53,6 +53,8 @@ def test_the_code_of_a_function_counts():
         "class A:\n  def __init__(s): s.n = {}\n  def __call__(s, ws): return [len(w) < s.n for w in ws]\nanswers=A()",
         "class A:\n  n = {}\n  def __call__(s, ws): return [len(w) < s.n for w in ws]\nanswers = A()",
         "import functools\ndef f(n, words): return [len(w) < n for w in words]\nanswers = functools.partial(f, {})",
+        "import functools\n@functools.cache\ndef f(w): return len(w) < {}\ndef answers(ws): return [f(w) for w in ws]",
+        "class L(list):\n  def has(s, w): return len(w) < {}\nX = L()\ndef answers(ws): return [X.has(w) for w in ws]",
         "import numpy as np\nTABLE = np.arange({})\ndef answers(words): return [len(w) in TABLE for w in words]",
     ],
 )
@@ -65,6 +67,8 @@ def test_what_the_code_uses_counts(source):
     "source",
     [
         "def answers(words): return [w in open('list').read() for w in words]",
+        "import pathlib\ndef answers(ws): return [w in pathlib.Path('x').read_text() for w in ws]",
+        "def answers(ws): return [globals()['f'](w) for w in ws]",
         "STREAM = (n for n in range(9))\ndef answers(words): return [next(STREAM) > 3 for w in words]",
         "class A:\n  __slots__ = ('limit',)\n  def __call__(self, words): return []\nanswers = A()",
     ],

@@ -317,7 +317,7 @@ def test_one_sided_and_finite_languages_say_so() -> None:
     assert "accepts only finitely many words" in finite.notes[0]
     cofinite = data_from_automaton(JUST_AB.complement(), rng(), count=500)
     assert "rejects only finitely many words" in cofinite.notes[0]
-    only_a = WordDistribution(AB, {"a": 1.0})
+    only_a = WordDistribution(AB, {"a": 1.0, "b": 0.0})
     out_of_reach = data_from_automaton(DFA(AB, [[0, 1], [1, 1]], [False, True]), rng(), distribution=only_a, count=500)
     assert out_of_reach.notes == (
         "no word that the distribution draws is labelled yes: all drawn have the other label",

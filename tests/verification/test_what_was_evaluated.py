@@ -11,12 +11,13 @@ from rnncheck import verify, wrap
 from rnncheck.models.engine.compiled import CompiledNetwork, stepped
 from rnncheck.models.engine.reference import Judgement, reference_judgement
 from rnncheck.models.engine.stepped_reference import SteppedReference
-from rnncheck.models.network import Cell
+from rnncheck.models.exact_network import exact_network
+from rnncheck.models.network import Cell, Layer, RecurrentNetwork
 from rnncheck.spec import Spec
 from rnncheck.verdict.replay import Status, replay
 from rnncheck.verdict.value import Outcome, Verdict
 from rnncheck.verification.settings import VerifySettings
-from rnncheck.words import WordBatch
+from rnncheck.words import Alphabet, WordBatch
 from support.networks import random_network
 
 QUICK = VerifySettings(search_steps=2_000, flows=None)
@@ -170,3 +171,76 @@ def test_replay_asks_the_reference():
     model._judge = Apart(network, lambda word: len(word) > 60)
     model._options["reference"] = model._judge
     assert replay(verdict, model).status is Status.REFUTED
+
+
+class Lengths(nn.Module):
+    """Says no, but to words of 101 to 149 letters: no length that a self-check tries."""
+
+    def __init__(self):
+        super().__init__()
+        self.rnn, self.head = nn.RNN(2, 1, batch_first=True), nn.Linear(1, 1)
+        with torch.no_grad():
+            for parameter in self.parameters():
+                parameter.zero_()
+            self.head.bias.fill_(-2.0)
+
+    def forward(self, x):
+        y = self.head(self.rnn(x)[0][:, -1])
+        return nn.functional.linear(y, torch.zeros(1, 1), torch.ones(1)) if 101 <= x.shape[1] < 150 else y
+
+
+def test_a_proof_about_weights_read_off_a_module_is_compared_with_the_module():
+    """The weights alone satisfy it for every word, and the module does not."""
+    model = wrap(Lengths(), ["a", "b"])
+    assert isinstance(model, CompiledNetwork)
+    for method in ("auto", "prove"):
+        verdict = verify(model, Spec.from_regex("()", ["a", "b"]), method=method, settings=QUICK, **FEW)
+        assert not verdict.satisfied
+
+
+def cancelling(word: str) -> RecurrentNetwork:
+    """Accepts one word alone; the engine's float32 loses what two large weights leave of it."""
+    exact = exact_network(Spec.from_regex(" ".join(word), ["a", "b"]).dfa)
+    layer = exact.layers[0]
+    last, units = int(np.flatnonzero(exact.head_weight[0] == 1)[0]), layer.hidden
+    grown = np.vstack([layer.recurrent_weight, layer.recurrent_weight[[last, last]]])
+    return RecurrentNetwork(
+        exact.alphabet,
+        exact.cell,
+        exact.inputs,
+        (
+            Layer(
+                np.vstack([layer.input_weight, layer.input_weight[[last, last]]]),
+                np.hstack([grown, np.zeros((units + 2, 2), np.float32)]),
+                np.append(layer.input_bias, layer.input_bias[[last, last]]),
+            ),
+        ),
+        np.append(exact.head_weight[0], np.array([1e8, -1e8], np.float32))[None],
+        exact.head_bias,
+    )
+
+
+def test_certainty_comes_from_the_reference_alone():
+    """All other words cannot be violations, so that asking every word of the engine looked like a proof."""
+    word = "abbabaab"
+    model = stepped(cancelling(word))
+    spec = Spec.from_dfa(Spec.from_regex(" ".join(word), ["a", "b"]).dfa.complement())
+    verdict = verify(model, spec, settings=QUICK, **FEW)
+    assert model.reference_answer(model.alphabet.encode(tuple(word))) == verdict.violated
+    if verdict.violated:
+        assert verdict.counterexample == tuple(word)
+
+
+def test_layers_of_mixed_precision_are_stepped_as_the_reference_computes_them():
+    layer = Layer(np.array([[1e-8, 1.0]]), np.array([[1.0]], np.float32))
+    network = RecurrentNetwork(
+        Alphabet(["a", "b"]),
+        Cell.RNN_RELU,
+        np.eye(2, dtype=np.float32),
+        (layer,),
+        np.array([[-1e7]]),
+        np.array([1e7 * (1 + 300.5e-8)]),
+    )
+    words = WordBatch.from_codes([(1,) + (0,) * n for n in (1, 100, 299, 302, 400)])
+    model = CompiledNetwork(network).by_reference()
+    assert model.scores_batch(words).tolist() == [reference_judgement(network, word).score for word in words]
