@@ -24,6 +24,7 @@ from rnncheck.probability.confidence import Confidence
 from rnncheck.relations import Relation, RelationName
 from rnncheck.runtime.executors import Executor
 from rnncheck.runtime.files import remove_leftovers
+from rnncheck.spec import Spec
 from rnncheck.verdict.value import MethodName, Verdict
 from rnncheck.verification.methods import COMPARED, METHODS
 from rnncheck.verification.verify import verify
@@ -131,7 +132,7 @@ class _ExperimentRun:
         for spec in specs:
             for method in self.questions.methods:
                 piece = f"{name}-{spec}-{method}"
-                if self._is_answered(piece, subject):
+                if self._is_answered(piece, spec, subject):
                     self.finished += 1
                 else:
                     open_questions.append((piece, spec, method))
@@ -141,12 +142,18 @@ class _ExperimentRun:
             if subject is not None:
                 self._verify(piece, name, spec, method, subject)
 
-    def _is_answered(self, piece: str, made_now: Subject | None) -> bool:
-        """Whether the piece is there; one about an earlier network of the same name, since made anew, is not it."""
+    def _is_answered(self, piece: str, spec: str, made_now: Subject | None) -> bool:
+        """Whether the piece is there; one about an earlier network or specification of the same name is not it."""
         if not self.folder.has(f"verdicts/{piece}.json"):
             return False
         document = self.folder.read_json(f"verdicts/{piece}.json", VerdictPiece).verdict
-        return made_now is None or document.model_facts.get("sha256") == made_now.network.sha256()
+        if made_now is None:
+            return True
+        asked = (document.model_facts.get("sha256"), document.spec_facts.sha256)
+        return asked == (
+            made_now.network.sha256(),
+            Spec.from_dfa(made_now.specs[spec]).over(made_now.network.alphabet).sha256(),
+        )
 
     def _verify(self, piece: str, name: str, spec: str, method: MethodName, subject: Subject) -> None:
         def answered(document: Verdict) -> None:
