@@ -33,7 +33,8 @@ def reference_judgement(network: RecurrentNetwork, codes: Codes) -> Judgement:
     """
     with single_threaded_blas, np.errstate(all="ignore"):
         if codes:
-            *_, outputs = _outputs(network, codes)
+            *_, top = _run(network, [network.inputs[code] for code in codes])
+            outputs = _head(network, top)
         else:
             outputs = _empty_outputs(network)
         return _judge(network, outputs, codes)
@@ -72,17 +73,18 @@ def no_finite_score(network: RecurrentNetwork, codes: Codes, outputs: object) ->
 
 def _outputs(network: RecurrentNetwork, codes: Codes) -> Iterator[Vector]:
     """The outputs of the head after each letter."""
-    return _run(network, [network.inputs[code] for code in codes])
+    return (_head(network, top) for top in _run(network, [network.inputs[code] for code in codes]))
 
 
 def _empty_outputs(network: RecurrentNetwork) -> Vector:
     if network.padding is not None:
-        return next(_run(network, [network.padding]))
+        return _head(network, next(_run(network, [network.padding])))
     top = np.zeros(network.layers[-1].hidden, dtype=network.layers[-1].recurrent_weight.dtype)
-    return np.asarray(network.head_weight @ top + network.head_bias)
+    return _head(network, top)
 
 
 def _run(network: RecurrentNetwork, inputs: list[Vector]) -> Iterator[Vector]:
+    """The top layer's hidden state after each input."""
     hidden = [np.zeros(layer.hidden, dtype=layer.recurrent_weight.dtype) for layer in network.layers]
     memory = [np.zeros_like(h) for h in hidden]
     cell = network.cell.kind
@@ -90,7 +92,11 @@ def _run(network: RecurrentNetwork, inputs: list[Vector]) -> Iterator[Vector]:
         for number, layer in enumerate(network.layers):
             hidden[number], memory[number] = cell.step(layer, x, hidden[number], memory[number])
             x = hidden[number]
-        yield network.head_weight @ x + network.head_bias
+        yield x
+
+
+def _head(network: RecurrentNetwork, top: Vector) -> Vector:
+    return np.asarray(network.head_weight @ top + network.head_bias)
 
 
 def _judge(network: RecurrentNetwork, outputs: Vector, codes: Codes) -> Judgement:

@@ -7,19 +7,20 @@ is for networks that rounding carries away from their reference, and for checkin
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from rnncheck.automata.dfa import Mask
 from rnncheck.models.cells.cell_type import Vector
 from rnncheck.models.engine.reference import reference_answers_along, reference_judgement
 from rnncheck.models.engine.threads import single_threaded_blas
 from rnncheck.models.identity import digest_of
 from rnncheck.models.network import RecurrentNetwork
 from rnncheck.models.protocol import BY_REFERENCE, Letters, Scores, States, SteppingModel, check_letters
-from rnncheck.words import Codes, IntArray
+from rnncheck.words import Codes, IntArray, WordBatch, encode_batch
 
 
 class SteppedReference(SteppingModel):
@@ -59,6 +60,10 @@ class SteppedReference(SteppingModel):
                 hidden = state[top : top + layer.hidden].astype(self._kinds[-1])
                 out[row] = network.score(network.head_weight @ hidden + network.head_bias)
         return out
+
+    def accepts_batch(self, words: WordBatch | Iterable[Iterable[str]]) -> Mask:
+        batch = encode_batch(self.alphabet, words)  # nothing is gained by stepping them side by side
+        return np.fromiter(map(self.reference_answer, batch), dtype=np.bool_, count=len(batch))
 
     def reference_answer(self, codes: Codes) -> bool:
         return reference_judgement(self.network, codes).accepted
