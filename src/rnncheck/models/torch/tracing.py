@@ -28,7 +28,8 @@ _SAME_NUMBERS = {  # functions that only change the shape or the place
 # bool) or anything unheard of may, and random words need not show it.
 _CANNOT_TELL_WORDS_APART = _SAME_NUMBERS | {
     *("tensor", "zeros", "zeros_like", "new_zeros", "dim", "size", "__len__", "__get__", "numel", "type", "expand"),
-    *("eye", "_pack_padded_sequence", "_pad_packed_sequence", "index_select", "empty_like", "scatter_", "sort"),
+    *("eye", "arange", "sort", "index_select", "empty_like", "scatter_"),
+    *("_pack_padded_sequence", "_pad_packed_sequence"),
     *("embedding", "one_hot", "linear", "dropout", "layer_norm", "cat", "stack", "unbind", "chunk", "split"),
     *("relu", "tanh", "gelu", "sigmoid", "sigmoid_", "softmax", "log_softmax"),
 }
