@@ -179,8 +179,11 @@ class MembershipOracle:
 
     def reference_score(self, word: Sequence[int]) -> float | None:
         """How far the reference is from its decision about a word; None where it does not say."""
-        self._charge(len(word))
-        return self.model.reference_score(tuple(word))
+        self.budget.check()
+        score = self.model.reference_score(tuple(word))
+        if score is not None:  # a model that says nothing has read nothing
+            self._charge(len(word))
+        return score
 
     def by_reference(self) -> MembershipOracle:
         """An oracle that asks the reference alone, at the same expense."""
