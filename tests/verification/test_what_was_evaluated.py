@@ -57,8 +57,12 @@ def test_an_original_that_accepts_what_its_engine_rejects_is_found_out(method):
 
 
 def test_a_satisfied_verdict_names_its_evaluator_and_what_the_reference_said():
-    verdict = verify(CompiledNetwork(rejecting()), Spec.from_regex("!(.*)", LETTERS), settings=QUICK, **FEW)
+    network = random_network(Cell.RNN_TANH, (16,), scale=2.0)
+    far = -0.8 * np.abs(network.head_weight).sum(axis=1)  # further than its states go, and nearer than boxes go
+    network = dataclasses.replace(network, head_bias=far)
+    verdict = verify(CompiledNetwork(network), Spec.from_regex("!(.*)", LETTERS), settings=QUICK, **FEW)
     assert verdict.satisfied
+    assert not verdict.guarantee.proof
     evaluation = verdict.evaluation
     assert "float32" in evaluation.evaluator
     assert evaluation.words >= 300
@@ -76,6 +80,16 @@ def test_the_words_of_the_searches_are_compared_too():
     model._options["reference"] = model._judge
     verdict = verify(model, Spec.from_regex("!(.*)", LETTERS), method="auto", settings=QUICK, **FEW)
     assert verdict.outcome is Outcome.VIOLATED
+
+
+def test_a_word_that_showed_the_difference_is_not_lost():
+    """It is a violation itself, and nothing that is asked of the reference afterwards need come to it again."""
+    network = rejecting()
+    model = CompiledNetwork(network)
+    model._judge = Apart(network, lambda word: word == (0, 1, 2, 0))
+    model._options["reference"] = model._judge
+    verdict = verify(model, Spec.from_regex("!(.*)", LETTERS), settings=QUICK, **FEW)
+    assert verdict.counterexample == ("a", "b", "c", "a")
 
 
 class Branching(nn.Module):

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import click
 
 from rnncheck.automata.dfa import DEFAULT_MAX_STATES
+from rnncheck.cli.output_files import OutputFile
 from rnncheck.errors import RnncheckError
 from rnncheck.models.cells import Cell
 from rnncheck.models.files.loading import load_model
@@ -55,6 +56,15 @@ def relation_option(meaning: str) -> Callable[[Command], Command]:
     names = [relation.value for relation in Relation]
     default = Relation.SUBSET.value
     return click.option("--relation", type=click.Choice(names), default=default, show_default=True, help=meaning)
+
+
+def verdict_files(command: Command) -> Command:
+    """The options that name where a verdict is written."""
+    as_json = click.option("--json", "json_file", metavar="FILE", type=OutputFile(dash=True),
+                           help="Write the verdict as JSON; `-` prints it alone.")  # fmt: skip
+    as_page = click.option("--report", metavar="FILE.html", type=OutputFile(),
+                           help="Write the report: one HTML file that opens offline.")  # fmt: skip
+    return as_json(as_page(command))
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import click
 
 from rnncheck.cli.command import Command
 from rnncheck.cli.learning_options import TimeLimit, progress_text
-from rnncheck.cli.options import ModelRequest, SpecRequest, model_options, spec_options
+from rnncheck.cli.options import ModelRequest, SpecRequest, model_options, relation_option, spec_options, verdict_files
 from rnncheck.cli.output_files import OutputFile
 from rnncheck.cli.progress import progress_line
 from rnncheck.cli.verify import answer
@@ -25,8 +25,7 @@ _DEFAULTS = ProofSettings()
 @click.command(cls=Command)
 @model_options
 @spec_options
-@click.option("--relation", type=click.Choice(["subset", "superset", "equal"]), default="subset", show_default=True,
-              help="subset: no false positives; superset: no false negatives.")  # fmt: skip
+@relation_option("subset: no false positives; superset: no false negatives.")
 @click.option("--certificate", metavar="FILE", type=OutputFile(), help="Write the proof there, for `rnncheck replay`.")
 @click.option("--context", type=click.IntRange(min=0), default=_DEFAULTS.context, show_default=True, metavar="K",
               help="Tell words apart by their last K letters at most.")  # fmt: skip
@@ -34,10 +33,7 @@ _DEFAULTS = ProofSettings()
               help="Give up when the proof needs more boxes.")  # fmt: skip
 @click.option("--timeout", type=click.FloatRange(min=0), metavar="SECONDS", help="Stop after so long.")
 @click.option("--quiet", is_flag=True, help="No progress on stderr.")
-@click.option("--json", "json_file", metavar="FILE", type=OutputFile(dash=True),
-              help="Write the verdict as JSON; `-` prints it alone.")  # fmt: skip
-@click.option("--report", metavar="FILE.html", type=OutputFile(),
-              help="Write the report: one HTML file that opens offline.")  # fmt: skip
+@verdict_files
 @click.pass_context
 def prove(ctx: click.Context, /, model: ModelRequest, request: SpecRequest, **choices: Any) -> None:
     """Prove that the network satisfies the specification, for every word of any length.

@@ -23,6 +23,7 @@ from rnncheck.cli.options import (
     optional_spec_options,
     relation_option,
     renamed_option,
+    verdict_files,
 )
 from rnncheck.cli.output import say, say_document
 from rnncheck.cli.output_files import OutputFile
@@ -71,10 +72,7 @@ _NOT_REPEATED = {"json_file", "report", "certificate", "quiet", "threads", "work
 @click.option("--hits", type=click.IntRange(min=0), default=20, show_default=True, help="A flow has more than so many.")
 @click.option("--loops", type=click.IntRange(min=1), default=8, show_default=True, help="Loops tried at each place.")
 @click.option("--longest-loop", type=click.IntRange(min=1), default=8, show_default=True)
-@click.option("--json", "json_file", metavar="FILE", type=OutputFile(dash=True),
-              help="Write the verdict as JSON; `-` prints it alone.")  # fmt: skip
-@click.option("--report", metavar="FILE.html", type=OutputFile(),
-              help="Write the report: one HTML file that opens offline.")  # fmt: skip
+@verdict_files
 @click.pass_context
 def verify(ctx: click.Context, /, model: ModelRequest, request: SpecRequest, **choices: Any) -> None:
     """Does the network satisfy the specification?

@@ -63,6 +63,7 @@ class MembershipOracle:
         if memory_limit < 0:
             raise InputError(f"a memory limit of {memory_limit} bytes was given; give 0 or more")
         self.model = model
+        self._memory_limit = memory_limit
         self.alphabet = model.alphabet
         self._keys = WordKeys(model.alphabet)
         self._cache = AnswerCache(memory_limit // 4)
@@ -188,7 +189,9 @@ class MembershipOracle:
     def by_reference(self) -> MembershipOracle:
         """An oracle that asks the reference alone, at the same expense."""
         model = self.model.by_reference()
-        return self if model is self.model else MembershipOracle(model, counters=self._counters)
+        if model is self.model:
+            return self
+        return MembershipOracle(model, memory_limit=self._memory_limit, counters=self._counters)
 
     def _charge(self, steps: int) -> None:
         self._counters.tick(steps)

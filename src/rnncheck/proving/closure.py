@@ -24,7 +24,7 @@ Ints: TypeAlias = npt.NDArray[np.int64]
 
 # A proof leaves so much room between what a step leads to and the box it must lie in, relative to 1 and the value.
 MARGIN = 1e-9
-_PATIENCE = 100  # rounds before bounds are moved further than the padding says, and further again every so many
+_DOUBLING_ROUNDS = 100  # after so many rounds the padding is doubled, and again after as many
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ def close(network: AbstractNetwork, partition: Partition, padding: float, rounds
     growth = _Growth(network, partition)
     growing = np.array([INITIAL])
     for number in range(1, rounds + 1):
-        growing = growth.advance(growing, padding * 2.0 ** (number // _PATIENCE))
+        growing = growth.advance(growing, padding * 2.0 ** (number // _DOUBLING_ROUNDS))
         yield Progress(number, len(growing), len(partition))
         problem = growth.problem(growing)
         if problem is not None:

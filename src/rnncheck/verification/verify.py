@@ -46,7 +46,7 @@ from rnncheck.verification.question import Question, prepare
 from rnncheck.verification.resuming import CheckpointWriter, checkpoint_writer
 from rnncheck.verification.searches import exhaustive
 from rnncheck.verification.settings import VerifySettings
-from rnncheck.verification.task import Finding, Task
+from rnncheck.verification.task import Finding, Task, violated
 from rnncheck.version import __version__
 from rnncheck.words import Alphabet, Codes, WordBatch, format_word
 
@@ -82,7 +82,7 @@ def verify(
     with watchdog(lambda: run.oracle.budget.remaining()):
         finding = run.find(progress)
         if run.difference is not None:  # what the evaluator says is worth nothing: ask again, the slow way
-            run = run.by_reference()
+            run = run.by_reference(run.difference)
             finding = run.find(progress)
         return run.conclude(finding)
 
@@ -115,14 +115,22 @@ def never_begun(
 class _Run:
     """One call of ``verify``.
 
-    ``difference`` is a word to which the model's evaluator gave another answer than its reference.
+    ``difference`` is a word to which the model's evaluator gave another answer than its reference. ``suspect`` is one
+    that an earlier run ended with: the first to be asked now.
     """
 
-    def __init__(self, question: Question, budget: Budget | None = None, notes: tuple[HealthNote, ...] = ()) -> None:
+    def __init__(
+        self,
+        question: Question,
+        budget: Budget | None = None,
+        notes: tuple[HealthNote, ...] = (),
+        suspect: Codes | None = None,
+    ) -> None:
         self.question = question
         self.difference: Codes | None = None
         self._evaluation: Evaluation | None = None
         self._notes = notes
+        self._suspect = suspect
         settings = question.settings
         self._budget = budget or Budget.lasting(question.timeout, clock=settings.clock, cancelled=settings.cancelled)
         self._checkpoint: CheckpointWriter | None = checkpoint_writer(question)
@@ -151,6 +159,8 @@ class _Run:
                 progress(task.progress(self.question.method))
 
         try:
+            if self._suspect is not None and task.violates(self._suspect):
+                return violated(self._suspect, "the model's evaluator answered it otherwise than its reference")
             finding = None if longest is None else finish(exhaustive(task, longest), between)
             if finding is None or finding.outcome is Outcome.UNDECIDED:
                 finding = finish(METHODS[self.question.method](task), between)
@@ -165,12 +175,17 @@ class _Run:
                 raise
             self._extras.failed("more about the violation", error)
             return task.best_so_far
-        needless = finding.word is not None or self.difference is not None
-        return finding if needless else self._audited(finding)
+        rests_on_evaluator = finding.word is None and self.difference is None and not self._proved_of_model(finding)
+        return self._audited(finding) if rests_on_evaluator else finding
 
-    def by_reference(self) -> _Run:
-        """The same question, put to the model's reference alone."""
-        question, word = self.question, self.difference or ()
+    def _proved_of_model(self, finding: Finding) -> bool:
+        """Whether it is proved of the reference too; of a model whose weights were read off it, it is not."""
+        own_weights = isinstance(self.question.model.by_reference(), SteppedReference)
+        return finding.proof and (finding.certificate is None or own_weights)
+
+    def by_reference(self, word: Codes) -> _Run:
+        """The same question, put to the model's reference alone, after a word on which the two differ."""
+        question = self.question
         note = HealthNote(
             "evaluator",
             f"the model's evaluator ({question.model.describe().get('queries')}) and its reference give different "
@@ -179,12 +194,16 @@ class _Run:
         )
         settings = dataclasses.replace(question.settings, checkpoint=None, resume=False)
         again = dataclasses.replace(question, model=question.model.by_reference(), settings=settings)
-        return _Run(again, self._budget, (note,))
+        return _Run(again, self._budget, (note,), suspect=word)
 
     def _audited(self, finding: Finding) -> Finding:
         """The finding, if the evaluator whose answers it rests on says what the reference says."""
         audit = Audit(self._task)
-        self._evaluation = audit.run()
+        try:
+            self._evaluation = audit.run()
+        except (InconsistentAnswersError, MemoryError) as end:
+            undecided = Finding(Outcome.UNDECIDED, self._task.why_ended(end))
+            return finding if finding.outcome is Outcome.UNDECIDED else undecided
         if audit.difference is None:
             return finding
         if self._evaluator_differs(audit.difference):
@@ -236,7 +255,7 @@ class _Run:
             confirmed=word is not None,
             guarantee=None if word is not None else self._guarantee(finding, proof),
             evaluation=None if word is not None else self._evaluation,
-            searched=None if word is not None else self._searched(),
+            searched=None if word is not None or finding.proof else self._searched(),
             cost=TotalCost(task.seconds, cost.membership_queries, cost.network_steps, task.rounds),
             learned=None if learned is None else AutomatonFacts.of(learned),
             faulty_flows=tuple(map(self._faulty_flow, flows, evidence.flow_scores)),
