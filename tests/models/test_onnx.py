@@ -251,6 +251,7 @@ def graph(
     domain="",
     seed=0,
     free=("B", "T"),
+    joining=False,
 ):
     """An embedding, one recurrent operator, its last state, a head: as a model."""
     rng = np.random.default_rng(seed)
@@ -265,6 +266,16 @@ def graph(
     x = "t" if layout == "BT" else "e"
     nodes = [helper.make_node("Gather", ["emb", "x"], ["e"])]
     nodes += [helper.make_node("Transpose", ["e"], ["t"], perm=[1, 0, 2])] if layout == "BT" else []
+    if joining:  # of the first letter something is added to all, if it is large enough
+        stored |= {"one": np.array([1]), "J": np.zeros((E, E), np.float32), "j": np.full(E, -50.0, np.float32)}
+        nodes += [
+            helper.make_node("Slice", [x, "zero", "one", "zero"], ["first"]),
+            helper.make_node("MatMul", ["first", "J"], ["m"]),
+            helper.make_node("Add", ["m", "j"], ["n"]),
+            helper.make_node("Relu", ["n"], ["r"]),
+            helper.make_node("Add", [x, "r"], ["joined"]),
+        ]
+        x = "joined"
     inputs = [x, "W", "R", *(["B"] if biases else [])]
     nodes.append(helper.make_node(op, inputs, ["", "last"], hidden_size=H, domain=domain, **(attributes or {})))
     nodes.append(helper.make_node("Squeeze", ["last", "zero"], ["h"]))
@@ -333,6 +344,14 @@ def test_operators_that_differ_from_ours_are_stepped_by_onnxruntime(tmp_path, op
     branched = model.step(states, np.array([3, 4, 3, 0]), np.array([2, 2, 0, 1]))
     pairs = WordBatch.from_codes([(2, 3), (2, 4), (0, 3), (1, 0)])
     assert np.allclose(model.scores(branched), model.scores_batch(pairs), atol=1e-5)
+
+
+def test_a_graph_that_joins_letters_is_not_taken_apart(tmp_path):
+    """What is made of the first letter is silent in every word that is tried."""
+    onnx.save(graph(joining=True), tmp_path / "m.onnx")
+    model = load_model(tmp_path / "m.onnx", alphabet=LETTERS)
+    assert isinstance(model, WholeWords)
+    assert "may join letters" in str(model.describe()["stepping"])
 
 
 def test_a_reversed_operator_is_run_on_whole_words(tmp_path):

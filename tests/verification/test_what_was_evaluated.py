@@ -121,6 +121,45 @@ def test_modules_with_hidden_conditions_are_not_taken_apart(module):
     assert "may treat some words apart" in str(model.describe()["stepping"])
 
 
+class Padded(Branching):
+    """Its recurrent layer begins with what a layer made of six letters at once: silent, but for some words."""
+
+    def __init__(self):
+        super().__init__()
+        self.all = nn.Linear(24, 4)
+        with torch.no_grad():
+            self.all.bias.fill_(-50.0)
+
+    def whole(self, x):
+        letters = torch.cat([self.e(x), torch.zeros(len(x), 6, 4)], 1)[:, :6]
+        return torch.relu(self.all(letters.flatten(1)))
+
+    def forward(self, x):
+        return self.l(self.r(torch.cat([self.whole(x)[:, None], self.e(x)], 1))[0][:, -1])
+
+
+class Beside(Padded):
+    """The same, past the recurrent layer: as the bias of the last layer."""
+
+    def forward(self, x):
+        return nn.functional.linear(self.r(self.e(x))[0][:, -1], self.l.weight, self.whole(x)[0, :1])
+
+
+@pytest.mark.parametrize("module", [Padded, Beside])
+def test_modules_that_join_letters_are_not_taken_apart(module):
+    assert not isinstance(wrap(module(), LETTERS), CompiledNetwork)
+
+
+def test_answers_of_large_batches_are_compared():
+    """Asked for hundreds of words at once it forgets to look, and a small batch would not show it."""
+
+    def careless(words):
+        return [len(words) <= 200 and "b" in word for word in words]
+
+    verdict = verify(wrap(careless, LETTERS), Spec.from_regex("[a c]*", LETTERS), settings=QUICK, **FEW)
+    assert not verdict.satisfied
+
+
 def test_no_exact_claim_about_a_module_with_a_condition_is_false():
     model = wrap(Branching(), LETTERS)
     settings = VerifySettings(exhaustive=6, search_steps=0, flows=None)

@@ -20,7 +20,7 @@ from rnncheck.words import Codes, WordBatch
 
 # Words a batch: few at first, because many networks fail at once, then as many as the engine likes.
 _FIRST_BATCH = 64
-_LARGEST_BATCH = 1024
+LARGEST_BATCH = 1024
 
 
 class WordSource(Protocol):
@@ -62,7 +62,7 @@ class Sampler:
         ``tested`` is a hypothesis and the relation that the model should be in to it.
         """
         batch = self._source.sample(self._rng, min(most, self._batch))
-        self._batch = min(2 * self._batch, _LARGEST_BATCH)
+        self._batch = min(2 * self._batch, LARGEST_BATCH)
         sides = self._watched, None if tested is None else Side(*tested, whole_words=True)
         matters = np.zeros(len(batch), dtype=bool)
         for side in filter(None, sides):

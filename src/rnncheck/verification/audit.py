@@ -9,19 +9,21 @@ are drawn: outlying ones, and those on either side of the decision.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from rnncheck.models.protocol import BY_REFERENCE
 from rnncheck.runtime.budget import BudgetExceeded
 from rnncheck.search.exhaustive import ExhaustiveSearch
 from rnncheck.search.prefix_tree import PrefixTree
+from rnncheck.search.sampler import LARGEST_BATCH
 from rnncheck.verdict.value import Evaluation
 from rnncheck.verification.task import Task
 from rnncheck.words import Codes, WordBatch
 
 _WORDS = 300  # drawn and asked of both, at least
 _SHARE = 32  # and at least one for so many that were sampled
-_AT_ONCE = 32
+_MEASURED = 32  # one score in so many is measured
 _WALKED = 20_000  # steps of the reference, about, for every short word
 
 
@@ -43,11 +45,13 @@ class Audit:
         if model.by_reference() is model:
             return Evaluation(evaluator=evaluator)
         wanted = max(_WORDS, task.sampler.words // _SHARE)
-        sample = task.distribution.sample(task.rng("audit"), wanted)
+        sample = list(task.distribution.sample(task.rng("audit"), max(wanted, LARGEST_BATCH)))
         try:
             self._walk()
-            self.met += self._compared(list(dict.fromkeys(task.met.words)))
-            self.drawn += self._compared(list(sample))
+            for _ in self._agreeing(list(dict.fromkeys(task.met.words)), len(task.met.words)):
+                self.met += 1
+            for _ in self._agreeing(sample, wanted):
+                self.drawn += 1
         except (BudgetExceeded, KeyboardInterrupt):
             pass
         return Evaluation(
@@ -75,20 +79,23 @@ class Audit:
                 return
             self.exact_length = search.length
 
-    def _compared(self, words: list[Codes]) -> int:
-        """Compare words until one shows a difference; how many showed none."""
-        done = 0
-        for start in range(0, len(words) if self.difference is None else 0, _AT_ONCE):
-            some = words[start : start + _AT_ONCE]
-            for word, answer in zip(some, self.task.oracle.answers(some).tolist(), strict=True):
-                if self.task.oracle.reference_answer(word) != answer:
-                    self.difference = word
-                    return done
-                done += 1
-            self._measure(some[0])
+    def _agreeing(self, words: list[Codes], wanted: int) -> Iterator[Codes]:
+        """So many of the words, one after the other, until one shows a difference.
+
+        All are asked together, as samples are: an evaluator may answer a large batch otherwise than a small one.
+        """
+        if self.difference is not None:
+            return
+        answers = self.task.oracle.answers(words).tolist()
+        for number, (word, answer) in enumerate(zip(words[:wanted], answers[:wanted], strict=True)):
+            if self.task.oracle.reference_answer(word) != answer:
+                self.difference = word
+                return
+            if number % _MEASURED == 0:
+                self._measure(word)
             if self.difference is not None:
-                break
-        return done
+                return
+            yield word
 
     def _measure(self, word: Codes) -> None:
         """How far the scores of one word are apart: beyond the margin, answers would no longer be safe."""

@@ -22,6 +22,7 @@ import onnx
 from rnncheck.errors import ModelError
 from rnncheck.models.conventions import InputLayout, find_convention, row_of_first_letter
 from rnncheck.models.onnx.graph import Graph, State, freed, read_graph
+from rnncheck.models.onnx.letter_flow import check_letter_flow
 from rnncheck.models.onnx.sessions import OnnxOriginal, OnnxSteps, Program, SteppedGraph, WholeGraph
 from rnncheck.models.onnx.weights import head_of, linear_layer, recurrent_layers
 from rnncheck.models.protocol import Model
@@ -75,7 +76,7 @@ class OnnxFile:
 
     def compiled(self, empty: bool, facts: Mapping[str, object]) -> Model:
         """The graph's weights in our own engine."""
-        self._graph.check_for_conditions()
+        self._check_that_it_can_be_taken_apart()
         cell, layers = recurrent_layers(self._graph.recurrent, self._value)
         weight, bias = linear_layer(head_of(self._graph, self._interface.output), self._value)
         entry = self._graph.recurrent[0].input[0]
@@ -123,7 +124,7 @@ class OnnxFile:
         return WholeGraph(program, interface.letters, interface.output)
 
     def _rewired(self) -> SteppedGraph:
-        self._graph.check_for_conditions()
+        self._check_that_it_can_be_taken_apart()
         for node in self._graph.recurrent:
             if any(attribute.name == "direction" and attribute.s != b"forward" for attribute in node.attribute):
                 raise MismatchError(f"its {node.op_type} reads the word from the end")
@@ -132,6 +133,11 @@ class OnnxFile:
             raise MismatchError("it has no recurrent operator to step")
         program = Program(model.SerializeToString(), self._reading.threads)
         return SteppedGraph(program, self._interface.letters, self._interface.output, states)
+
+    def _check_that_it_can_be_taken_apart(self) -> None:
+        self._graph.check_for_conditions()
+        if self._graph.recurrent and not self._interface.states:
+            check_letter_flow(self._graph, self._interface.letters)
 
     def _raw(self, laid: tuple[InputLayout, IntArray]) -> npt.NDArray[Any]:
         return self._plain.values(*laid)[0]

@@ -29,6 +29,7 @@ from rnncheck.models.conventions import (
 from rnncheck.models.identity import digest_of
 from rnncheck.models.protocol import Model
 from rnncheck.models.self_check import MismatchError, NetworkParts, Reading, compile_checked, probability_by_range
+from rnncheck.models.torch.letter_flow import Spoiling, check_letter_flow, rows_to_spoil
 from rnncheck.models.torch.tracing import (
     Call,
     Recorder,
@@ -41,6 +42,8 @@ from rnncheck.models.torch.tracing import (
 from rnncheck.models.whole_words import DEFAULT_BATCH, Decision, Outputs, WholeWords, calibrated
 from rnncheck.runtime.watchdog import guarded
 from rnncheck.words import Alphabet, Codes, IntArray, Word
+
+_FLOW_LETTERS = 5  # of the word on which the way of letters is followed
 
 EncodeWords = Callable[[list[Word]], Any]
 
@@ -113,6 +116,18 @@ class Asker:
                 output = self._called(tensors)
             tensor = _first_tensor(output)
             return _as_numbers(tensor), recorder.calls, tensor
+
+    def check_letter_flow(self, arguments: Any) -> None:
+        """Refuse a module in which letters reach more than one place of the recurrent layer's input."""
+        rows = [0]
+        while rows:
+            with self._evaluation():
+                mode = Spoiling(rows[0])
+                tensors = mode.spoilt(self._tensors(arguments))
+                with mode:
+                    output = self._called(tensors)
+                check_letter_flow(mode, _first_tensor(output))
+            rows = rows[1:] if rows[0] else rows_to_spoil(mode.rows)[1:]
 
     def _called(self, tensors: list[Any]) -> Any:
         return guarded(lambda: self.module(*tensors), lambda: f"{type(self.module).__name__} was being called")
@@ -188,6 +203,12 @@ class Evaluator:
     def calls(self, word: Codes) -> Sequence[Call]:
         """What the module calls for one word."""
         return self.watched(word)[1]
+
+    def check_letter_flow(self, word: Codes) -> None:
+        """Refuse a module in which a letter of this word has an effect but through the recurrent layer."""
+        codes = np.array([word], dtype=np.int64)
+        with _telling(codes):
+            self.asker.check_letter_flow(self.convention.encode(codes))
 
     def watched(self, word: Codes) -> tuple[npt.NDArray[Any], Sequence[Call], Any]:
         """The raw output for one word, the functions that were called, and the output as a tensor."""
@@ -275,7 +296,9 @@ def _parts(evaluate: Evaluator, letters: int) -> NetworkParts:
     vectors = [first_input(of_letter) for of_letter in calls]
     if len({vector.shape for vector in vectors}) > 1:
         raise MismatchError("its recurrent layer is not fed one vector per letter")
-    return parts_of(calls[0], np.stack(vectors))
+    parts = parts_of(calls[0], np.stack(vectors))
+    evaluate.check_letter_flow(tuple(letter % letters for letter in range(_FLOW_LETTERS)))
+    return parts
 
 
 def _decision(

@@ -28,7 +28,7 @@ _SAME_NUMBERS = {  # functions that only change the shape or the place
 # bool) or anything unheard of may, and random words need not show it.
 _CANNOT_TELL_WORDS_APART = _SAME_NUMBERS | {
     *("tensor", "zeros", "zeros_like", "new_zeros", "dim", "size", "__len__", "__get__", "numel", "type", "expand"),
-    *("eye", "arange", "sort", "index_select", "empty_like", "scatter_"),
+    *("eye", "arange", "full", "ones", "sort", "index_select", "empty_like", "scatter_"),
     *("_pack_padded_sequence", "_pad_packed_sequence"),
     *("embedding", "one_hot", "linear", "dropout", "layer_norm", "cat", "stack", "unbind", "chunk", "split"),
     *("relu", "tanh", "gelu", "sigmoid", "sigmoid_", "softmax", "log_softmax"),
@@ -125,9 +125,14 @@ def _tensors(result: Any) -> bool:
     return result is None or isinstance(result, torch.Tensor)
 
 
-def _cell(call: Call) -> Cell | None:
-    function = call.name.removesuffix(_SINGLE_STEP)
+def cell_called(name: str) -> Cell | None:
+    """The kind of cell that a PyTorch function of this name computes."""
+    function = name.removesuffix(_SINGLE_STEP)
     return next((cell for cell in Cell if cell.kind.torch is not None and cell.kind.torch.function == function), None)
+
+
+def _cell(call: Call) -> Cell | None:
+    return cell_called(call.name)
 
 
 def _head_call(calls: Sequence[Call]) -> Call:
