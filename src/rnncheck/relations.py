@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+import dataclasses
 import enum
-from typing import Any, Literal, NamedTuple
+import functools
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from rnncheck.automata.dfa import DFA, Mask
+from rnncheck.automata.language import least_word
 from rnncheck.automata.minimisation import coreachable
-from rnncheck.automata.product import difference, difference_witness, inclusion_witness, symmetric_difference
+from rnncheck.automata.product import (
+    difference,
+    difference_witness,
+    inclusion_witness,
+    intersection,
+    product,
+    symmetric_difference,
+)
 from rnncheck.errors import InputError, short_repr
-from rnncheck.words import Word
+from rnncheck.words import Alphabet, Word
 
 RelationName = Literal["subset", "superset", "equal"]
 
@@ -71,15 +82,62 @@ class Relation(enum.Enum):
             return difference(other, model)
         return symmetric_difference(model, other)
 
-    def open_states(self, other: DFA) -> Mask:
-        """The states of ``other`` from which some word still leads to a state where the relation can break."""
-        if self is Relation.EQUAL:
-            return np.ones(len(other), dtype=bool)
-        return coreachable(other.complement() if self is Relation.SUBSET else other)
 
+@dataclass(frozen=True, eq=False)
+class Property:
+    """What R is to satisfy: a specification A, and the relation in which R is to stand to it.
 
-class Property(NamedTuple):
-    """What R is to satisfy: a specification A, and the relation in which R is to stand to it."""
+    Where only some words count, ``counts`` says for each state of ``spec`` whether words that end there do: what R says
+    to others is no violation. ``assuming`` makes such a property.
+    """
 
     spec: DFA
     relation: Relation
+    counts: Mask | None = None
+
+    @classmethod
+    def assuming(cls, spec: DFA, relation: Relation, assumed: DFA | None) -> Property:
+        """The property of those words alone that the automaton ``assumed`` accepts; of all, where there is none."""
+        if assumed is None:
+            return cls(spec, relation)
+        both = product(spec, assumed, lambda in_spec, _: in_spec)
+        return cls(both.dfa, relation, assumed.accepting[both.right])
+
+    def over(self, alphabet: Alphabet) -> Property:
+        """The same with the letters in another order."""
+        return dataclasses.replace(self, spec=self.spec.over(alphabet))
+
+    @functools.cached_property
+    def breakable(self) -> Mask:
+        """The states of ``spec`` where a word could be a violation, whatever the model says to it."""
+        return self._counting(self.relation.can_break(self.spec.accepting), np.arange(len(self.spec)))
+
+    @functools.cached_property
+    def open_states(self) -> Mask:
+        """The states of ``spec`` from which some word still leads to one where it could be a violation."""
+        return coreachable(self.possible)
+
+    @property
+    def possible(self) -> DFA:
+        """The automaton of the words that could be violations."""
+        return DFA(self.spec.alphabet, self.spec.transitions, self.breakable, self.spec.initial)
+
+    def broken(self, answers: Mask, states: npt.NDArray[np.integer]) -> Mask:
+        """Which words are violations, from the model's answers and the states of ``spec`` in which they end."""
+        return self._counting(self.relation.broken(answers, self.spec.accepting[states]), states)
+
+    def witness(self, model: DFA) -> Word | None:
+        """The shortlex-least violation of an automaton in the place of R; None where there is none."""
+        if self.counts is None:
+            return self.relation.witness(model, self.spec)
+        return least_word(self.violations(model))
+
+    def violations(self, model: DFA) -> DFA:
+        """All violations of an automaton in the place of R."""
+        broken = self.relation.violations(model, self.spec)
+        if self.counts is None:
+            return broken
+        return intersection(broken, DFA(self.spec.alphabet, self.spec.transitions, self.counts, self.spec.initial))
+
+    def _counting(self, broken: Mask, states: npt.NDArray[np.integer]) -> Mask:
+        return broken if self.counts is None else broken & self.counts[states]

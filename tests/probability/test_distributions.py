@@ -16,7 +16,7 @@ from rnncheck.automata.dfa import DFA
 from rnncheck.automata.language import all_words as everything
 from rnncheck.automata.language import empty_language
 from rnncheck.errors import AlphabetError, AutomatonError, InputError
-from rnncheck.probability import distributions as code
+from rnncheck.probability import expected as code
 from rnncheck.probability.distributions import WordDistribution
 from rnncheck.words import Alphabet, WordBatch
 from support.strategies import (
@@ -309,14 +309,14 @@ class TestMass:
         found = math.fsum(probability(distribution, word) for word in accepted(dfa, length))
         missing = longer_than(distribution, length)
         for pairs in (10**9, 0):
-            with patch.object(code, "_DENSE_PAIRS", pairs):
+            with patch.object(code, "_ELIMINATED", pairs):
                 mass = distribution.mass(dfa)
             assert found - 1e-12 <= mass <= found + missing + 1e-12
 
     @given(distributions_with_dfas())
     def test_both_ways_agree_and_parts_make_a_whole(self, pair):
         distribution, dfa = pair
-        with patch.object(code, "_DENSE_PAIRS", 0):
+        with patch.object(code, "_ELIMINATED", 0):
             step_by_step, length = distribution.mass(dfa), distribution.mean_length()
         assert distribution.mass(dfa) == pytest.approx(step_by_step, abs=1e-11)
         assert distribution.mean_length() == pytest.approx(length, abs=1e-9, rel=1e-9)
@@ -357,7 +357,7 @@ class TestMass:
         dfa = random_dfa(rng, 2000, 3)
         distribution = WordDistribution(dfa.alphabet, stop=0.05)
         step_by_step = distribution.mass(dfa)
-        with patch.object(code, "_DENSE_PAIRS", 10_000):
+        with patch.object(code, "_ELIMINATED", 10_000):
             assert distribution.mass(dfa) == pytest.approx(step_by_step, abs=1e-11)
 
     def test_other_letters(self):

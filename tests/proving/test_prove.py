@@ -205,7 +205,7 @@ def test_a_partition_follows_the_specification(k: int, relation: Relation) -> No
     spec = minimise(random_dfa(5, 2, 2))
     partition = last_letters(Property(spec, relation), k, 10_000)
     assert partition is not None
-    can_follow = relation.open_states(spec)
+    can_follow = Property(spec, relation).open_states
     seen = {0}
     for word in all_words(2, 6):
         at, state = 0, spec.initial

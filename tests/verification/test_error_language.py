@@ -12,14 +12,12 @@ from rnncheck.automata.language import empty_language
 from rnncheck.automata.minimisation import canonical
 from rnncheck.automata.product import difference, intersection, symmetric_difference
 from rnncheck.automata.regex.compiler import compile_regex
-from rnncheck.errors import InputError
 from rnncheck.models.adapters import DFAModel
 from rnncheck.models.callables import CallableModel
 from rnncheck.models.engine.compiled import CompiledNetwork
 from rnncheck.models.network import Cell
 from rnncheck.models.protocol import Model
 from rnncheck.oracle import MembershipOracle
-from rnncheck.probability.conditioned import ConditionedDistribution
 from rnncheck.probability.distributions import WordDistribution
 from rnncheck.relations import Property, Relation
 from rnncheck.spec import Spec
@@ -179,34 +177,6 @@ def test_words_that_cannot_be_mistakes_cost_no_step() -> None:
     language = ErrorLanguage(oracle, Property(Spec.from_regex(".*", LETTERS).dfa, Relation.SUBSET))
     assert not language.mistakes(WordBatch.from_codes([(0, 1, 0), (1,), ()])).any()
     assert oracle.cost.network_steps == 0
-
-
-@pytest.mark.parametrize("seed", range(1, 5))
-def test_conditioned_words_come_as_often_as_they_should(seed: int) -> None:
-    """Should draw accepted words alone, each with its probability divided by the language's."""
-    dfa = random_dfa(seed, 4)
-    distribution = WordDistribution(LETTERS, {"a": 2.0, "b": 1.0}, stop=0.2)
-    conditioned = ConditionedDistribution(distribution, dfa)
-    assert conditioned.mass == pytest.approx(distribution.mass(dfa))
-    words = conditioned.sample(np.random.default_rng(seed), 20_000)
-    assert dfa.accepts_batch(words).all()
-    drawn = list(words)
-    for word in ((), (0,), (1,), (0, 1), (0, 0)):
-        expected = distribution.probability(word) / conditioned.mass if dfa.accepts(LETTERS.decode(word)) else 0.0
-        assert drawn.count(word) / 20_000 == pytest.approx(expected, abs=0.015)
-
-
-def test_conditioning_works_for_large_automata_and_ngrams() -> None:
-    """Should give the same mass by iteration as the linear solve gives for small ones."""
-    rng = np.random.default_rng(0)
-    dfa = DFA(LETTERS, rng.integers(900, size=(900, 2)), rng.random(900) < 0.3)
-    distribution = WordDistribution.fit(LETTERS, [("a", "b", "b"), ("b",), ("a", "a", "b")], order=2)
-    assert ConditionedDistribution(distribution, dfa).mass == pytest.approx(distribution.mass(dfa), abs=1e-9)
-
-
-def test_an_impossible_language_cannot_be_drawn_from() -> None:
-    with pytest.raises(InputError, match="positive probability"):
-        ConditionedDistribution(WordDistribution(LETTERS), empty_language(LETTERS))
 
 
 def test_measures_without_words_say_so() -> None:

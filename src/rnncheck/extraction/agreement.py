@@ -22,7 +22,8 @@ from rnncheck.errors import InputError, LearningBoundReached
 from rnncheck.learning.equivalence.given_words import GivenWords
 from rnncheck.learning.task import LearningTask, refine
 from rnncheck.probability.confidence import check_probability
-from rnncheck.probability.distributions import Probabilities, WordDistribution
+from rnncheck.probability.distributions import WordDistribution
+from rnncheck.probability.expected import Probabilities
 from rnncheck.probability.statistics import clopper_pearson
 from rnncheck.runtime.budget import BudgetExceeded
 from rnncheck.words import WordBatch

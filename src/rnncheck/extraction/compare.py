@@ -132,11 +132,11 @@ def _curve(task: LearningTask, words: int) -> AgreementCurve | None:
 
 
 def _check(automaton: DFA, wanted: Property, model: Model) -> PropertyCheck:
-    suspect = wanted.relation.witness(automaton, wanted.spec)
+    suspect = wanted.witness(automaton)
     if suspect is None:
         return PropertyCheck(None)
-    answers = model.accepts_batch([suspect]), wanted.spec.accepts_batch([suspect])
-    return PropertyCheck(suspect, bool(wanted.relation.broken(*answers)[0]))
+    answer = model.accepts_batch([suspect])
+    return PropertyCheck(suspect, bool(wanted.broken(answer, wanted.spec.end_states([suspect]))[0]))
 
 
 def _ending(extraction: Extraction) -> str:

@@ -6,23 +6,19 @@ leads to the next context. Independent letters need one context; an n-gram model
 
 from __future__ import annotations
 
+import functools
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Self, TypeAlias
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
 
 from rnncheck.automata.dfa import DFA, Table
 from rnncheck.errors import InputError, short_repr
-from rnncheck.words import Alphabet, Codes, WordBatch, encode_batch
+from rnncheck.probability.expected import Probabilities, expected_rewards
+from rnncheck.words import Alphabet, Codes, IntArray, WordBatch, encode_batch
 
-Probabilities: TypeAlias = npt.NDArray[np.float64]
-
-# Up to this many (state, context) pairs the mass of a language is one dense linear solve (under 0.3 s); above it the
-# same sum is accumulated step by step until what is missing is below the tolerance.
-_DENSE_PAIRS = 1_500
-_MISSING_MASS = 1e-13
 # Words of a million letters on average: longer ones no longer fit in memory, nor 1 − stop in a float without loss.
 _LEAST_STOP = 1e-6
 _START = -1  # stands before the first letter in histories
@@ -90,18 +86,35 @@ class WordDistribution:
         start = (_START,) if order > 1 else ()
         histories = [start, *(history for history in chances if history != start)]
         rows = np.array([chances[history] for history in histories])
-        model = cls(alphabet)
-        model.going_on = rows[:, :-1]
-        model.stopping = rows[:, -1]
-        model.next_context = _next_histories(histories, order, len(alphabet))
         digest = hashlib.sha256(batch.codes.tobytes() + batch.offsets.tobytes())
-        model._facts = {
-            "kind": "n-gram",
-            "order": order,
-            "smoothing": smoothing,
-            "words": len(batch),
-            "words_sha256": digest.hexdigest(),
-        }
+        return cls.of_contexts(
+            alphabet,
+            going_on=rows[:, :-1],
+            stopping=rows[:, -1],
+            next_context=_next_histories(histories, order, len(alphabet)),
+            facts={
+                "kind": "n-gram",
+                "order": order,
+                "smoothing": smoothing,
+                "words": len(batch),
+                "words_sha256": digest.hexdigest(),
+            },
+        )
+
+    @classmethod
+    def of_contexts(
+        cls,
+        alphabet: Alphabet,
+        *,
+        going_on: Probabilities,
+        stopping: Probabilities,
+        next_context: npt.NDArray[np.integer],
+        facts: Mapping[str, object],
+    ) -> Self:
+        """The distribution of such a Markov chain, which begins in context 0; ``facts`` name it in a verdict."""
+        model = cls(alphabet)
+        model.going_on, model.stopping, model.next_context = going_on, stopping, next_context.astype(np.int32)
+        model._facts = dict(facts)
         return model
 
     def over(self, alphabet: Alphabet) -> Self:
@@ -115,12 +128,13 @@ class WordDistribution:
                 "of the two alphabets; make the distribution for the model's alphabet"
             )
         columns = [self.alphabet.index(letter) for letter in alphabet]
-        other = type(self)(alphabet)
-        other.going_on = self.going_on[:, columns]
-        other.stopping = self.stopping
-        other.next_context = self.next_context[:, columns]
-        other._facts = self._facts
-        return other
+        return self.of_contexts(
+            alphabet,
+            going_on=self.going_on[:, columns],
+            stopping=self.stopping,
+            next_context=self.next_context[:, columns],
+            facts=self._facts,
+        )
 
     def describe(self) -> dict[str, object]:
         """The facts that name this distribution in a verdict."""
@@ -132,8 +146,7 @@ class WordDistribution:
             raise InputError(f"{count} words cannot be drawn; ask for 0 or more")
         if len(self.stopping) == 1:
             return self._sample_independent(rng, count)
-        chances = np.cumsum(np.hstack([self.stopping[:, None], self.going_on]), axis=1)
-        chances[:, -1] = 1.0
+        chances = self._chances
         rows = np.arange(count)
         contexts = np.zeros(count, dtype=np.int32)
         who: list[npt.NDArray[np.int64]] = [rows[:0]]
@@ -151,11 +164,17 @@ class WordDistribution:
         # A stable sort by owner puts each word's letters side by side, still in the order drawn.
         return WordBatch(np.concatenate(what)[np.argsort(owner, kind="stable")], offsets)
 
+    @functools.cached_property
+    def _chances(self) -> Probabilities:
+        """In each context: to stop, or to stop or go on with one of the first letters. What is impossible adds 0."""
+        chances = np.cumsum(np.hstack([self.stopping[:, None], self.going_on]), axis=1)
+        return np.asarray(chances / chances[:, -1:])
+
     def _sample_independent(self, rng: np.random.Generator, count: int) -> WordBatch:
         offsets = np.zeros(count + 1, dtype=np.int64)
         np.cumsum(rng.geometric(self.stopping[0], size=count) - 1, out=offsets[1:])
         total = int(offsets[-1])
-        if self._facts.get("weights") == "uniform":
+        if (self.going_on == self.going_on[0, 0]).all():
             return WordBatch(rng.integers(len(self.alphabet), size=total, dtype=np.int32), offsets)
         chances = np.cumsum(self.going_on[0])
         codes = np.searchsorted(chances[:-1], rng.random(total) * chances[-1], side="right")
@@ -171,36 +190,30 @@ class WordDistribution:
 
     def mean_length(self) -> float:
         """The expected number of letters of a word."""
-        loop = DFA(self.alphabet, np.zeros((1, len(self.alphabet)), dtype=np.int32), np.array([True]))
-        return float(_solve(self, loop, self.going_on.sum(axis=1)))
+        return float(expected_rewards(self.next_context, self.going_on, self.stopping, self.going_on.sum(axis=1))[0])
 
     def mass(self, dfa: DFA) -> float:
-        """The probability that a word drawn from this distribution is in the language of ``dfa``."""
-        rewards = dfa.accepting[:, None] * self.stopping[None, :]
-        return float(np.clip(_solve(self, dfa, rewards.ravel()), 0.0, 1.0))
+        """The probability that a word drawn here is in the language of ``dfa``; exact even if tiny."""
+        beside = BesideAutomaton(self, dfa)
+        return float(min(1.0, beside.accepted[beside.start]))
 
 
-def _solve(distribution: WordDistribution, dfa: DFA, rewards: Probabilities) -> float:
-    """The expected sum of ``rewards[state · contexts + context]`` over the pairs that a random word visits."""
-    contexts = len(distribution.stopping)
-    table = dfa.over(distribution.alphabet).transitions
-    pairs = len(table) * contexts
-    goes_to = (table[:, None, :].astype(np.int64) * contexts + distribution.next_context[None, :, :]).reshape(pairs, -1)
-    chance = np.broadcast_to(distribution.going_on, (len(table), *distribution.going_on.shape)).reshape(pairs, -1)
-    start = dfa.initial * contexts
-    if pairs <= _DENSE_PAIRS:
-        matrix = np.eye(pairs)
-        np.subtract.at(matrix, (np.repeat(np.arange(pairs), goes_to.shape[1]), goes_to.ravel()), chance.ravel())
-        return float(np.linalg.solve(matrix, rewards)[start])
-    here: Probabilities = np.zeros(pairs)
-    here[start] = 1.0
-    total = 0.0
-    limit = _MISSING_MASS * max(1e-300, float(distribution.stopping.min()))
-    while here.sum() > limit:
-        total += float((here * rewards).sum())  # a product of vectors would wake the threads of BLAS every time
-        flow = (here[:, None] * chance).ravel()
-        here = np.bincount(goes_to.ravel(), weights=flow, minlength=pairs).astype(np.float64)
-    return total
+class BesideAutomaton:
+    """A distribution beside an automaton that reads along: pairs of a state and a context, numbered ``state · contexts
+    + context``. ``accepted`` is, for each, the probability that a word which has come there is accepted in the end.
+    """
+
+    def __init__(self, distribution: WordDistribution, dfa: DFA) -> None:
+        dfa = dfa.over(distribution.alphabet)
+        contexts = len(distribution.stopping)
+        pairs = len(dfa) * contexts
+        self.start = dfa.initial * contexts
+        goes_to = dfa.transitions[:, None, :].astype(np.int64) * contexts + distribution.next_context[None, :, :]
+        self.goes_to: IntArray = goes_to.reshape(pairs, -1)
+        self.chance: Probabilities = np.tile(distribution.going_on, (len(dfa), 1))
+        stops = np.tile(distribution.stopping, len(dfa))
+        self.accepted_here: Probabilities = np.where(np.repeat(dfa.accepting, contexts), stops, 0.0)
+        self.accepted = expected_rewards(self.goes_to, self.chance, stops, self.accepted_here)
 
 
 def _normalised(alphabet: Alphabet, weights: Mapping[str, float] | Sequence[float] | None) -> Probabilities:

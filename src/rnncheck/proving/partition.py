@@ -40,8 +40,7 @@ def last_letters(wanted: Property, k: int, at_most: int) -> Partition | None:
 
     With k = 0 a class is a state of the specification.
     """
-    spec, relation = wanted
-    is_open = relation.open_states(spec)
+    spec, is_open = wanted.spec, wanted.open_states
     numbers: dict[Any, int] = {None: INITIAL}
     waiting: deque[_Class] = deque([_Class(spec.initial, spec.initial, ())])
     classes, rows = [waiting[0]], []
@@ -63,7 +62,7 @@ def last_letters(wanted: Property, k: int, at_most: int) -> Partition | None:
         rows.append(row)
     states = np.array([each.state for each in classes], dtype=np.int64)
     accepting = spec.accepting[states]
-    checked = relation.can_break(accepting)
+    checked = wanted.breakable[states]
     checked[INITIAL] = False  # the empty word is asked by itself
     return Partition(
         np.array(rows, dtype=np.int64).reshape(len(rows), len(spec.alphabet)),

@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from rnncheck.automata.moore import Hypothesis, outputs_after, outputs_along
+from rnncheck.automata.dfa import Mask
+from rnncheck.automata.moore import Hypothesis
 from rnncheck.oracle import MembershipOracle
-from rnncheck.relations import Relation
+from rnncheck.relations import Property, Relation
 from rnncheck.words import Codes, WordBatch, shortlex_key
 
 
@@ -18,12 +19,30 @@ class Side(NamedTuple):
     """An automaton, and the relation that the model should be in to it.
 
     ``whole_words``: only a word that breaks the relation as a whole counts, and is then cut to its shortest prefix that
-    does. Otherwise every prefix counts.
+    does. Otherwise every prefix counts. ``counts``: the states of the automaton whose words do; all where it is None.
     """
 
     other: Hypothesis
     relation: Relation
     whole_words: bool = False
+    counts: Mask | None = None
+
+    @classmethod
+    def of(cls, watched: Property | None) -> Side | None:
+        """The side of a property: any prefix that is a violation."""
+        return None if watched is None else cls(watched.spec, watched.relation, counts=watched.counts)
+
+    def can_break(self, words: WordBatch) -> Mask:
+        """Which words could break the relation, whatever the model says to them."""
+        states = self.other.support.end_states(words)
+        return self._counting(self.relation.can_break(self.other.outputs[states]), states)
+
+    def broken(self, answers: npt.NDArray[Any], states: npt.NDArray[np.integer]) -> Mask:
+        """Which words break it, from the model's answers and the states in which they end."""
+        return self._counting(self.relation.broken(answers, self.other.outputs[states]), states)
+
+    def _counting(self, broken: Mask, states: npt.NDArray[np.integer]) -> Mask:
+        return broken if self.counts is None else broken & self.counts[states]
 
 
 @dataclass(frozen=True)
@@ -47,11 +66,11 @@ class AnsweredWords:
         """The shortlex-least word that breaks a side's relation; None where none does."""
         if side is None:
             return None
-        other, relation, whole_words = side
-        if self.empty is not None and relation.broken(self.empty, other.outputs[[other.support.initial]])[0]:
+        automaton = side.other.support
+        if self.empty is not None and side.broken(self.empty, np.array([automaton.initial]))[0]:
             return ()
         if self.prefixes:
-            broken = relation.broken(self.answers, outputs_along(other, self.words))
-            return self.words.least_prefix(broken, of_marked_words=whole_words)
-        broken = relation.broken(self.answers, outputs_after(other, self.words))
+            broken = side.broken(self.answers, automaton.visited(self.words))
+            return self.words.least_prefix(broken, of_marked_words=side.whole_words)
+        broken = side.broken(self.answers, automaton.end_states(self.words))
         return min(self.words.take(broken), key=shortlex_key, default=None)

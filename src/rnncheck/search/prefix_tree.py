@@ -51,10 +51,9 @@ class PrefixTree:
     def __init__(self, stepper: Stepper, watched: Property, look: Look = look_at_nothing) -> None:
         self._stepper = stepper
         self._look = look
-        self.spec = watched.spec.over(stepper.alphabet)
-        self.relation = watched.relation
-        self.open_states = self.relation.open_states(self.spec)
-        self.breakable = self.relation.can_break(self.spec.accepting)
+        self._watched = watched.over(stepper.alphabet)
+        self.spec, self.relation = self._watched.spec, watched.relation
+        self.open_states, self.breakable = self._watched.open_states, self._watched.breakable
 
     def root(self) -> Frontier:
         """The empty word alone."""
@@ -64,7 +63,7 @@ class PrefixTree:
     def empty_word_breaks(self) -> bool:
         """Whether the empty word, which is never read off a state, breaks the relation."""
         accepted = np.array([self._stepper.accepts_empty])
-        return bool(self.relation.broken(accepted, self.spec.accepting[[self.spec.initial]])[0])
+        return bool(self._watched.broken(accepted, np.array([self.spec.initial]))[0])
 
     def children(self, frontier: Frontier, wanted: Mask) -> Frontier:
         """All one-letter extensions that lead to a ``wanted`` state of the specification, in shortlex order."""
@@ -87,5 +86,5 @@ class PrefixTree:
         result = self.breakable[frontier.spec_states]
         rows = np.flatnonzero(result)
         answers = self._stepper.answers(scores[rows], lambda i: frontier.word(int(rows[i])))
-        result[rows] = self.relation.broken(answers, self.spec.accepting[frontier.spec_states[rows]])
+        result[rows] = self._watched.broken(answers, frontier.spec_states[rows])
         return result

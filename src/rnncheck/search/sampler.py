@@ -12,7 +12,7 @@ from typing import Protocol
 
 import numpy as np
 
-from rnncheck.automata.moore import Hypothesis, outputs_after
+from rnncheck.automata.moore import Hypothesis
 from rnncheck.oracle import MembershipOracle
 from rnncheck.relations import Property, Relation
 from rnncheck.search.comparing import AnsweredWords, Side
@@ -51,7 +51,7 @@ class Sampler:
         self._oracle = oracle
         self._source = source
         self._rng = rng
-        self._watched = None if watched is None else Side(*watched)
+        self._watched = Side.of(watched)
         self._batch = _FIRST_BATCH
         self.words = 0
         self.longest = 0
@@ -66,7 +66,7 @@ class Sampler:
         sides = self._watched, None if tested is None else Side(*tested, whole_words=True)
         matters = np.zeros(len(batch), dtype=bool)
         for side in filter(None, sides):
-            matters |= side.relation.can_break(outputs_after(side.other, batch))
+            matters |= side.can_break(batch)
         words = batch.take(matters)
         self.longest = max(self.longest, int(words.lengths.max(initial=0)))
         violation, difference = map(AnsweredWords.of(self._oracle, words).least_broken, sides)

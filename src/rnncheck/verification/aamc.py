@@ -47,10 +47,10 @@ def aamc(task: Task) -> Algorithm:
 
 def _suspects(task: Task, hypothesis: DFA) -> list[Codes]:
     """The first words of the extracted automaton that break the relation, in shortlex order."""
-    shortest = task.relation.witness(hypothesis, task.spec)
+    shortest = task.wanted.witness(hypothesis)
     if shortest is None:
         return []
-    broken = task.relation.violations(hypothesis, task.spec)
+    broken = task.wanted.violations(hypothesis)
     longest = len(shortest) + len(broken)
     words = itertools.islice(words_up_to(broken, longest), SUSPECTS)
     return [task.spec.alphabet.encode(word) for word in words]

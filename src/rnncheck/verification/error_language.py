@@ -28,35 +28,35 @@ class ErrorLanguage:
 
     def __init__(self, oracle: MembershipOracle, wanted: Property) -> None:
         self._oracle = oracle
-        self._spec, self._relation = wanted
+        self._wanted = wanted
 
     @property
     def possible(self) -> DFA:
         """The automaton of the words that can be mistakes."""
-        spec = self._spec
-        return DFA(spec.alphabet, spec.transitions, self._relation.can_break(spec.accepting), spec.initial)
+        return self._wanted.possible
 
     def ask(self, queries: Sequence[Query]) -> Mask:
         """One answer per query (access word, suffix): is the word a mistake?"""
-        by_spec = self._spec.accepts_batch(WordBatch.from_codes([access + suffix for access, suffix in queries]))
-        mistaken = self._relation.can_break(by_spec)
+        words = WordBatch.from_codes([access + suffix for access, suffix in queries])
+        ends = self._wanted.spec.end_states(words)
+        mistaken = self._wanted.breakable[ends]
         rows = np.flatnonzero(mistaken)
         answers = self._oracle.ask([queries[row] for row in rows.tolist()])
-        mistaken[rows] = self._relation.broken(answers, by_spec[rows])
+        mistaken[rows] = self._wanted.broken(answers, ends[rows])
         return mistaken
 
     def mistakes(self, words: WordBatch) -> Mask:
         """Which of the words are mistakes. A stepping model reads them side by side; nothing of that is kept."""
         if not self._oracle.stepping:
             return self.ask([((), word) for word in words])
-        by_spec = self._spec.accepts_batch(words)
-        mistaken = self._relation.can_break(by_spec)
+        ends = self._wanted.spec.end_states(words)
+        mistaken = self._wanted.breakable[ends]
         rows = np.flatnonzero(mistaken)
         some = words.take(mistaken)
         answers = np.full(len(some), self._oracle.stepper.accepts_empty)
         last = some.lengths > 0
         answers[last] = self._oracle.prefix_answers(some)[some.offsets[1:][last] - 1]
-        mistaken[rows] = self._relation.broken(answers, by_spec[rows])
+        mistaken[rows] = self._wanted.broken(answers, ends[rows])
         return mistaken
 
     def difference(self, words: WordBatch, hypothesis: DFA) -> Codes | None:

@@ -17,7 +17,7 @@ def pdv(task: Task, preferred: EquivalenceName = "sampling") -> Algorithm:
             task.begin_round(learner)
             hypothesis = learner.hypothesis
             yield
-            suspect = task.relation.witness(hypothesis, task.spec)
+            suspect = task.wanted.witness(hypothesis)
             if suspect is not None:
                 word = task.spec.alphabet.encode(suspect)
                 if task.violates(word):

@@ -66,7 +66,7 @@ class Task(LearningTask):
         super().__init__(oracle, distribution, confidence, seed, settings, watched=wanted)
         self.settings: VerifySettings = settings
         self.wanted = wanted
-        self.spec, self.relation = wanted
+        self.spec, self.relation = wanted.spec, wanted.relation
         self.exhaustive: ExhaustiveSearch | None = None  # goes on where an earlier algorithm left it
         self.best_so_far: Finding | None = None
         self.met = MetWords()
@@ -74,8 +74,8 @@ class Task(LearningTask):
 
     def violates(self, word: Codes) -> bool:
         """Whether a word is a violation: the model by its reference, and the specification, both evaluated."""
-        model = np.array([self.oracle.reference_answer(word)])
-        broken = bool(self.relation.broken(model, self.spec.accepts_batch(WordBatch.from_codes([word])))[0])
+        ends = self.spec.end_states(WordBatch.from_codes([word]))
+        broken = bool(self.wanted.broken(np.array([self.oracle.reference_answer(word)]), ends)[0])
         if broken and not self.violation_stands:
             self.best_so_far = violated(word, "a confirmed violation; the work ended as soon as it was found")
         return broken
@@ -87,11 +87,11 @@ class Task(LearningTask):
 
     def violating(self, words: Sequence[Codes]) -> Mask:
         """Which words are violations; the model is asked for those alone that could be."""
-        spec = self.spec.accepts_batch(WordBatch.from_codes(words))
-        broken = self.relation.can_break(spec)
+        ends = self.spec.end_states(WordBatch.from_codes(words))
+        broken = self.wanted.breakable[ends]
         rows = np.flatnonzero(broken)
         answers = self.oracle.answers([words[int(row)] for row in rows])
-        broken[rows] = self.relation.broken(answers, spec[rows])
+        broken[rows] = self.wanted.broken(answers, ends[rows])
         return broken
 
     def confirmed(self, word: Codes | None) -> bool:

@@ -23,7 +23,7 @@ class ChosenWords(EquivalenceOracle):
     def __init__(self, oracle: MembershipOracle, relation: Relation, watched: Property | None = None) -> None:
         self._oracle = oracle
         self._relation = relation
-        self._watched = None if watched is None else Side(*watched)
+        self._watched = Side.of(watched)
 
     @abstractmethod
     def batches(self, hypothesis: Hypothesis) -> Iterator[WordBatch]:
