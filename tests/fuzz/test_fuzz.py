@@ -1,4 +1,4 @@
-"""Short fuzzing of every parser and loader; ``scripts/fuzz.py`` does the same for as long as one likes."""
+"""Short fuzzing of every parser and loader; ``scripts/fuzz_parsers.py`` does the same for as long as one likes."""
 
 from __future__ import annotations
 

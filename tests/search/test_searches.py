@@ -1,5 +1,6 @@
 """Exhaustive and guided search, sampling and flows, against brute force."""
 
+import dataclasses
 import itertools
 
 import numpy as np
@@ -119,6 +120,22 @@ def test_guided_search_respects_a_length_limit() -> None:
     while not longer.finished:
         longer.advance()
     assert len(longer.violation) == 5
+
+
+def test_beams_keep_within_the_memory() -> None:
+    """Every word of a beam is extended by every letter: with many letters that is much."""
+    letters = Alphabet([f"l{i}" for i in range(50)])
+    network = random_network(hidden=(16,), alphabet=letters)
+    rejecting = dataclasses.replace(network, head_bias=np.full(1, -99.0, np.float32))
+    seen = []
+    watched = Property(DFA(letters, [[0] * 50], np.array([False])), Relation.SUBSET)
+    tree = PrefixTree(MembershipOracle(CompiledNetwork(rejecting)).stepper, watched, lambda some, _: seen.append(some))
+    memory = 1 << 18
+    search = GuidedSearch(tree, np.random.default_rng(0), memory=memory)
+    for _ in range(8):
+        search.advance()
+    assert len(seen) == 8
+    assert memory / 4 < max(some.states.nbytes + some.words.nbytes for some in seen) <= memory
 
 
 @pytest.mark.parametrize("relation", Relation)

@@ -7,12 +7,11 @@ is, at the last length, every word that cannot be a violation whatever the model
 from __future__ import annotations
 
 from rnncheck.automata.dfa import Mask
-from rnncheck.search.prefix_tree import Frontier, PrefixTree
+from rnncheck.search.prefix_tree import DEFAULT_MEMORY, Frontier, PrefixTree
 from rnncheck.words import Codes
 
 # Levels of the tree are kept for the next length while they fit into this; a level that does not is walked
 # depth first in pieces, from the last level that did, and its words are stepped again for each further length.
-DEFAULT_MEMORY = 1 << 28
 
 
 class ExhaustiveSearch:
@@ -50,8 +49,7 @@ class ExhaustiveSearch:
         self.length += 1
 
     def _next_level(self) -> None:
-        row_bytes = self._kept.states[:1].nbytes + 4 * (self.length + 2)
-        room = self._memory // max(1, row_bytes * len(self._tree.spec.alphabet))
+        room = self._kept.room(self._memory, len(self._tree.spec.alphabet))
         if self._kept_length == self.length and len(self._kept) <= room:
             self._kept = self._tree.children(self._kept, self._tree.open_states)
             self._kept_length += 1

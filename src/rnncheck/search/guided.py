@@ -15,7 +15,7 @@ import numpy as np
 
 from rnncheck.models.protocol import Scores
 from rnncheck.relations import Relation
-from rnncheck.search.prefix_tree import Frontier, PrefixTree
+from rnncheck.search.prefix_tree import DEFAULT_MEMORY, Frontier, PrefixTree
 from rnncheck.words import Codes, IntArray
 
 _FIRST_LENGTH = 24
@@ -60,13 +60,16 @@ def _distance_from_mean(frontier: Frontier) -> Scores:
 
 
 class Beam:
-    """One beam: words of one length, ranked one way."""
+    """One beam: words of one length, ranked one way; at most ``width``, and what fits into ``memory``."""
 
-    def __init__(self, tree: PrefixTree, ranking: Ranking, rng: np.random.Generator, width: int) -> None:
+    def __init__(
+        self, tree: PrefixTree, ranking: Ranking, rng: np.random.Generator, width: int, memory: int = DEFAULT_MEMORY
+    ) -> None:
         self._tree = tree
         self._ranking = ranking
         self._rng = rng
         self._width = width
+        self._memory = memory
         self._front: Frontier = tree.root()
         self.length = 0
 
@@ -85,13 +88,14 @@ class Beam:
         return None
 
     def _most_promising(self, frontier: Frontier, scores: Scores) -> IntArray:
-        """Up to ``width`` rows, as equally divided among the specification's states as can be."""
+        """The rows to keep, as equally divided among the specification's states as can be."""
         values = self._ranking.values(self._tree, frontier, scores, self._rng)
         order = np.lexsort((-values, frontier.spec_states))
         states = frontier.spec_states[order]
         starts = np.flatnonzero(np.append(True, states[1:] != states[:-1]))
         rank = np.arange(len(order)) - np.repeat(starts, np.diff(np.append(starts, len(order))))
-        return np.sort(order[np.argsort(rank, kind="stable")[: self._width]])
+        room = frontier.room(self._memory, len(self._tree.spec.alphabet))
+        return np.sort(order[np.argsort(rank, kind="stable")[: max(1, min(self._width, room))]])
 
 
 class GuidedSearch:
@@ -101,11 +105,18 @@ class GuidedSearch:
     """
 
     def __init__(
-        self, tree: PrefixTree, rng: np.random.Generator, *, width: int = 512, shorter_than: int | None = None
+        self,
+        tree: PrefixTree,
+        rng: np.random.Generator,
+        *,
+        width: int = 512,
+        memory: int = DEFAULT_MEMORY,
+        shorter_than: int | None = None,
     ) -> None:
         self._tree = tree
         self._rng = rng
         self._width = width
+        self._memory = memory
         self._shorter_than = shorter_than
         self.beams = 0  # how many have been begun
         self._begin_beam()
@@ -128,5 +139,5 @@ class GuidedSearch:
         self._longest = _FIRST_LENGTH << rounds
         if self._shorter_than is not None:
             self._longest = min(self._longest, self._shorter_than - 1)
-        self._beam = Beam(self._tree, list(Ranking)[place], self._rng, self._width)
+        self._beam = Beam(self._tree, list(Ranking)[place], self._rng, self._width, self._memory)
         self.beams += 1

@@ -34,6 +34,13 @@ class Frontier:
     def word(self, row: int) -> Codes:
         return tuple(self.words[row].tolist())
 
+    def room(self, memory: int, letters: int) -> int:
+        """How many such words may be extended by every letter within so many bytes."""
+        row_bytes: int = self.states[:1].nbytes + self.words.itemsize * (self.words.shape[1] + 1)
+        return memory // max(1, row_bytes * letters)
+
+
+DEFAULT_MEMORY = 1 << 28  # bytes that a search may take
 
 Look: TypeAlias = Callable[[Frontier, Scores], None]
 

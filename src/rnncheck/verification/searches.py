@@ -32,7 +32,7 @@ def exhaustive(task: Task, longest: int | None = None) -> Algorithm:
 
 def guided(task: Task) -> Algorithm:
     """Follow the model's scores towards a violation, until somebody stops the search."""
-    search = GuidedSearch(_tree(task), task.rng("guided"))
+    search = GuidedSearch(_tree(task), task.rng("guided"), memory=task.settings.memory_limit // 4)
     while not search.finished:
         before = task.oracle.cost.work
         search.advance()

@@ -1,9 +1,9 @@
 """Long fuzzing of every parser and loader.
 
-    python scripts/fuzz.py --seconds 600                      all targets in turn, each its share
-    python scripts/fuzz.py --seconds 600 --target regex
-    python scripts/fuzz.py --seconds 600 --atheris            guided by coverage, where atheris is installed
-    python scripts/fuzz.py --repeat regex-0123456789ab.bin    run one kept input again
+    python scripts/fuzz_parsers.py --seconds 600                      all targets in turn, each its share
+    python scripts/fuzz_parsers.py --seconds 600 --target regex
+    python scripts/fuzz_parsers.py --seconds 600 --atheris            guided by coverage, where atheris is installed
+    python scripts/fuzz_parsers.py --repeat regex-0123456789ab.bin    run one kept input again
 
 A failure (an exception that is not rnncheck's, or more than a second of processor time for an input below 10 KB) is
 written to a file named after its target; exit code 1 says that there was one. The short runs of the test suite use the
@@ -22,7 +22,7 @@ import tempfile
 from pathlib import Path
 
 TESTS = Path(__file__).resolve().parents[1] / "tests"
-sys.path[:0] = [str(TESTS / "fuzz")]
+sys.path[:0] = [str(TESTS)]
 
 from fuzz.fuzzing import Outcome, execute, fuzz  # noqa: E402 - found by the line above
 from fuzz.targets import TARGETS, Target, workplace  # noqa: E402
