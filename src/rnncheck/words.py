@@ -223,6 +223,12 @@ class WordBatch:
         source = np.arange(offsets[-1]) + np.repeat(self.offsets[:-1][picked] - offsets[:-1], lengths)
         return WordBatch(self.codes[source], offsets)
 
+    def cut(self, length: int) -> WordBatch:
+        """The words, those of more than ``length`` letters cut to so many."""
+        lengths = np.minimum(self.lengths, length)
+        kept = np.arange(len(self.codes)) - np.repeat(self.offsets[:-1], self.lengths) < length
+        return WordBatch(self.codes[kept], np.append(0, np.cumsum(lengths)))
+
     def prefix_ending_at(self, position: int) -> Codes:
         """The prefix that ends with the letter at a position of ``codes``."""
         word = int(np.searchsorted(self.offsets, position, side="right")) - 1

@@ -169,3 +169,52 @@ def test_a_very_long_word_does_not_fill_the_screen(run, tmp_path, monkeypatch) -
     assert " […] " in result.out
     assert max(map(len, result.out.splitlines())) < 600
     assert json.loads((tmp_path / "v.json").read_text())["counterexample"] == ["a"] * 900
+
+
+def test_only_words_that_count(run, tmp_path) -> None:
+    """Should say what is assumed wherever it says what is known, offer the same question again, and replay it."""
+    path, page = tmp_path / "verdict.json", tmp_path / "report.html"
+    assumed = ["--assume", "G(b -> X !b)", "--max-length", "20"]
+    result = run("verify", FAULTY, *PROPERTY, *QUICK, *SEARCH, *OFTEN_C, *assumed, "--json", path, "--report", page)
+    assert result.code == 1
+    told = "only words of at most 20 letters that satisfy G(b -> X !b) count"
+    assert told in result.out
+    assert told[1:] in page.read_text().replace("&gt;", ">")
+    document = json.loads(path.read_text())
+    assert document["assumption"]["max_length"] == 20
+    assert "--assume 'G(b -> X !b)' --max-length 20" in document["command"]
+    assert "--assume" in page.read_text().split("Repeat it")[-1]
+    assert run("replay", path, "--model", FAULTY).code == 0
+
+
+@pytest.mark.parametrize("text", ["regex:[a c]*", "G !b", "dfa:FILE"])
+def test_ways_to_say_what_is_assumed(run, tmp_path, text: str) -> None:
+    automaton = tmp_path / "assumed.json"
+    assert run("spec", "convert", "--regex", "[a c]*", "--alphabet", "a,b,c", "--to", automaton).code == 0
+    result = run("verify", FAULTY, *PROPERTY, *QUICK, *OFTEN_C, "--assume", text.replace("FILE", str(automaton)),
+                 "--method", "smc", "--json", "-")  # fmt: skip
+    document = json.loads(result.out)
+    assert document["assumption"]["mass"] == pytest.approx(0.01 / (1 - 0.99 * 21 / 22))
+    assert "b" not in document["counterexample"]
+
+
+@pytest.mark.parametrize(
+    ("options", "part"),
+    [
+        (["--assume", "false"], "no word that satisfies the assumption exists"),
+        (["--assume", "G(q)"], "q"),
+        (["--assume", "dfa:no-such-file"], "no-such-file"),
+        (["--max-length", "0"], "--max-length"),
+    ],
+)
+def test_bad_assumptions(run, options: list[str], part: str) -> None:
+    result = run("verify", FAULTY, *PROPERTY, *options)
+    assert result.code == 2
+    assert part in result.err
+
+
+def test_a_proof_under_an_assumption(run, tmp_path) -> None:
+    path = tmp_path / "proof.json"
+    result = run("prove", FAULTY, *PROPERTY, "--assume", "G !a", "--certificate", path)
+    assert result.code == 0
+    assert "vacuous" in result.out or "follows from what is assumed" in result.out

@@ -14,6 +14,7 @@ from rnncheck.automata.moore import Hypothesis
 from rnncheck.automata.product import difference_witness
 from rnncheck.errors import InputError
 from rnncheck.learning import EQUIVALENCES, EquivalenceAnswer, EquivalenceOracle
+from rnncheck.learning.equivalence.chosen_words import Comparing
 from rnncheck.learning.equivalence.coverage import CoverageEquivalence
 from rnncheck.learning.equivalence.given_words import GivenWords
 from rnncheck.learning.equivalence.oracle import InTurn, Testing
@@ -89,7 +90,7 @@ def test_a_right_hypothesis_passes(equivalence: str) -> None:
 def test_the_w_method_is_complete_for_a_few_states_more(seed: int, fewer: int, more: int) -> None:
     """Should find every difference to a target with no more states than its infixes allow for."""
     target, hypothesis = minimise(random_dfa(seed, more)), minimise(random_dfa(seed + 1, fewer))
-    oracle = WMethodEquivalence(MembershipOracle(DFAModel(target)), Relation.EQUAL)
+    oracle = WMethodEquivalence(Comparing(MembershipOracle(DFAModel(target)), Relation.EQUAL))
     answer = end_of(oracle.find_counterexample(hypothesis))
     different = difference_witness(target, hypothesis) is not None
     assert (answer.counterexample is not None) == different
@@ -99,7 +100,7 @@ def test_the_w_method_ends_on_one_letter() -> None:
     """Should not go on to ever longer infixes where there is but one of each length."""
     one = Alphabet(["a"])
     even = DFA(one, [[1], [0]], [True, False])
-    batches = list(WMethodEquivalence(MembershipOracle(DFAModel(even)), Relation.EQUAL).batches(even))
+    batches = list(WMethodEquivalence(Comparing(MembershipOracle(DFAModel(even)), Relation.EQUAL)).batches(even))
     assert sum(map(len, batches)) < 200
 
 
@@ -122,7 +123,7 @@ def test_suffixes_tell_all_states_apart_and_the_cover_reaches_them(seed: int, st
 
 def test_coverage_visits_every_transition() -> None:
     dfa = minimise(random_dfa(7, 8))
-    oracle = CoverageEquivalence(MembershipOracle(DFAModel(dfa)), Relation.EQUAL, np.random.default_rng(0))
+    oracle = CoverageEquivalence(Comparing(MembershipOracle(DFAModel(dfa)), Relation.EQUAL), np.random.default_rng(0))
     visited: set[tuple[int, int]] = set()
     for batch in oracle.batches(dfa):
         for word in batch:

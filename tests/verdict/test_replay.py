@@ -27,7 +27,7 @@ from rnncheck.probability.distributions import WordDistribution
 from rnncheck.relations import Relation
 from rnncheck.search.flows import FlowSettings
 from rnncheck.verdict.replay import Replay, ReplaySettings, Status, replay
-from rnncheck.verdict.replay.tables import Table, broken, can_break, first_broken
+from rnncheck.verdict.replay.tables import Table, can_break, first_broken
 from rnncheck.verdict.replay.tree import Reach
 from rnncheck.verification.methods import METHODS
 from rnncheck.verification.settings import VerifySettings
@@ -528,7 +528,7 @@ def test_the_first_broken_word_is_a_shortest_one(first: DFA, second: DFA, relati
     assert (word is None) == (expected is None)
     if word is not None:
         assert len(word) == len(expected)
-        assert broken(relation.value, table_of(first).accepts(word), table_of(second).accepts(word))
+        assert table_of(second).breaks(relation.value, word, table_of(first).accepts(word))
 
 
 @given(dfa=dfas(alphabet=LETTERS), relation=st.sampled_from(list(Relation)), length=st.integers(0, 7))

@@ -12,6 +12,7 @@ from rnncheck.automata.language import (
     is_finite,
     is_universal,
     least_word,
+    short_words,
     words_up_to,
 )
 from rnncheck.automata.ltlf.compiler import compile_ltlf
@@ -52,6 +53,7 @@ __all__ = [
     "read_dot",
     "read_json",
     "regular_expression",
+    "short_words",
     "symmetric_difference",
     "to_aalpy",
     "to_automata_lib",

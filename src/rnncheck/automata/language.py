@@ -23,6 +23,14 @@ def all_words(alphabet: Alphabet) -> DFA:
     return empty_language(alphabet).complement()
 
 
+def short_words(alphabet: Alphabet, length: int) -> DFA:
+    """The automaton of the words of at most ``length`` letters."""
+    if length < 0:
+        raise InputError(f"length {length} is below 0")
+    counted = np.minimum(np.arange(1, length + 3), length + 1)  # state n: so many letters; the last one: too many
+    return DFA(alphabet, np.repeat(counted[:, None], len(alphabet), axis=1), np.arange(length + 2) <= length)
+
+
 def is_empty(dfa: DFA) -> bool:
     """Whether no word is accepted."""
     return not dfa.accepting[reachable(dfa)].any()

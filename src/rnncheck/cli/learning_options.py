@@ -89,9 +89,9 @@ class TimeLimit:
         """The result of the work; BudgetExceeded says that the time was over ``while`` it went on."""
         return guarded_for(self.left, work, what)
 
-    def load(self, model: ModelRequest, alphabet: Alphabet | None) -> Model:
+    def load(self, model: ModelRequest, alphabet: Alphabet | None, max_length: int | None = None) -> Model:
         """The model, which is tried out on some words when it is loaded, and may hang there."""
-        return self.spent_on("the model was being loaded", lambda: model.load(alphabet))
+        return self.spent_on("the model was being loaded", lambda: model.load(alphabet, max_length))
 
 
 def progress_text(progress: Progress) -> str:

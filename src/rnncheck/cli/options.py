@@ -195,8 +195,11 @@ class ModelRequest:
         """What the person called the model."""
         return self.path or self.module or ""
 
-    def load(self, alphabet: Alphabet | None) -> Model:
-        """The model; ``alphabet`` is for files and code that do not say their letters."""
+    def load(self, alphabet: Alphabet | None, max_length: int | None = None) -> Model:
+        """The model; ``alphabet`` is for files and code that do not say their letters.
+
+        A function of ``--module`` is not even tried out on words of more than ``max_length`` letters.
+        """
         label = int(self.label) if self.label is not None and self.label.isdecimal() else self.label
         dtype = "float64" if self.float64 else "float32"
         if self.path is not None:
@@ -212,6 +215,7 @@ class ModelRequest:
         if isinstance(label, str):
             raise click.UsageError(f"--label {label!r}: give the number of the output that means yes")
         options = {"threshold": self.threshold, "label": label, "threads": self.threads, "dtype": dtype}
+        options["max_length"] = max_length
         given = {name: value for name, value in options.items() if value is not None}
         return import_model(self.module or "", alphabet, **given)
 
@@ -243,6 +247,31 @@ def distribution_options(command: Command) -> Command:
         click.option("--order", type=click.IntRange(min=1), default=2, show_default=True, help="n, for --words-like."),
     ]  # fmt: skip
     return _decorated(command, with_distribution, options)
+
+
+def assumption_options(command: Command) -> Command:
+    """Add the options that say which words count; the command receives ``assume``, made from letters."""
+
+    def with_assumption(*args: Any, **kwargs: Any) -> Any:
+        text = kwargs.pop("assume")
+        return command(*args, assume=lambda alphabet: None if text is None else _assumed(text, alphabet), **kwargs)
+
+    options = [
+        click.option("--assume", metavar="FORMULA",
+                     help="Only words that satisfy it count: an LTLf formula, or regex:TEXT, or dfa:FILE."),
+        click.option("--max-length", type=click.IntRange(min=2), metavar="N",
+                     help="Only words of up to N letters count; the network is never asked for longer ones."),
+    ]  # fmt: skip
+    return _decorated(command, with_assumption, options)
+
+
+def _assumed(text: str, alphabet: Alphabet) -> Spec:
+    kind, colon, rest = text.partition(":")
+    if colon and kind == "regex":
+        return Spec.from_regex(rest, alphabet)
+    if colon and kind == "dfa":
+        return Spec.from_file(rest, alphabet)
+    return Spec.from_ltlf(text, alphabet)
 
 
 def _weights(text: str, alphabet: Alphabet) -> dict[str, float]:

@@ -8,7 +8,15 @@ import click
 
 from rnncheck.cli.command import Command
 from rnncheck.cli.learning_options import TimeLimit, progress_text
-from rnncheck.cli.options import ModelRequest, SpecRequest, model_options, relation_option, spec_options, verdict_files
+from rnncheck.cli.options import (
+    ModelRequest,
+    SpecRequest,
+    assumption_options,
+    model_options,
+    relation_option,
+    spec_options,
+    verdict_files,
+)
 from rnncheck.cli.output_files import OutputFile
 from rnncheck.cli.progress import progress_line
 from rnncheck.cli.verify import answer
@@ -26,6 +34,7 @@ _DEFAULTS = ProofSettings()
 @model_options
 @spec_options
 @relation_option("subset: no false positives; superset: no false negatives.")
+@assumption_options
 @click.option("--certificate", metavar="FILE", type=OutputFile(), help="Write the proof there, for `rnncheck replay`.")
 @click.option("--context", type=click.IntRange(min=0), default=_DEFAULTS.context, show_default=True, metavar="K",
               help="Tell words apart by their last K letters at most.")  # fmt: skip
@@ -57,6 +66,7 @@ def _proved(loaded: Model, spec: Spec, limit: TimeLimit, choices: dict[str, Any]
         proof=ProofSettings(context=choices["context"], classes=choices["boxes"]),
         certificate=None if choices["certificate"] is None else str(choices["certificate"]),
     )
+    assumed = limit.spent_on("the assumption was being compiled", lambda: choices["assume"](loaded.alphabet))
     with progress_line(quiet=choices["quiet"]) as tell:
         return verify(
             loaded,
@@ -66,4 +76,6 @@ def _proved(loaded: Model, spec: Spec, limit: TimeLimit, choices: dict[str, Any]
             timeout=limit.left,
             progress=lambda progress: tell(progress_text(progress)),
             settings=settings,
+            assume=assumed,
+            max_length=choices["max_length"],
         )

@@ -22,6 +22,8 @@ def described(verdict: Verdict) -> list[str | Line]:
     if verdict.counterexample is not None:
         lines += _counterexample(verdict, verdict.counterexample)
     lines.append(f"  reason          {verdict.reason}")
+    if verdict.assumption is not None:
+        lines.append(f"  assumed         {_glimpse(verdict.assumption.sentence())}")
     if verdict.guarantee is not None:
         lines.append(f"  known           {verdict.guarantee}")
     if verdict.searched is not None:
@@ -30,7 +32,9 @@ def described(verdict: Verdict) -> list[str | Line]:
         lines.append(f"  evaluated       {verdict.evaluation.sentence()}")
     if verdict.violation_mass is not None:
         low, high = verdict.violation_mass
-        lines.append(f"  how bad         a random word is a violation with probability {low:.3g} to {high:.3g} (95 %)")
+        scope = "" if verdict.assumption is None else verdict.assumption.scope
+        told = f"a random word{scope} is a violation with probability {low:.3g} to {high:.3g} (95 %)"
+        lines.append(f"  how bad         {told}")
     for flow in verdict.faulty_flows:
         lines.append(f"  faulty flow     {_glimpse(str(flow))}: {flow.hits} of n = 1 … {flow.pumps}{flow.ever}")
     for note in verdict.health:

@@ -18,6 +18,7 @@ from rnncheck.cli.learning_options import TimeLimit, learning_fields, learning_o
 from rnncheck.cli.options import (
     ModelRequest,
     SpecRequest,
+    assumption_options,
     distribution_options,
     model_options,
     optional_spec_options,
@@ -58,6 +59,7 @@ _NOT_REPEATED = {"json_file", "report", "certificate", "quiet", "threads", "work
 @renamed_option("--by", "--extraction")
 @learning_options
 @distribution_options
+@assumption_options
 @click.option("--exhaustive", type=click.IntRange(min=0), metavar="N", help="First ask every word of up to N letters.")
 @click.option("--search-steps", type=click.IntRange(min=0), default=1_000_000, show_default=True,
               help="Network steps that auto spends on its guided search before it says satisfied.")  # fmt: skip
@@ -102,7 +104,7 @@ def answer(
     limit = TimeLimit(choices["timeout"])
     letters = request.alphabet
     try:
-        loaded = limit.load(model, request.alphabet)
+        loaded = limit.load(model, request.alphabet, choices["max_length"])
         letters = loaded.alphabet
         spec = limit.spent_on("the specification was being compiled", lambda: spec_for(loaded))
         verdict = verified(loaded, spec, limit)
@@ -135,6 +137,7 @@ def _verified(loaded: Model, spec: Spec, limit: TimeLimit, choices: dict[str, An
     )
     if about_labels and (choices["workers"] is not None or choices["cluster"] is not None):
         raise click.UsageError("--workers and --cluster share yes-or-no questions; leave them out for labels")
+    assumed = limit.spent_on("the assumption was being compiled", lambda: choices["assume"](loaded.alphabet))
     sharing = _shared(loaded, choices["workers"], choices["cluster"], limit)
     with sharing as shared, progress_line(quiet=choices["quiet"]) as tell:
         ask = verify_labels if about_labels else verify_model
@@ -150,6 +153,8 @@ def _verified(loaded: Model, spec: Spec, limit: TimeLimit, choices: dict[str, An
             timeout=limit.left,
             progress=lambda progress: tell(progress_text(progress)),
             settings=settings,
+            assume=assumed,
+            max_length=choices["max_length"],
         )
 
 

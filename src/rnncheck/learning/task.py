@@ -50,7 +50,8 @@ class LearningTask:
     """A model to learn an automaton of: whom to ask, which words matter, how sure to be.
 
     ``labels`` are what the oracle's answers mean. ``watched`` is a property whose violations are reported as soon as
-    they are met. ``rounds`` and ``hypothesis`` tell how far learning has come.
+    they are met. ``max_length``: the model is never asked for longer words. ``rounds`` and ``hypothesis`` tell how far
+    learning has come.
     """
 
     exact_length: int | None = None
@@ -66,6 +67,7 @@ class LearningTask:
         *,
         labels: Sequence[str] = NO_YES,
         watched: Property | None = None,
+        max_length: int | None = None,
     ) -> None:
         self.oracle = oracle
         self.distribution = distribution
@@ -73,6 +75,7 @@ class LearningTask:
         self.seed = seed
         self.settings = settings
         self.watched = watched
+        self.max_length = max_length
         self.sampler = Sampler(oracle, distribution, self.rng("sampler"), watched)
         self.rounds = 0
         self.hypothesis: Hypothesis | None = None
@@ -88,6 +91,8 @@ class LearningTask:
         settings = self.settings
         name = bounds.pop("learner", settings.learner)
         options = {"max_states": settings.max_states, "max_query_length": settings.max_query_length, **bounds}
+        if self.max_length is not None:
+            options["max_query_length"] = min(self.max_length, options["max_query_length"] or self.max_length)
         return make_learner(
             name,
             self.oracle.alphabet,
@@ -105,7 +110,7 @@ class LearningTask:
         """
         sample = SamplingEquivalence(self.sampler, self.confidence, relation)
         name = self.settings.equivalence or preferred
-        return make_equivalence(name, sample, self.oracle, relation, self.rng(name), self.watched)
+        return make_equivalence(name, sample, self.oracle, relation, self.rng(name), self.watched, self.max_length)
 
     def begin_round(self, learner: Learner[Any]) -> Hypothesis:
         """The learner's hypothesis, of which a new round is about to find out what it is worth."""

@@ -34,7 +34,7 @@ class CallableModel(Model):
     answer to a word asked alone. When the model is made, ``checks`` random words (the empty word among them) are asked
     twice alone and once together: a function that answers the same word differently is refused, and one whose answers
     depend on the other words of a call gets one word at a time from then on, which ``describe`` says. Differences
-    that float arithmetic explains only widen the margin.
+    that float arithmetic explains only widen the margin. With ``max_length`` it is never asked for longer words.
     """
 
     def __init__(
@@ -47,6 +47,7 @@ class CallableModel(Model):
         margin: float = 1e-6,
         checks: int = 16,
         seed: int = 0,
+        max_length: int | None = None,
     ) -> None:
         if not math.isfinite(threshold):
             raise ModelError(f"threshold {threshold} is not a finite number")
@@ -61,6 +62,7 @@ class CallableModel(Model):
         self._name = getattr(function, "__qualname__", type(function).__name__)
         self._batch_size = batch_size
         self._notes: list[str] = []
+        self.max_length = max_length
         if checks:
             self._check(checks, np.random.default_rng(seed))
 
@@ -87,6 +89,7 @@ class CallableModel(Model):
             "threshold": self.threshold,
             "queries": f"whole words, up to {self._batch_size} a call",
             "margin": self.margin,
+            **({} if self.max_length is None else {"max_length": self.max_length}),
             "notes": list(self._notes),
         }
 
@@ -160,7 +163,8 @@ class CallableModel(Model):
 
     def _check(self, checks: int, rng: np.random.Generator) -> None:
         letters, largest = len(self.alphabet), LARGEST_NOISE * max(1.0, abs(self.threshold))
-        words = [self.alphabet.decode(rng.integers(letters, size=length)) for length in range(checks)]
+        longest = checks if self.max_length is None else self.max_length
+        words = [self.alphabet.decode(rng.integers(letters, size=min(size, longest))) for size in range(checks)]
         alone = [self._ask([word])[0] for word in words]
         for word, answer in zip(words, alone, strict=True):
             again = self._ask([word])[0]

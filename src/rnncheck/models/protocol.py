@@ -41,6 +41,7 @@ class Model(ABC):
     """Says yes or no to words over an alphabet."""
 
     alphabet: Alphabet
+    max_length: int | None = None  # of the words that it takes, where it does not take all
 
     @abstractmethod
     def accepts_batch(self, words: WordBatch | Iterable[Iterable[str]]) -> Mask:

@@ -35,12 +35,13 @@ def wrap(
     threads: int | None = None,
     seed: int = 0,
     timeout: float | None = None,
+    max_length: int | None = None,
 ) -> Model:
     """Make a model of a PyTorch module or of a Python callable.
 
     A **callable** takes a list of words (tuples of letters) and returns one answer each: ``True``, ``False``, or a
     number that means yes when it is greater than ``threshold``. Of the other options it takes ``batch_size`` (the most
-    words a call, 1024) and ``seed`` alone.
+    words a call, 1024), ``seed`` and ``max_length`` alone.
 
     A **module** is called on tensors of letter numbers or one-hot vectors, whichever it takes. With one output per word
     is accepted when the probability is greater than ``threshold`` (``output`` says whether the output is a
@@ -49,6 +50,8 @@ def wrap(
     ``empty`` the answer to the empty word (where the module cannot be asked; it is rejected unless told), ``encode`` a
     function from words of equal length to the module's argument, or a tuple of arguments. ``dtype`` and ``threads``
     are for the compiled engine; ``batch_size`` (256) is for modules that have to be called on whole words.
+
+    ``verify`` never asks it for a word of more than ``max_length`` letters; a callable is not tried out on one either.
 
     The model is tried out on some words. Where it hangs, ``timeout`` (in seconds) ends that by a ResourceLimitError.
     """
@@ -61,6 +64,8 @@ def wrap(
     letters = _alphabet(alphabet)
     if batch_size is not None and batch_size < 1:
         raise InputError(f"batch size {batch_size} is less than 1")
+    if max_length is not None and max_length < 2:
+        raise InputError(f"max_length {max_length} is less than 2")
     sizes = {} if batch_size is None else {"batch_size": batch_size}
     if _is_module(model):
         from rnncheck.models.self_check import Reading
@@ -68,7 +73,9 @@ def wrap(
 
         reading = Reading(threshold, label, output, dtype, threads)
         options = ModuleOptions(reading, encode, first_row, empty, seed=seed, **sizes)
-        return guarded_for(timeout, lambda: wrap_module(model, letters, options), "the module was being tried out")
+        wrapped = guarded_for(timeout, lambda: wrap_module(model, letters, options), "the module was being tried out")
+        wrapped.max_length = max_length
+        return wrapped
     if not callable(model):
         raise ModelError(f"{short_repr(model)} is neither a PyTorch module nor a callable")
     for name, value in {"label": label, "encode": encode, "first_row": first_row, "empty": empty}.items():
@@ -79,7 +86,7 @@ def wrap(
     function = model
     return guarded_for(
         timeout,
-        lambda: CallableModel(function, letters, threshold=threshold, seed=seed, **sizes),
+        lambda: CallableModel(function, letters, threshold=threshold, seed=seed, max_length=max_length, **sizes),
         "the function was being tried out",
     )
 

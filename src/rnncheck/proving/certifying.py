@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from rnncheck.models.network import RecurrentNetwork
 from rnncheck.proving.partition import NO_CLASS
 from rnncheck.proving.prove import Invariant
@@ -29,6 +31,7 @@ def certificate_of(
         alphabet=network.alphabet,
         network=ProvedNetwork(network.sha256(), network.cell.value, tuple(layer.hidden for layer in network.layers)),
         spec=wanted.spec,
+        ignored=() if wanted.counts is None else tuple(np.flatnonzero(~wanted.counts).tolist()),
         accepts_empty=accepts_empty,
         arithmetic=Arithmetic(rounding.unit, rounding.tanh, rounding.sigmoid),
         cells=tuple(

@@ -75,6 +75,7 @@ class Certificate(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
     alphabet: Alphabet
     network: ProvedNetwork
     spec: DFA
+    ignored: tuple[_State, ...] = ()  # states of it whose words do not count
     origin: str | None = None  # what the specification was made of
     accepts_empty: bool
     arithmetic: Arithmetic

@@ -40,6 +40,45 @@ class Outcome(enum.Enum):
         return {"satisfied": 0, "violated": 1, "undecided": 3}[self.value]
 
 
+class AssumptionFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Which words count: those of a language, where there is one, and of at most ``max_length`` letters.
+
+    ``origin`` is what the language was made of, ``sha256`` its digest. ``mass`` is the probability, under the
+    distribution of all words, of a word that counts.
+    """
+
+    origin: str | None = None
+    sha256: str | None = None
+    states: int | None = None
+    automaton: DFA | None = None
+    max_length: Count | None = None
+    mass: float
+
+    def given(self) -> dict[str, Any]:
+        """What names it among the facts of the distribution of these words."""
+        told = {"assume": self.origin, "sha256": self.sha256, "max_length": self.max_length}
+        return {name: value for name, value in told.items() if value is not None}
+
+    @property
+    def scope(self) -> str:
+        """As the end of "a word"."""
+        return scope_of(self.given())
+
+    def sentence(self) -> str:
+        """For a person, without capital and full stop."""
+        length = "" if self.max_length is None else f" of at most {self.max_length} letters"
+        language = "" if self.origin is None else f" that satisfy {visible(self.origin)}"
+        return f"only words{length}{language} count; a random word is one of them with probability {self.mass:.3g}"
+
+
+def scope_of(given: object) -> str:
+    """What the facts of a distribution say of its words, as the end of "a word"; empty where they are all words."""
+    if not isinstance(given, dict):
+        return ""
+    length = f" of at most {given['max_length']} letters" if "max_length" in given else ""
+    return length + (" that satisfies the assumption" if "sha256" in given else "")
+
+
 class ProofFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """What a proof for words of any length rests on.
 
@@ -54,12 +93,12 @@ class ProofFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     sha256: str
     certificate: str | None = None
 
-    def sentences(self) -> list[str]:
-        """In words, a claim each, without capital and full stop."""
+    def sentences(self, scope: str = "") -> list[str]:
+        """In words, a claim each, without capital and full stop; ``scope`` says which words count."""
         of = ", as its weights were read (the original may compute otherwise)" if self.original else ""
         where = f"the certificate is {self.certificate}" if self.certificate else "its certificate was not kept"
         return [
-            f"the specification holds for every word of any length: this is proved of the network{of}",
+            f"the specification holds for every word{scope or ' of any length'}: this is proved of the network{of}",
             f"it is assumed that the network is evaluated in {self.arithmetic}",
             f"{where}; its sha256 begins {self.sha256[:12]}",
         ]
@@ -70,7 +109,7 @@ class Guarantee(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
 
     With confidence 1 − ``gamma`` the probability of a violation is below ``epsilon``, shown by ``samples`` independent
     words of ``distribution``; and no word of at most ``exact_length`` letters is a violation, for certain. With
-    ``proof`` no word at all is.
+    ``proof`` no word at all is. Where something is assumed, all of this is about the words that count.
     """
 
     epsilon: float | None = None
@@ -85,19 +124,28 @@ class Guarantee(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
 
     def sentences(self) -> list[str]:
         """The guarantee in words, a claim each, without capital and full stop."""
+        scope = self.scope
         if self.proof and self.invariant is not None:
-            return self.invariant.sentences()
+            return self.invariant.sentences(scope)
         if self.proof:
-            return ["no word at all violates the specification, for certain"]
+            return [f"no word{scope or ' at all'} violates the specification, for certain"]
         claims = []
         if self.exact_length is not None:
-            claims.append(f"no word of at most {self.exact_length} letters violates the specification, all were asked")
+            which = "that counts and has" if scope else "of"
+            claims.append(
+                f"no word {which} at most {self.exact_length} letters violates the specification, all were asked"
+            )
         if self.epsilon is not None and self.gamma is not None:
             claims.append(
-                f"a random word violates it with probability below {self.epsilon:.3g}, with confidence "
+                f"a random word{scope} violates it with probability below {self.epsilon:.3g}, with confidence "
                 f"{1 - self.gamma:.6g} ({self.samples} words, {self.bound} bound)"
             )
         return claims or ["nothing is known of words that were not asked"]
+
+    @property
+    def scope(self) -> str:
+        """Which words it is about, as the end of "a word"; empty where it is about all."""
+        return scope_of((self.distribution or {}).get("given"))
 
     def __str__(self) -> str:
         return "; ".join(self.sentences())
@@ -318,6 +366,7 @@ class Verdict(
     reason: str
     method: str
     relation: Relation
+    assumption: AssumptionFacts | None = None  # where not all words count
     counterexample: Word | None = None
     confirmed: bool = False  # the counterexample, by the model's reference
     guarantee: Guarantee | None = None
@@ -392,7 +441,8 @@ class Verdict(
 
 
 def _check_words(verdict: Verdict) -> None:
-    for dfa in (verdict.specification, verdict.hypothesis):
+    assumed = None if verdict.assumption is None else verdict.assumption.automaton
+    for dfa in (verdict.specification, verdict.hypothesis, assumed):
         if dfa is not None:
             dfa.over(verdict.alphabet)
     words = [] if verdict.counterexample is None else [verdict.counterexample]

@@ -43,6 +43,8 @@ def assert_satisfies(
     timeout: float | None = None,
     progress: Callable[[Progress], None] | None = None,
     settings: VerifySettings | None = None,
+    assume: Spec | DFA | None = None,
+    max_length: int | None = None,
 ) -> Verdict:
     """Raise NotSatisfiedError unless the model satisfies the specification; the options are those of ``verify``.
 
@@ -62,6 +64,8 @@ def assert_satisfies(
         timeout=timeout,
         progress=progress,
         settings=settings,
+        assume=assume,
+        max_length=max_length,
     )
     if verdict.satisfied:
         return verdict

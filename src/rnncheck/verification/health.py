@@ -8,11 +8,13 @@ from typing import Any
 from rnncheck.relations import Relation
 from rnncheck.runtime.budget import BudgetExceeded
 from rnncheck.verdict.value import HealthNote
+from rnncheck.verification.assumption import Assumption
 from rnncheck.verification.task import Task
 
 _ALMOST_NOTHING = 0.01
 _ENOUGH_WORDS = 200
 _FAR_LONGER = 3.0
+_VACUOUS = 1e-3
 
 
 def health_notes(task: Task, *, violated: bool) -> Iterator[HealthNote]:
@@ -26,10 +28,9 @@ def health_notes(task: Task, *, violated: bool) -> Iterator[HealthNote]:
 
 def _specification_mass(task: Task) -> Iterator[HealthNote]:
     """A sample is weak where the specification leaves almost no word that could be a violation."""
-    if task.relation is Relation.EQUAL:
+    if task.relation is Relation.EQUAL or not task.wanted.open_states[task.spec.initial]:
         return
-    mass = task.distribution.mass(task.spec)
-    matters = 1.0 - mass if task.relation is Relation.SUBSET else mass
+    matters = task.distribution.mass(task.wanted.possible)
     verb = "rejects" if task.relation is Relation.SUBSET else "accepts"
     one_answer = bool(task.spec.accepting.all() or not task.spec.accepting.any())  # then it was meant so
     if one_answer:
@@ -46,6 +47,26 @@ def _specification_mass(task: Task) -> Iterator[HealthNote]:
             "specification mass",
             f"the specification {verb} only {matters:.3g} of the probability, so random words hardly test it; "
             "choose a distribution that draws more such words, or rely on the exact and guided searches",
+        )
+
+
+def vacuity(task: Task, assumption: Assumption | None) -> Iterator[HealthNote]:
+    """A verdict about hardly any word, or about none that could be a violation, says little."""
+    if assumption is None:
+        return
+    facts = assumption.facts
+    if not task.wanted.open_states[task.spec.initial]:
+        yield HealthNote(
+            "vacuous",
+            f"whatever the model says, no word{facts.scope} can be a violation: the property follows from what is "
+            "assumed; check both, or look at the other relation too (--relation)",
+        )
+    elif facts.mass < _VACUOUS:
+        yield HealthNote(
+            "vacuous",
+            f"a random word is one{facts.scope} with probability {facts.mass:.3g}: the verdict is about these words "
+            "alone and says nothing of nearly all others; check what is assumed, or choose a distribution that draws "
+            "more such words",
         )
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypedDict
 
 from rnncheck.automata.dfa import DFA
 from rnncheck.errors import InputError, WrongTypeError, short_repr
-from rnncheck.extraction import extraction_method
+from rnncheck.extraction import BLACK_BOX, extraction_method
+from rnncheck.learning.settings import check_least
 from rnncheck.learning.task import Progress
 from rnncheck.models.protocol import Model
 from rnncheck.probability.confidence import Confidence
@@ -16,8 +18,10 @@ from rnncheck.probability.distributions import WordDistribution
 from rnncheck.relations import Property, Relation, RelationName
 from rnncheck.spec import Spec
 from rnncheck.verdict.value import MethodName
+from rnncheck.verification.assumption import Assumption
 from rnncheck.verification.methods import METHODS
 from rnncheck.verification.settings import VerifySettings
+from rnncheck.words import format_word
 
 
 class VerifyOptions(TypedDict, total=False):
@@ -32,6 +36,8 @@ class VerifyOptions(TypedDict, total=False):
     timeout: float | None
     progress: Callable[[Progress], None] | None
     settings: VerifySettings | None
+    assume: Spec | DFA | None
+    max_length: int | None
 
 
 @dataclass(frozen=True)
@@ -47,11 +53,17 @@ class Question:
     seed: int
     timeout: float | None
     settings: VerifySettings
+    assumption: Assumption | None
+
+    @functools.cached_property
+    def wanted(self) -> Property:
+        """The property, over the model's letters, of the words that count."""
+        return Property.assuming(self.spec.dfa, self.relation, None if self.assumption is None else self.assumption.dfa)
 
     @property
-    def wanted(self) -> Property:
-        """The property, over the model's letters."""
-        return Property(self.spec.dfa, self.relation)
+    def max_length(self) -> int | None:
+        """How many letters a word has at most that the model may be asked for."""
+        return None if self.assumption is None else self.assumption.max_length
 
     def asked(self) -> dict[str, Any]:
         """The numbers of the question, for the record."""
@@ -60,6 +72,7 @@ class Question:
             "gamma": self.confidence.gamma,
             "bound": self.confidence.bound.value,
             "distribution": self.distribution.describe(),
+            **({} if self.assumption is None else {"assumption": self.assumption.facts.given()}),
             **self.settings.describe(),
         }
 
@@ -75,6 +88,8 @@ def prepare(
     seed: int,
     timeout: float | None,
     settings: VerifySettings | None,
+    assume: Spec | DFA | None,
+    max_length: int | None,
 ) -> Question:
     """The question, or an InputError that says what is wrong with it."""
     settings = VerifySettings() if settings is None else settings
@@ -97,26 +112,63 @@ def prepare(
         )
     if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
         raise InputError(f"seed {short_repr(seed)} is not a whole number of at least 0")
+    words = (distribution or WordDistribution(model.alphabet)).over(model.alphabet)
+    assumption = _assumption(model, words, assume, max_length, settings)
     return Question(
         model=model,
         spec=_over_the_models_letters(spec if isinstance(spec, Spec) else Spec.from_dfa(spec), model),
         method=method,
         relation=Relation.named(relation),
         confidence=Confidence(epsilon, gamma, settings.bound),
-        distribution=(distribution or WordDistribution(model.alphabet)).over(model.alphabet),
+        distribution=words if assumption is None else assumption.words(),
         seed=seed,
         timeout=timeout,
         settings=settings,
+        assumption=assumption,
     )
 
 
-def _over_the_models_letters(spec: Spec, model: Model) -> Spec:
+def _assumption(
+    model: Model, words: WordDistribution, assume: Spec | DFA | None, max_length: int | None, settings: VerifySettings
+) -> Assumption | None:
+    """Which words count, where that was asked for or the model takes only so many letters; None where all do."""
+    if assume is not None and not isinstance(assume, Spec | DFA):
+        raise InputError(
+            f"assume={short_repr(assume)} is not a language; make one by Spec.from_ltlf, from_regex, from_dfa or "
+            "from_file, with alphabet=model.alphabet"
+        )
+    check_least("max_length", max_length, 2)  # a learner needs as many
+    longest = min((length for length in (max_length, model.max_length) if length is not None), default=None)
+    if assume is None and longest is None:
+        return None
+    if longest is not None:
+        _check_lengths(longest, settings)
+    spec = Spec.from_dfa(assume) if isinstance(assume, DFA) else assume
+    return Assumption(words, None if spec is None else _over_the_models_letters(spec, model, "assumption"), longest)
+
+
+def _check_lengths(longest: int, settings: VerifySettings) -> None:
+    """Refuse what would ask the model for longer words."""
+    if not extraction_method(settings.extraction).black_box:
+        raise InputError(
+            f"the extraction method {settings.extraction} follows hidden states to words of any length, and the model "
+            f"is asked for at most {longest} letters; choose {' or '.join(BLACK_BOX)}"
+        )
+    for word in settings.known_words:
+        if len(word) > longest:
+            raise InputError(
+                f"a known word has {len(word)} letters, and the model is asked for at most {longest}: "
+                f"{short_repr(format_word(word))}; leave it out"
+            )
+
+
+def _over_the_models_letters(spec: Spec, model: Model, name: str = "specification") -> Spec:
     theirs, ours = set(spec.alphabet), set(model.alphabet)
     if theirs != ours:
         odd = sorted(theirs ^ ours)[0]
-        owner, other = ("specification", "model") if odd in theirs else ("model", "specification")
+        owner, other = (name, "model") if odd in theirs else ("model", name)
         raise InputError(
             f"the letter {short_repr(odd)} is in the {owner}'s alphabet and not in the {other}'s; make the "
-            "specification with alphabet=model.alphabet (--alphabet)"
+            f"{name} with alphabet=model.alphabet (--alphabet)"
         )
     return spec.over(model.alphabet)

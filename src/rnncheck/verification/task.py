@@ -62,8 +62,9 @@ class Task(LearningTask):
         confidence: Confidence,
         seed: int,
         settings: VerifySettings,
+        max_length: int | None = None,
     ) -> None:
-        super().__init__(oracle, distribution, confidence, seed, settings, watched=wanted)
+        super().__init__(oracle, distribution, confidence, seed, settings, watched=wanted, max_length=max_length)
         self.settings: VerifySettings = settings
         self.wanted = wanted
         self.spec, self.relation = wanted.spec, wanted.relation
@@ -75,6 +76,8 @@ class Task(LearningTask):
     def violates(self, word: Codes) -> bool:
         """Whether a word is a violation: the model by its reference, and the specification, both evaluated."""
         ends = self.spec.end_states(WordBatch.from_codes([word]))
+        if not self.wanted.breakable[ends[0]]:
+            return False
         broken = bool(self.wanted.broken(np.array([self.oracle.reference_answer(word)]), ends)[0])
         if broken and not self.violation_stands:
             self.best_so_far = violated(word, "a confirmed violation; the work ended as soon as it was found")

@@ -39,7 +39,7 @@ from rnncheck.verdict.value import (
 from rnncheck.verification.audit import Audit
 from rnncheck.verification.evidence import History, gather
 from rnncheck.verification.extras import Extras
-from rnncheck.verification.health import health_notes
+from rnncheck.verification.health import health_notes, vacuity
 from rnncheck.verification.methods import METHODS
 from rnncheck.verification.polish import Polish, violation_mass
 from rnncheck.verification.question import Question, prepare
@@ -67,6 +67,8 @@ def verify(
     timeout: float | None = None,
     progress: Callable[[Progress], None] | None = None,
     settings: VerifySettings | None = None,
+    assume: Spec | DFA | None = None,
+    max_length: int | None = None,
 ) -> Verdict:
     """Does the model satisfy the specification?
 
@@ -76,8 +78,14 @@ def verify(
     below ``epsilon`` with confidence 1 − ``gamma``; where ``guarantee.proof`` is set, that there is none. When
     ``timeout`` seconds are over, or the work is cancelled (Ctrl-C), the verdict is undecided and says what is known.
     The same inputs and seed give the same verdict.
+
+    With ``assume``, a language, only its words count: others are no violations, and probabilities are those given that
+    a word is in it. With ``max_length`` only words of at most so many letters count, and the model is never asked for
+    longer ones.
     """
-    question = prepare(model, spec, method, relation, epsilon, gamma, distribution, seed, timeout, settings)
+    question = prepare(
+        model, spec, method, relation, epsilon, gamma, distribution, seed, timeout, settings, assume, max_length
+    )
     run = _Run(question)
     with watchdog(lambda: run.oracle.budget.remaining()):
         finding = run.find(progress)
@@ -141,7 +149,13 @@ class _Run:
             journal=None if self._checkpoint is None else self._checkpoint.checkpoint.journal,
         )
         self._task = Task(
-            self.oracle, question.wanted, question.distribution, question.confidence, question.seed, settings
+            self.oracle,
+            question.wanted,
+            question.distribution,
+            question.confidence,
+            question.seed,
+            settings,
+            question.max_length,
         )
         self._history = History()
         self._extras = Extras(self._stop)
@@ -231,7 +245,7 @@ class _Run:
                 mass = extras.attempt(
                     "the mass of violations", lambda: violation_mass(task, question.settings.mass_words)
                 )
-        health = list(self._notes)
+        health = [*self._notes, *vacuity(task, question.assumption)]
         if word is None:  # a claim about all words, which a model that fails now does not deserve
             health.extend(health_notes(task, violated=False))
         else:
@@ -251,6 +265,7 @@ class _Run:
             reason=finding.reason,
             method=question.method,
             relation=question.relation,
+            assumption=None if question.assumption is None else question.assumption.facts,
             counterexample=None if word is None else question.model.alphabet.decode(word),
             confirmed=word is not None,
             guarantee=None if word is not None else self._guarantee(finding, proof),
@@ -268,8 +283,8 @@ class _Run:
             spec_facts=SpecFacts(
                 origin=question.spec.origin,
                 sha256=question.spec.sha256(),
-                states=len(task.spec),
-                automaton=task.spec,
+                states=len(question.spec.dfa),
+                automaton=question.spec.dfa,
             ),
             alphabet=question.model.alphabet,
             seed=question.seed,
@@ -296,7 +311,8 @@ class _Run:
         question, proof = self.question, finding.certificate
         if proof is None:
             return None, None
-        proof = msgspec.structs.replace(proof, origin=question.spec.origin).sealed()
+        assumed = "" if question.assumption is None else f"; {question.assumption.facts.sentence()}"
+        proof = msgspec.structs.replace(proof, origin=f"{question.spec.origin}{assumed}").sealed()
         path, trouble = question.settings.certificate, None
         if path is not None:
             try:

@@ -12,6 +12,7 @@ from typing import Literal
 import numpy as np
 
 from rnncheck.errors import InputError, short_repr
+from rnncheck.learning.equivalence.chosen_words import Comparing
 from rnncheck.learning.equivalence.coverage import CoverageEquivalence
 from rnncheck.learning.equivalence.oracle import EquivalenceOracle, InTurn
 from rnncheck.learning.equivalence.w_method import WMethodEquivalence
@@ -20,14 +21,14 @@ from rnncheck.relations import Property, Relation
 
 EquivalenceName = Literal["sampling", "coverage", "w-method"]
 
-_Make = Callable[[MembershipOracle, Relation, np.random.Generator, Property | None], list[EquivalenceOracle]]
+_Make = Callable[[Comparing, np.random.Generator], list[EquivalenceOracle]]
 
 # What goes before the sample.
 EQUIVALENCES: Mapping[str, _Make] = MappingProxyType(
     {
-        "sampling": lambda oracle, relation, rng, watched: [],
-        "coverage": lambda oracle, relation, rng, watched: [CoverageEquivalence(oracle, relation, rng, watched)],
-        "w-method": lambda oracle, relation, rng, watched: [WMethodEquivalence(oracle, relation, watched)],
+        "sampling": lambda comparing, rng: [],
+        "coverage": lambda comparing, rng: [CoverageEquivalence(comparing, rng)],
+        "w-method": lambda comparing, rng: [WMethodEquivalence(comparing)],
     }
 )
 
@@ -39,9 +40,10 @@ def make_equivalence(
     relation: Relation,
     rng: np.random.Generator,
     watched: Property | None = None,
+    max_length: int | None = None,
 ) -> EquivalenceOracle:
     """The equivalence oracle of that name, with ``sample`` at its end."""
     if name not in EQUIVALENCES:
         raise InputError(f"unknown equivalence oracle {short_repr(name)}; known are {', '.join(EQUIVALENCES)}")
-    before = EQUIVALENCES[name](oracle, relation, rng, watched)
+    before = EQUIVALENCES[name](Comparing(oracle, relation, watched, max_length), rng)
     return InTurn([*before, sample]) if before else sample

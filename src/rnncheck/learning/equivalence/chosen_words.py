@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from rnncheck.automata.moore import Hypothesis
 from rnncheck.learning.equivalence.oracle import EquivalenceAnswer, EquivalenceOracle, Testing
@@ -13,16 +14,26 @@ from rnncheck.search.comparing import AnsweredWords, Side
 from rnncheck.words import WordBatch
 
 
+class Comparing(NamedTuple):
+    """What words are asked for: ``relation`` is what model and hypothesis should be in.
+
+    Violations of ``watched`` met on the way end the test too. Words are cut to ``max_length`` letters.
+    """
+
+    oracle: MembershipOracle
+    relation: Relation
+    watched: Property | None = None
+    max_length: int | None = None
+
+
 class ChosenWords(EquivalenceOracle):
     """Asks the words of ``batches``, prefixes included, until one is a counterexample.
 
-    ``relation`` is what model and hypothesis should be in; violations of ``watched`` met on the way end the test too.
     Passing shows nothing of other words.
     """
 
-    def __init__(self, oracle: MembershipOracle, relation: Relation, watched: Property | None = None) -> None:
-        self._oracle = oracle
-        self._relation = relation
+    def __init__(self, comparing: Comparing) -> None:
+        self._oracle, self._relation, watched, self._max_length = comparing
         self._watched = Side.of(watched)
 
     @abstractmethod
@@ -32,6 +43,7 @@ class ChosenWords(EquivalenceOracle):
     def find_counterexample(self, hypothesis: Hypothesis) -> Testing:
         asked = 0
         for words in self.batches(hypothesis):
+            words = words if self._max_length is None else words.cut(self._max_length)
             observed = AnsweredWords.of(self._oracle, words)
             violation = observed.least_broken(self._watched)
             difference = observed.least_broken(Side(hypothesis, self._relation))

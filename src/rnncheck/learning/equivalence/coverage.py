@@ -13,9 +13,7 @@ import numpy as np
 
 from rnncheck.automata.characterisation import characterising_suffixes, state_cover
 from rnncheck.automata.moore import Hypothesis
-from rnncheck.learning.equivalence.chosen_words import ChosenWords
-from rnncheck.oracle import MembershipOracle
-from rnncheck.relations import Property, Relation
+from rnncheck.learning.equivalence.chosen_words import ChosenWords, Comparing
 from rnncheck.words import WordBatch
 
 _WALKS = 256  # from every transition
@@ -27,10 +25,8 @@ _BATCH = 1024
 class CoverageEquivalence(ChosenWords):
     """Words of the form access word · letter · random infix · distinguishing suffix, each transition in its turn."""
 
-    def __init__(
-        self, oracle: MembershipOracle, relation: Relation, rng: np.random.Generator, watched: Property | None = None
-    ) -> None:
-        super().__init__(oracle, relation, watched)
+    def __init__(self, comparing: Comparing, rng: np.random.Generator) -> None:
+        super().__init__(comparing)
         self._rng = rng
 
     def batches(self, hypothesis: Hypothesis) -> Iterator[WordBatch]:

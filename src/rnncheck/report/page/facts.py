@@ -10,6 +10,7 @@ from rnncheck.report.page.repeat import repeat_text, replay_text
 from rnncheck.verdict.value import Verdict
 
 _LONGEST_FACT = 300
+_TOLD_APART = ("distribution", "assumption")
 
 
 def facts(verdict: Verdict) -> Markup:
@@ -23,13 +24,14 @@ def facts(verdict: Verdict) -> Markup:
         ("Cost", [("time", f"{cost.seconds:.2f} s"), ("membership queries", f"{cost.membership_queries:,}"),
                   ("network steps", f"{cost.network_steps:,}"), ("rounds", f"{cost.rounds:,}")]),
         ("Question", [("method", verdict.method), ("relation", _relation(verdict)),
-                      *((name, value) for name, value in asked.items() if name != "distribution" and value is not None),
+                      *((name, asked[name]) for name in asked if name not in _TOLD_APART and asked[name] is not None),
                       ("seed", verdict.seed), ("version", verdict.version or "not recorded")]),
         ("Guarantee", [("in words", " ".join(sentences.known(verdict.guarantee))),
                        *_guarantee_numbers(verdict),
                        ("random words", random_words)]),
         ("Evaluation", [*_evaluation(verdict)]),
         ("Network R", [*_plain(verdict.model_facts)]),
+        ("Assumption", [*_assumption(verdict)]),
         ("Specification A", [*_plain({"origin": verdict.spec_facts.origin, "sha256": verdict.spec_facts.sha256})]),
     ]  # fmt: skip
     if verdict.violated:
@@ -62,6 +64,13 @@ def _guarantee_numbers(verdict: Verdict) -> list[tuple[str, object]]:
     names = ("epsilon", "gamma", "samples", "bound", "hypothesis_epsilon", "exact_length")
     found = [(name.replace("_", " "), getattr(guarantee, name, None)) for name in names]
     return [(name, f"{value:,}" if isinstance(value, int) else value) for name, value in found if value is not None]
+
+
+def _assumption(verdict: Verdict) -> Iterable[tuple[str, object]]:
+    facts = verdict.assumption
+    if facts is not None:
+        yield "in words", sentences.capital(facts.sentence()) + "."
+        yield from _plain({"language": facts.origin, "sha256": facts.sha256, "max_length": facts.max_length})
 
 
 def _evaluation(verdict: Verdict) -> Iterable[tuple[str, object]]:

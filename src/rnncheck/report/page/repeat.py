@@ -22,12 +22,14 @@ _FLAGS = ("--complete", "--nonempty", "--float64", "--no-shrink")
 _VALUES: Mapping[str, Callable[[str], object]] = {
     **dict.fromkeys(("--dfa", "--words-like", "--known-words"), str.isprintable),
     **dict.fromkeys(("--regex", "--ltlf", "--moore-regex", "--moore-ltlf"), str.isprintable),
-    **dict.fromkeys(("--alphabet", "--define", "--label", "--weights"), str.isprintable),
+    **dict.fromkeys(("--alphabet", "--define", "--label", "--weights", "--assume"), str.isprintable),
     **dict.fromkeys(
         ("--cell", "--method", "--relation", "--extraction", "--bound", "--learner", "--equivalence"), _name
     ),
     **dict.fromkeys(("--threshold", "--epsilon", "--gamma", "--stop", "--order", "--seed", "--timeout"), _number),
-    **dict.fromkeys(("--max-states", "--max-hypothesis", "--max-query", "--memory", "--exhaustive"), _number),
+    **dict.fromkeys(
+        ("--max-states", "--max-hypothesis", "--max-query", "--memory", "--exhaustive", "--max-length"), _number
+    ),
     **dict.fromkeys(("--search-steps", "--mass", "--pumps", "--hits", "--loops", "--longest-loop"), _number),
 }
 _KINDS = ("independent letters", "n-gram")
@@ -82,6 +84,10 @@ def python_call(verdict: Verdict) -> str:
     lines.append(f"    relation={verdict.relation.value!r},")
     lines += [f"    {name}={asked[name]!r}," for name in ("epsilon", "gamma", "timeout") if _is_number(asked.get(name))]
     lines.append(f"    seed={verdict.seed},")
+    if verdict.assumption is not None and verdict.assumption.automaton is not None:
+        lines.append("    assume=…,  # a language, see the table of facts")
+    if verdict.assumption is not None and verdict.assumption.max_length is not None:
+        lines.append(f"    max_length={verdict.assumption.max_length},")
     call = ["rnncheck.verify(", "    model,", "    spec,", *lines]
     drawn = asked.get("distribution")
     if isinstance(drawn, Mapping) and not (drawn.get("weights") == "uniform" and drawn.get("stop") == 0.01):

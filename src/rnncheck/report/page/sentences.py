@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from rnncheck.relations import Relation
 from rnncheck.report.markup import count
 from rnncheck.report.page.label_pairs import RIGHT
-from rnncheck.verdict.value import Guarantee, Outcome, Verdict
+from rnncheck.verdict.value import Guarantee, Outcome, Verdict, scope_of
 from rnncheck.words import letter_text
 
 _ASKED = {
@@ -44,9 +44,10 @@ def headline(verdict: Verdict) -> str:
         return "The network breaks the specification, but the word that shows it is not in this verdict."
     if verdict.outcome is Outcome.SATISFIED:
         if verdict.guarantee is not None and verdict.guarantee.proof:
+            scope = verdict.guarantee.scope
             if verdict.guarantee.invariant is not None:
-                return "The specification holds for every word of any length: it is proved."
-            return "No word at all violates the specification."
+                return f"The specification holds for every word{scope or ' of any length'}: it is proved."
+            return f"No word{scope or ' at all'} violates the specification."
         return f"No violation was found: {_scope(verdict.guarantee)}."
     return "It is open whether the network satisfies the specification."
 
@@ -55,21 +56,23 @@ def _scope(guarantee: Guarantee | None) -> str:
     """What a satisfied verdict shows, in half a sentence."""
     if guarantee is not None and guarantee.epsilon is not None and guarantee.gamma is not None:
         return (
-            f"a random word is one with probability below {guarantee.epsilon:.2g} "
+            f"a random word{guarantee.scope} is one with probability below {guarantee.epsilon:.2g} "
             f"(confidence {1 - guarantee.gamma:.6g})"
         )
     if guarantee is not None and guarantee.exact_length is not None:
-        return f"no word of at most {count(guarantee.exact_length, 'letter')} is one"
+        which = "that counts and has" if guarantee.scope else "of"
+        return f"no word {which} at most {count(guarantee.exact_length, 'letter')} is one"
     return "what that shows is said below"
 
 
 def question(verdict: Verdict) -> str:
     """What was asked."""
+    asked = f"{_ASKED[verdict.relation]} ({verdict.relation.formula}, {_NAMES[verdict.relation]})"
     if verdict.label_question is not None:
-        return (
+        asked = (
             "Does the network, after each letter of a word, say a label that fits the specification, whatever the word?"
         )
-    return f"{_ASKED[verdict.relation]} ({verdict.relation.formula}, {_NAMES[verdict.relation]})"
+    return asked if verdict.assumption is None else f"{asked} {capital(verdict.assumption.sentence())}."
 
 
 def formula(verdict: Verdict) -> str:
@@ -97,7 +100,9 @@ def meaning(verdict: Verdict) -> list[str]:
             found.append(f"It is one of a family: {loops} can be put into it and repeated, and it stays a violation.")
         if verdict.violation_mass is not None:
             low, high = verdict.violation_mass
-            found.append(f"A random word is a violation with probability {low:.3g} to {high:.3g} (95 % interval).")
+            scope = "" if verdict.assumption is None else verdict.assumption.scope
+            told = f"A random word{scope} is a violation with probability {low:.3g} to {high:.3g} (95 % interval)."
+            found.append(told)
         return found
     if verdict.outcome is Outcome.SATISFIED:
         return [f"{capital(verdict.reason)}.", *known(verdict.guarantee)]
@@ -137,6 +142,9 @@ def distribution_sentence(facts: Mapping[str, object] | None) -> str:
     """How random words are drawn."""
     if not facts:
         return "not recorded"
+    given = facts.get("given")
+    if given is not None:
+        return f"{distribution_sentence({**facts, 'given': None})}; of these, a word{scope_of(given)}"
     if facts.get("kind") == "n-gram":
         return (
             f"words like {facts.get('words')} given ones, an n-gram model of order {facts.get('order')} "

@@ -1,7 +1,8 @@
 """Check a verdict again, from its document and the model, sharing as little code as can be with what produced it.
 
 Reading order: ``checks`` (what a replay says), ``tables`` and ``claims`` (the document taken apart), ``structure``
-(what must fit together), ``model_checks``, ``fresh`` and ``tree`` (the model asked again); ``proof`` for certificates,
+(what must fit together), ``drawing`` (which words count, and how they are drawn), ``model_checks``, ``fresh`` and
+``tree`` (the model asked again); ``proof`` for certificates,
 with ``interval_network`` and ``directed``, its arithmetic. Nothing here shows that a
 document was written by a verification: it shows whether what the document says of the model is so.
 """
@@ -17,6 +18,7 @@ from rnncheck.models.traces import as_judged
 from rnncheck.verdict.certificate import Certificate, is_certificate
 from rnncheck.verdict.replay.checks import Check, Replay, Status, unchecked
 from rnncheck.verdict.replay.claims import Claims, read_claims
+from rnncheck.verdict.replay.drawing import assumption
 from rnncheck.verdict.replay.fresh import fresh_words
 from rnncheck.verdict.replay.model_checks import counterexample, flows, identity, trace
 from rnncheck.verdict.replay.proof import replay_proof
@@ -74,6 +76,7 @@ def _checks(claims: Claims, model: Model | None, settings: ReplaySettings) -> It
     yield from structure(claims)
     yield from numbers(claims)
     yield from automata(claims)
+    yield from assumption(claims, settings.words_like)
     if model is not None:
         yield from identity(claims, model)
         if model.alphabet != claims.verdict.alphabet:

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from rnncheck.errors import FormatError, short_repr, visible
-from rnncheck.verdict.replay.checks import Check, refuted
+from rnncheck.verdict.replay.checks import Check, left_open, refuted
 from rnncheck.verdict.replay.tables import Table
 from rnncheck.verdict.value import Guarantee, TotalCost, Verdict, decode_part
 from rnncheck.words import Codes, format_word
@@ -23,6 +23,7 @@ _PIECES: Mapping[str, tuple[str, Any]] = {
     "hypothesis": ("hypothesis", None),
     "faulty_flows": ("faulty flow", []),
     "trace": ("trace", None),
+    "assumption": ("assumption", None),
     "cost": ("cost", TotalCost(0.0, 0, 0, 0)),
     "history": ("history", []),
     "violation_mass": ("violation mass", None),
@@ -39,18 +40,27 @@ class Asked(msgspec.Struct):
     gamma: float | None = None
     bound: str | None = None
     distribution: dict[str, Any] | None = None
+    assumption: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True)
 class Claims:
-    """A document's claims. ``spec`` and ``hypothesis`` are its automata as plain tables, in the alphabet's order."""
+    """A document's claims. Its automata are plain tables, in the alphabet's order.
+
+    ``spec`` is the specification, with the words ignored that do not count; ``named`` are the automata as they stand in
+    the document, by name.
+    """
 
     verdict: Verdict
     asked: Asked
     spec: Table | None
-    hypothesis: Table | None
+    named: Mapping[str, Table]
     problems: tuple[Check, ...]
     positions: Mapping[str, int] = field(repr=False)
+
+    @property
+    def hypothesis(self) -> Table | None:
+        return self.named.get("hypothesis")
 
     @property
     def guarantee(self) -> Guarantee | None:
@@ -105,17 +115,29 @@ def read_claims(text: str | bytes, source: str = "verdict") -> Claims:
         asked = msgspec.convert(verdict.settings, Asked)
     except msgspec.ValidationError as error:
         problems.append(refuted("settings", f"it cannot be read: {visible(str(error))}"))
-    tables: list[Table | None] = []
-    for name, facts in (("specification", verdict.spec_facts), ("hypothesis", verdict.learned)):
-        table = None
+    named: dict[str, Table] = {}
+    described = {"specification": verdict.spec_facts, "hypothesis": verdict.learned, "assumption": verdict.assumption}
+    for name, facts in described.items():
         if lettered and facts is not None and facts.automaton is not None:
             try:
-                table = Table.of(facts.automaton, facts.states, verdict.alphabet, name)
+                named[name] = Table.of(facts.automaton, facts.states, verdict.alphabet, name)
             except FormatError as error:
                 problems.append(refuted(name, error.problem))
-        tables.append(table)
     positions = {letter: position for position, letter in enumerate(verdict.alphabet)}
-    return Claims(verdict, asked, tables[0], tables[1], tuple(problems), positions)
+    judging = _judging(verdict, named, problems)
+    return Claims(verdict, asked, judging, named, tuple(problems), positions)
+
+
+def _judging(verdict: Verdict, named: Mapping[str, Table], problems: list[Check]) -> Table | None:
+    """What words are judged by: the specification, where they count; None where that cannot be made."""
+    spec, assumption = named.get("specification"), verdict.assumption
+    if spec is None or assumption is None or any(check.name == "assumption" for check in problems):
+        return spec if assumption is None else None
+    try:
+        return spec.assuming(named.get("assumption"), assumption.max_length)
+    except FormatError as error:
+        problems.append(left_open("assumption", error.problem))
+        return None
 
 
 def _mended(raw: dict[str, Any]) -> list[Check]:

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import numpy as np
 
-from rnncheck.errors import InputError, short_repr
 from rnncheck.models.protocol import Model
 from rnncheck.probability.distributions import WordDistribution
 from rnncheck.probability.statistics import clopper_pearson
 from rnncheck.verdict.replay.checks import SAMPLE_SIZE, Check, judged, left_open, refuted, unchecked
 from rnncheck.verdict.replay.claims import Claims
+from rnncheck.verdict.replay.drawing import drawn
 from rnncheck.verdict.replay.model_checks import NOT_ASKED
 from rnncheck.verdict.replay.structure import impossible_mass
-from rnncheck.verdict.replay.tables import Table, broken, can_break
+from rnncheck.verdict.replay.tables import Table
 from rnncheck.words import Codes, Word, WordBatch
 
 # A claim is refuted where what is seen would happen less often than this if the claim were right.
@@ -31,7 +30,7 @@ def fresh_words(
     if model is None or not words:
         yield left_open("fresh words", NOT_ASKED if model is None else "none were asked for; give --words")
         return
-    distribution = _distribution(claims, words_like)
+    distribution = drawn(claims, words_like)
     if isinstance(distribution, Check):
         yield distribution
         return
@@ -58,12 +57,11 @@ class _Answers:
 
     def breaking(self, other: Table, relation: str) -> list[Codes]:
         """The words on which the model breaks the relation to an automaton."""
-        wanted = [other.accepts(word) for word in self.words]
-        matter = {word: want for word, want in zip(self.words, wanted, strict=True) if can_break(relation, want)}
+        matter = [word for word in dict.fromkeys(self.words) if other.can_break(relation, other.end(word))]
         asked = [word for word in matter if word not in self._known]
         answers = self._model.accepts_batch(WordBatch.from_codes(asked)) if asked else ()
         self._known.update((word, bool(answer)) for word, answer in zip(asked, answers, strict=True))
-        wrong = {word for word, want in matter.items() if broken(relation, self._known[word], want)}
+        wrong = {word for word in matter if other.breaks(relation, word, self._known[word])}
         return [word for word in self.words if word in wrong]
 
 
@@ -128,35 +126,3 @@ def _surprising(failures: int, words: int, epsilon: float) -> bool:
 
 def _upper(words: int) -> float:
     return float(1 - 0.05 ** (1 / words))
-
-
-def _distribution(claims: Claims, words_like: Sequence[Word] | None) -> WordDistribution | Check:
-    """The distribution that the document names, or why there is none."""
-    facts = claims.distribution
-    if facts is None:
-        return left_open("fresh words", "the document names no distribution to draw them from")
-    kind, alphabet = facts.get("kind"), claims.verdict.alphabet
-    try:
-        if kind == "independent letters":
-            weights = facts.get("weights")
-            return WordDistribution(alphabet, None if weights == "uniform" else weights, _number(facts, "stop"))
-        if kind != "n-gram":
-            return left_open("fresh words", f"words of the kind {short_repr(kind)} cannot be drawn here")
-        if words_like is None:
-            return left_open("fresh words", "they are drawn like words of a file; give it with --words-like")
-        order = facts.get("order")
-        if not isinstance(order, int):
-            raise InputError(f"order {short_repr(order)} is not a whole number")
-        distribution = WordDistribution.fit(alphabet, words_like, order=order, smoothing=_number(facts, "smoothing"))
-    except InputError as error:
-        return refuted("distribution", f"it cannot be: {error}")
-    if distribution.describe() != facts:
-        return left_open("fresh words", "the words of --words-like are not those that the document's were drawn like")
-    return distribution
-
-
-def _number(facts: dict[str, Any], name: str) -> float:
-    value = facts.get(name)
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise InputError(f"{name} {short_repr(value)} is not a number")
-    return value

@@ -11,7 +11,7 @@ from rnncheck.errors import short_repr
 from rnncheck.models.protocol import Model, SteppingModel
 from rnncheck.verdict.replay.checks import Check, confirmed, judged, left_open, refuted, unchecked
 from rnncheck.verdict.replay.claims import Claims
-from rnncheck.verdict.replay.tables import Table, broken
+from rnncheck.verdict.replay.tables import Table
 from rnncheck.verdict.value import FaultyFlow
 from rnncheck.words import Codes, WordBatch
 
@@ -53,9 +53,12 @@ def counterexample(claims: Claims, model: Model | None) -> Iterator[Check]:
     if model is None:
         yield left_open("counterexample", NOT_ASKED)
         return
+    if spec.end(word) in spec.ignored:
+        yield refuted("counterexample", f"{claims.text(word)} is not among the words that count")
+        return
     accepted, wanted = model.reference_answer(word), spec.accepts(word)
     seen = f"{claims.text(word)}: the model {_verb(accepted)} it, the specification {_verb(wanted)} it"
-    yield judged("counterexample", broken(claims.relation, accepted, wanted), seen)
+    yield judged("counterexample", spec.breaks(claims.relation, word, accepted), seen)
 
 
 def trace(claims: Claims, model: Model | None) -> Iterator[Check]:
@@ -113,7 +116,7 @@ def _flow_problems(claims: Claims, flow: FaultyFlow, prefix: Codes, loop: Codes,
     if prefix + suffix != claims.counterexample:
         yield "without its loop it is not the counterexample"
     if claims.spec is not None and claims.spec.end(loop, claims.spec.end(prefix)) != claims.spec.end(prefix):
-        yield "the loop does not lead the specification back to where it was"
+        yield "the loop does not lead the specification (and what is assumed) back to where it was"
     if not 0 < flow.hits <= flow.pumps:
         yield f"{flow.hits} hits of {flow.pumps} pumps are impossible"
     which = flow.violating_pumps
@@ -149,7 +152,7 @@ class _Pumped:
         return [
             n
             for n, word, answer in zip(numbers, words, answers, strict=True)
-            if broken(self._relation, answer, self._spec.accepts(word))
+            if self._spec.breaks(self._relation, word, answer)
         ]
 
     def settles(self, most: int) -> tuple[int, int] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Iterator
 from typing import Any
@@ -40,6 +41,8 @@ def _checks(proof: Certificate, model: Model | None) -> Iterator[Check]:
     yield judged("arithmetic", fits, proof.arithmetic.sentence() if fits else f"unknown: {proof.arithmetic}")
     problem = _malformed(proof)
     yield judged("classes", problem is None, problem or f"{len(proof.cells)} classes take in every word that matters")
+    if proof.ignored:
+        yield unchecked("assumption", f"words that lead to {len(proof.ignored)} of its states do not count")
     if proof.origin is not None:
         yield unchecked("specification text", f"whether the automaton is what {proof.origin!r} means")
     if model is None:
@@ -61,7 +64,7 @@ def _checks(proof: Certificate, model: Model | None) -> Iterator[Check]:
 def _malformed(proof: Certificate) -> str | None:
     """What keeps the classes from being a partition of the words, if anything does."""
     try:
-        spec = Table.of(proof.spec, None, proof.alphabet, "specification")
+        spec = _judging(proof)
     except FormatError as error:
         return error.problem
     if not proof.cells or proof.cells[_FIRST].state != spec.initial:
@@ -86,10 +89,19 @@ def _malformed(proof: Certificate) -> str | None:
     return None
 
 
+def _judging(proof: Certificate) -> Table:
+    """The specification, with the words ignored that do not count."""
+    table = Table.of(proof.spec, None, proof.alphabet, "specification")
+    if any(state >= len(table) for state in proof.ignored):
+        raise FormatError("a state of it is to be ignored that it does not have", "specification")
+    return dataclasses.replace(table, ignored=frozenset(proof.ignored))
+
+
 def _empty_word(proof: Certificate, model: Model) -> Check:
     said = model.reference_answer(())
-    meant = proof.spec.accepting[proof.spec.initial]
-    fine = said == proof.accepts_empty and (said == meant or not can_break(proof.relation.value, bool(meant)))
+    state = proof.spec.initial
+    checked = state not in proof.ignored and can_break(proof.relation.value, bool(proof.spec.accepting[state]))
+    fine = said == proof.accepts_empty and (said == proof.spec.accepting[state] or not checked)
     return judged("empty word", fine, f"the network {'accepts' if said else 'rejects'} it")
 
 
@@ -126,7 +138,8 @@ def _decided(proof: Certificate, stepper: IntervalNetwork, boxes: Interval) -> C
     accepted, rejected = stepper.decisions(boxes)
     for number, cell in enumerate(proof.cells[1:], start=1):
         meant = bool(proof.spec.accepting[cell.state])
-        if can_break(proof.relation.value, meant) and not (accepted if meant else rejected)[number]:
+        checked = cell.state not in proof.ignored and can_break(proof.relation.value, meant)
+        if checked and not (accepted if meant else rejected)[number]:
             return refuted(
                 "decisions", f"the network may {'reject' if meant else 'accept'} in box {number}, and must not"
             )

@@ -199,7 +199,7 @@ def impossible_mass(claims: Claims) -> str | None:
 
 def automata(claims: Claims) -> Iterator[Check]:
     """Whether the specification is the one named, and the hypothesis satisfies it where that is claimed."""
-    verdict, spec, hypothesis = claims.verdict, claims.spec, claims.hypothesis
+    verdict, spec, hypothesis = claims.verdict, claims.named.get("specification"), claims.hypothesis
     if verdict.specification is None and not verdict.violated:
         yield left_open("specification", "its automaton is not in the document")
     if spec is None:
@@ -211,8 +211,8 @@ def automata(claims: Claims) -> Iterator[Check]:
         seen = f"{len(spec)} states; " + ("its digest is right" if same else "its digest is that of another language")
         yield judged("specification", same, seen)
     tested = claims.guarantee is not None and claims.guarantee.hypothesis_epsilon is not None
-    if hypothesis is not None and tested:
-        word = first_broken(hypothesis, spec, claims.relation)
+    if hypothesis is not None and tested and claims.spec is not None:
+        word = first_broken(hypothesis, claims.spec, claims.relation)
         seen = f"the automaton of {len(hypothesis)} states satisfies the specification"
         if word is not None:
             seen = f"the automaton breaks the property on {claims.text(word)}"

@@ -17,6 +17,8 @@ from rnncheck.automata.formats.dfa_json import write_json
 from rnncheck.errors import FormatError
 from rnncheck.words import Alphabet, Codes
 
+_MOST_ROWS = 500_000
+
 
 @dataclass(frozen=True)
 class Table:
@@ -25,6 +27,7 @@ class Table:
     rows: list[list[int]]
     initial: int
     accepting: frozenset[int]
+    ignored: frozenset[int] = frozenset()  # words that end there do not count
 
     @classmethod
     def of(cls, automaton: DFA, states: int | None, letters: Alphabet, source: str) -> Table:
@@ -50,6 +53,42 @@ class Table:
     def accepts(self, word: Sequence[int]) -> bool:
         return self.end(word) in self.accepting
 
+    def can_break(self, relation: str, state: int) -> bool:
+        """Whether a word that ends in a state could break the relation to this automaton."""
+        return state not in self.ignored and can_break(relation, state in self.accepting)
+
+    def breaks(self, relation: str, word: Sequence[int], answer: bool) -> bool:
+        """Whether a word breaks it, to which the model gives this answer."""
+        state = self.end(word)
+        return self.can_break(relation, state) and answer != (state in self.accepting)
+
+    def assuming(self, other: Table | None, longest: int | None) -> Table:
+        """The same automaton, with words ignored that the other rejects or that have more than ``longest`` letters."""
+        if other is None and longest is None:
+            return self
+        rows_of_other = [[0] * len(self.rows[0])] if other is None else other.rows
+        start = (self.initial, 0 if other is None else other.initial, 0)
+        number, queue, rows = {start: 0}, [start], []
+        for mine, theirs, length in queue:  # grows while it is walked
+            after = length if longest is None else min(length + 1, longest + 1)
+            row = []
+            for pair in zip(self.rows[mine], rows_of_other[theirs], strict=True):
+                key = (*pair, after)
+                if key not in number:
+                    number[key] = len(queue)
+                    queue.append(key)
+                row.append(number[key])
+            rows.append(row)
+            if len(rows) > _MOST_ROWS:
+                raise FormatError(f"beside the specification it has more than {_MOST_ROWS} states", "assumption")
+        ignored = (
+            place
+            for place, (_, theirs, length) in enumerate(queue)
+            if (other is not None and theirs not in other.accepting) or (longest is not None and length > longest)
+        )
+        accepting = (place for place, (mine, _, _) in enumerate(queue) if mine in self.accepting)
+        return Table(rows, 0, frozenset(accepting), frozenset(ignored))
+
     def digest(self, letters: Sequence[str]) -> str:
         """The digest that a specification of this (minimal) automaton has, whatever the order of its letters."""
         order = sorted(range(len(letters)), key=letters.__getitem__)
@@ -70,24 +109,19 @@ class Table:
         return hashlib.sha256(text.encode()).hexdigest()
 
 
-def broken(relation: str, model: bool, other: bool) -> bool:
-    """Whether a word with these two answers breaks the relation."""
-    return can_break(relation, other) and model != other
-
-
 def can_break(relation: str, other: bool) -> bool:
     """Whether a word could break the relation, whatever the model says to it."""
     return relation == "equal" or other == (relation == "superset")
 
 
 def first_broken(first: Table, second: Table, relation: str) -> Codes | None:
-    """A shortest word on which the relation breaks between two automata, by a plain search over pairs of states."""
+    """A shortest word that counts on which the relation of the first to the second breaks, by a plain search."""
     start = (first.initial, second.initial)
     came_from: dict[tuple[int, int], tuple[tuple[int, int], int] | None] = {start: None}
     queue = deque([start])
     while queue:
         pair = queue.popleft()
-        if broken(relation, pair[0] in first.accepting, pair[1] in second.accepting):
+        if second.can_break(relation, pair[1]) and (pair[0] in first.accepting) != (pair[1] in second.accepting):
             word: list[int] = []
             while (step := came_from[pair]) is not None:
                 pair, letter = step

@@ -19,7 +19,7 @@ from rnncheck.errors import short_repr
 from rnncheck.models.protocol import Model, SteppingModel, resolve_near_threshold
 from rnncheck.verdict.replay.checks import Check, confirmed, judged, left_open, refuted
 from rnncheck.verdict.replay.claims import Claims
-from rnncheck.verdict.replay.tables import Table, can_break
+from rnncheck.verdict.replay.tables import Table
 from rnncheck.words import Codes, WordBatch
 
 _ROWS_AT_ONCE = 4096
@@ -80,7 +80,7 @@ class Reach:
 
     @classmethod
     def of(cls, table: Table, relation: str) -> Reach:
-        breakable = np.array([can_break(relation, state in table.accepting) for state in range(len(table))])
+        breakable = np.array([table.can_break(relation, state) for state in range(len(table))])
         before: list[list[int]] = [[] for _ in table.rows]
         for state, row in enumerate(table.rows):
             for successor in set(row):
