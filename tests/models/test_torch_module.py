@@ -339,6 +339,17 @@ def test_dropout_is_off():
     assert [model.reference_answer((0, 1, 2)) for _ in range(20)].count(True) in (0, 20)
 
 
+class AlwaysDropping(Classifier):
+    def forward(self, x):
+        return nn.functional.dropout(super().forward(x), p=1e-6, training=True)
+
+
+def test_a_module_that_drops_out_at_random_is_not_taken_apart():
+    model = wrap(AlwaysDropping(), LETTERS)
+    assert not isinstance(model, CompiledNetwork)
+    assert "at random" in str(model.describe()["stepping"])
+
+
 def test_a_module_that_changed_after_wrapping_is_noticed():
     for name in ("lstm", "mean"):
         module, _ = make(name)

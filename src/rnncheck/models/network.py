@@ -109,7 +109,8 @@ class RecurrentNetwork:
     def sha256(self) -> str:
         """A digest of everything that determines the answers."""
         digest = hashlib.sha256()
-        digest.update(repr((self.alphabet.letters, self.cell.value, self.threshold, self.label)).encode())
+        named = () if self.labels is None else (self.labels,)  # specifications of labels speak of names
+        digest.update(repr((self.alphabet.letters, self.cell.value, self.threshold, self.label, *named)).encode())
         for array in self._arrays():
             digest.update(b"-" if array is None else repr(array.shape).encode() + np.ascontiguousarray(array).tobytes())
         return digest.hexdigest()

@@ -109,6 +109,8 @@ def last_function(calls: Sequence[Call], output: Any) -> str:
 
 def _check_for_conditions(calls: Sequence[Call]) -> None:
     for call in calls:
+        if call.name == "dropout" and _argument(call, 2, "training"):
+            raise MismatchError("it drops numbers at random, in evaluation mode too")
         if call.name not in _CANNOT_TELL_WORDS_APART and _cell(call) is None:
             raise MismatchError(f"it calls {call.name}, by which it may treat some words apart")
 
