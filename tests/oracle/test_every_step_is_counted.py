@@ -15,6 +15,7 @@ from rnncheck.learning.settings import LearningSettings
 from rnncheck.models.engine.compiled import CompiledNetwork
 from rnncheck.models.network import Cell
 from rnncheck.models.protocol import Letters, Model, Scores, States, SteppingModel
+from rnncheck.probability.distributions import WordDistribution
 from rnncheck.spec import Spec
 from rnncheck.verification.settings import VerifySettings
 from rnncheck.verification.verify import METHODS, verify
@@ -22,6 +23,11 @@ from rnncheck.words import Alphabet, Codes, IntArray, WordBatch, encode_batch
 from support.networks import random_network
 
 QUICK = {"epsilon": 0.05, "gamma": 0.05, "timeout": 60}
+
+
+def short_words(model: Model) -> dict[str, Any]:
+    """Quick to ask, one by one too."""
+    return {**QUICK, "distribution": WordDistribution(model.alphabet, stop=0.1)}
 
 
 class Counting(SteppingModel):
@@ -94,7 +100,7 @@ def test_the_cost_of_every_method_is_what_the_model_counts(method: str, relation
     """Should charge searches, shrinking, flows, settling, mass, evidence and health checks too."""
     for name, model, spec in stepping_models():
         settings = VerifySettings(search_steps=20_000, max_states=40, mass_words=50)
-        verdict = verify(model, spec, method=method, relation=relation, settings=settings, **QUICK)
+        verdict = verify(model, spec, method=method, relation=relation, settings=settings, **short_words(model))
         assert verdict.cost.network_steps == model.steps > 0, name
 
 
@@ -102,10 +108,12 @@ def test_the_cost_of_every_method_is_what_the_model_counts(method: str, relation
 def test_the_cost_of_every_extraction_is_what_the_model_counts(extraction: str) -> None:
     for name, model, spec in stepping_models():
         settings = VerifySettings(extraction=extraction, max_states=40)
-        verdict = verify(model, spec, method="aamc", settings=settings, **QUICK)
+        verdict = verify(model, spec, method="aamc", settings=settings, **short_words(model))
         assert verdict.cost.network_steps == model.steps > 0, name
         before = model.steps
-        found = extract_automaton(model, method=extraction, settings=LearningSettings(max_states=40), **QUICK)
+        found = extract_automaton(
+            model, method=extraction, settings=LearningSettings(max_states=40), **short_words(model)
+        )
         assert found.cost.network_steps == model.steps - before > 0, name
 
 
@@ -116,7 +124,7 @@ def test_the_cost_of_every_learner_and_equivalence_oracle_is_what_the_model_coun
 ) -> None:
     for name, model, spec in stepping_models():
         settings = VerifySettings(learner=learner, equivalence=equivalence, max_states=30)
-        verdict = verify(model, spec, method="pdv", settings=settings, **QUICK)
+        verdict = verify(model, spec, method="pdv", settings=settings, **short_words(model))
         assert verdict.cost.network_steps == model.steps > 0, name
 
 
@@ -126,5 +134,5 @@ def test_models_of_whole_words_are_charged_for_every_letter(method: str) -> None
     for spec in (dfa, Spec.from_regex("!(.* 0 0 .*)", dfa.alphabet).dfa):
         model = CountingWords(dfa)
         settings = VerifySettings(exhaustive=5, max_states=40, mass_words=50)
-        verdict = verify(model, spec, method=method, settings=settings, **QUICK)
+        verdict = verify(model, spec, method=method, settings=settings, **short_words(model))
         assert verdict.cost.network_steps == model.steps > 0

@@ -23,7 +23,7 @@ from rnncheck.words import Codes, WordBatch
 
 _WORDS = 300  # drawn and asked of both, at least
 _SHARE = 32  # and at least one for so many that were sampled
-_MEASURED = 32  # one score in so many is measured
+_AT_ONCE = 64  # words that the reference is asked; one score of them is measured
 _WALKED = 20_000  # steps of the reference, about, for every short word
 
 
@@ -38,6 +38,9 @@ class Audit:
     largest: float | None = None
     exact_length: int | None = None
 
+    def __post_init__(self) -> None:
+        self._reference = self.task.oracle.by_reference()
+
     def run(self) -> Evaluation:
         """Compare as far as the budget allows."""
         task, model = self.task, self.task.oracle.model
@@ -48,7 +51,7 @@ class Audit:
         sample = list(task.distribution.sample(task.rng("audit"), max(wanted, LARGEST_BATCH)))
         try:
             self._walk()
-            for _ in self._agreeing(list(dict.fromkeys(task.met.words)), len(task.met.words)):
+            for _ in self._agreeing(list(dict.fromkeys(task.met.words))):
                 self.met += 1
             for _ in self._agreeing(sample, wanted):
                 self.drawn += 1
@@ -68,7 +71,7 @@ class Audit:
     def _walk(self) -> None:
         """Ask the reference for every short word, where the evaluator was asked for every one of them."""
         task, letters = self.task, len(self.task.spec.alphabet)
-        search = ExhaustiveSearch(PrefixTree(task.oracle.by_reference().stepper, task.wanted))
+        search = ExhaustiveSearch(PrefixTree(self._reference.stepper, task.wanted))
         began = task.oracle.cost.work
         while not search.finished and search.length < (-1 if task.exact_length is None else task.exact_length):
             if (task.oracle.cost.work - began) * letters > _WALKED:  # a level costs as much as all before, times that
@@ -79,23 +82,27 @@ class Audit:
                 return
             self.exact_length = search.length
 
-    def _agreeing(self, words: list[Codes], wanted: int) -> Iterator[Codes]:
-        """So many of the words, one after the other, until one shows a difference.
+    def _agreeing(self, words: list[Codes], wanted: int | None = None) -> Iterator[Codes]:
+        """So many of the words, or all, one after the other, until one shows a difference.
 
         All are asked together, as samples are: an evaluator may answer a large batch otherwise than a small one.
         """
         if self.difference is not None:
             return
         answers = self.task.oracle.answers(words).tolist()
-        for number, (word, answer) in enumerate(zip(words[:wanted], answers[:wanted], strict=True)):
-            if self.task.oracle.reference_answer(word) != answer:
-                self.difference = word
-                return
-            if number % _MEASURED == 0:
-                self._measure(word)
+        compared = words[:wanted]
+        for start in range(0, len(compared), _AT_ONCE):
+            some = compared[start : start + _AT_ONCE]
+            for word, answer, judgement in zip(
+                some, answers[start:], self._reference.answers(some).tolist(), strict=False
+            ):
+                if judgement != answer:
+                    self.difference = word
+                    return
+                yield word
+            self._measure(some[0])
             if self.difference is not None:
                 return
-            yield word
 
     def _measure(self, word: Codes) -> None:
         """How far the scores of one word are apart: beyond the margin, answers would no longer be safe."""

@@ -89,7 +89,7 @@ class CellType(ABC):
 
     @abstractmethod
     def step(self, layer: Layer, x: Vector, h: Vector, c: Vector) -> tuple[Vector, Vector]:
-        """The reference: hidden state and memory after one more input, for one word."""
+        """The reference: hidden state and memory after one more input, for one word or, one a row, for several."""
 
     def enclose(self, on: Enclosure, layer: Layer, x: Box, h: Box, c: Box) -> tuple[Box, Box]:
         """Boxes of every hidden state and memory that one more input can lead to, whoever computes the step.
@@ -222,8 +222,13 @@ def sigmoid(x: Vector) -> Vector:
     return np.asarray(1 / (1 + np.exp(-x)))
 
 
+def applied(weight: Vector, x: Vector) -> Vector:
+    """The product of a matrix and a vector, or of the matrix and each row, bit by bit as if it were alone."""
+    return np.asarray(weight @ x if x.ndim == 1 else np.matmul(weight, x[..., None])[..., 0])
+
+
 def _affine(weight: Vector, x: Vector, bias: Vector | None) -> Vector:
-    product = weight @ x
+    product = applied(weight, x)
     return np.asarray(product if bias is None else product + bias)
 
 

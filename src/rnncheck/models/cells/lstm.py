@@ -73,7 +73,7 @@ class Lstm(CellType):
 
     def step(self, layer: Layer, x: Vector, h: Vector, c: Vector) -> tuple[Vector, Vector]:
         from_input, from_hidden = contributions(layer, x, h)
-        enter, forget, new, output = np.split(from_input + from_hidden, 4)
+        enter, forget, new, output = np.split(from_input + from_hidden, 4, axis=-1)
         c = sigmoid(forget) * c + sigmoid(enter) * np.tanh(new)
         return sigmoid(output) * np.tanh(c), c
 

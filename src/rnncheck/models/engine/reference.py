@@ -37,7 +37,7 @@ def reference_judgement(network: RecurrentNetwork, codes: Codes) -> Judgement:
             outputs = _head(network, top)
         else:
             outputs = _empty_outputs(network)
-        return _judge(network, outputs, codes)
+        return judged(network, outputs, codes)
 
 
 def reference_score(network: RecurrentNetwork, codes: Codes) -> float:
@@ -58,7 +58,7 @@ def reference_answers_along(network: RecurrentNetwork, codes: Codes) -> list[boo
 def _along(network: RecurrentNetwork, codes: Codes) -> list[Judgement]:
     with single_threaded_blas, np.errstate(all="ignore"):
         return [
-            _judge(network, outputs, codes[:length]) for length, outputs in enumerate(_outputs(network, codes), start=1)
+            judged(network, outputs, codes[:length]) for length, outputs in enumerate(_outputs(network, codes), start=1)
         ]
 
 
@@ -99,7 +99,8 @@ def _head(network: RecurrentNetwork, top: Vector) -> Vector:
     return np.asarray(network.head_weight @ top + network.head_bias)
 
 
-def _judge(network: RecurrentNetwork, outputs: Vector, codes: Codes) -> Judgement:
+def judged(network: RecurrentNetwork, outputs: Vector, codes: Codes) -> Judgement:
+    """What the head's outputs mean for a word."""
     if not np.isfinite(outputs).all():
         raise no_finite_score(network, codes, outputs.tolist())
     score = network.score(outputs)

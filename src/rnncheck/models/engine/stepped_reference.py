@@ -1,7 +1,8 @@
-"""The reference of a recurrent network, stepped: its own formulas, one word at a time, with the states kept.
+"""The reference of a recurrent network, stepped: its own formulas, each word by itself, with the states kept.
 
-It says bit by bit what :func:`reference_judgement` says of the whole word, and shares the cost of common prefixes. It
-is for networks that rounding carries away from their reference, and for checking claims about many words.
+It says bit by bit what :func:`reference_judgement` says of the whole word, and shares the cost of common prefixes and
+of Python's part in the work. It is for networks that rounding carries away from their reference, and for checking
+claims about many words.
 """
 
 from __future__ import annotations
@@ -11,11 +12,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from rnncheck.automata.dfa import Mask
-from rnncheck.models.cells.cell_type import Vector
-from rnncheck.models.engine.reference import reference_answers_along, reference_judgement
+from rnncheck.models.cells.cell_type import Vector, applied
+from rnncheck.models.engine.reference import judged, reference_answers_along, reference_judgement
 from rnncheck.models.engine.threads import single_threaded_blas
 from rnncheck.models.identity import digest_of
 from rnncheck.models.network import RecurrentNetwork
@@ -43,27 +43,26 @@ class SteppedReference(SteppingModel):
     def step(self, states: States, letters: Letters, rows: IntArray | None = None) -> States:
         letters = np.asarray(letters)
         check_letters(letters, self.alphabet)
-        before = states if rows is None else states[rows]
-        after = np.empty_like(before)
         with single_threaded_blas, np.errstate(all="ignore"):
-            for row, letter in enumerate(letters.tolist()):
-                after[row] = self._next(before[row], letter)
-        return after
+            return self._next(states if rows is None else states[rows], letters)
 
     def scores(self, states: States) -> Scores:
-        top = sum(self._sizes[: len(self.network.layers) - 1])
-        layer = self.network.layers[-1]
-        network = self.network
-        out = np.empty(len(states), dtype=np.float64)
-        with single_threaded_blas, np.errstate(all="ignore"):
-            for row, state in enumerate(states):
-                hidden = state[top : top + layer.hidden].astype(self._kinds[-1])
-                out[row] = network.score(network.head_weight @ hidden + network.head_bias)
-        return out
+        return np.array([self.network.score(outputs) for outputs in self._outputs(states)], dtype=np.float64)
 
     def accepts_batch(self, words: WordBatch | Iterable[Iterable[str]]) -> Mask:
-        batch = encode_batch(self.alphabet, words)  # nothing is gained by stepping them side by side
-        return np.fromiter(map(self.reference_answer, batch), dtype=np.bool_, count=len(batch))
+        """The answers to all words, side by side; each has its own products, so that it is answered as if alone."""
+        batch = encode_batch(self.alphabet, words)
+        batch.check_codes(len(self.alphabet))
+        states = self.initial(len(batch))
+        for place in range(int(batch.lengths.max(initial=0))):
+            rows = np.flatnonzero(batch.lengths > place)
+            states[rows] = self.step(states[rows], batch.codes[batch.offsets[rows] + place])
+        outputs = self._outputs(states)
+        answers = (
+            judged(self.network, some, codes).accepted if codes else self.accepts_empty
+            for some, codes in zip(outputs, batch, strict=True)
+        )
+        return np.fromiter(answers, dtype=np.bool_, count=len(batch))
 
     def reference_answer(self, codes: Codes) -> bool:
         return reference_judgement(self.network, codes).accepted
@@ -85,18 +84,25 @@ class SteppedReference(SteppingModel):
     def by_reference(self) -> SteppedReference:
         return self
 
-    def _next(self, state: npt.NDArray[Any], letter: int) -> npt.NDArray[Any]:
-        parts = np.split(state, self._cuts)
+    def _next(self, states: States, letters: Letters) -> States:
+        parts = np.split(states, self._cuts, axis=1)
         layers = self.network.layers
         hidden, memory = parts[: len(layers)], parts[len(layers) :]
         cell = self.network.cell.kind
-        x: Vector = self.network.inputs[letter]
+        x: Vector = self.network.inputs[letters]
         for number, (layer, kind) in enumerate(zip(layers, self._kinds, strict=True)):
             hidden[number], memory[number] = cell.step(
                 layer, x, hidden[number].astype(kind), memory[number].astype(kind)
             )
             x = hidden[number]
-        return np.concatenate([*hidden, *memory])
+        return np.concatenate([*hidden, *memory], axis=1, dtype=states.dtype)
+
+    def _outputs(self, states: States) -> Vector:
+        """What the head makes of each state."""
+        top = sum(self._sizes[: len(self.network.layers) - 1])
+        hidden = states[:, top : top + self.network.layers[-1].hidden].astype(self._kinds[-1])
+        with single_threaded_blas, np.errstate(all="ignore"):
+            return applied(self.network.head_weight, hidden) + self.network.head_bias
 
 
 def _number_types(network: RecurrentNetwork) -> list[np.dtype[Any]]:
