@@ -18,6 +18,7 @@ from rnncheck.relations import Property, Relation
 from rnncheck.search.exhaustive import ExhaustiveSearch
 from rnncheck.search.flows import FlowSettings, by_reference, find_flows, settling, shortest_loops
 from rnncheck.search.guided import GuidedSearch
+from rnncheck.search.merged import MergedPass
 from rnncheck.search.prefix_tree import PrefixTree
 from rnncheck.search.sampler import Sampler
 from rnncheck.words import Alphabet
@@ -87,6 +88,81 @@ def test_exhaustive_search_ends_when_no_word_can_be_a_violation() -> None:
     search = ExhaustiveSearch(tree_of(DFAModel(everything), everything, Relation.SUBSET))
     assert search.finished
     assert search.violation is None
+
+
+@pytest.mark.parametrize("relation", Relation)
+@pytest.mark.parametrize("memory", [1 << 28, 400])
+def test_the_price_of_a_length_is_known_before_it_is_paid(relation: Relation, memory: int) -> None:
+    """With one length to go, exactly; what is walked again for want of memory comes on top."""
+    for seed in range(8):
+        model, spec = DFAModel(random_dfa(seed, 5)), random_dfa(100 + seed, 4)
+        oracle = MembershipOracle(model)
+        search = ExhaustiveSearch(PrefixTree(oracle.stepper, Property(spec, relation)), memory=memory)
+        while not search.finished and search.length < 5:
+            before, price = oracle.cost.network_steps, search.price(search.length + 1)
+            assert search.affordable(search.length + 1, price) == search.length + 1
+            if price:
+                assert search.affordable(search.length + 1, price - 1) == search.length
+            search.next_length(last=True)
+            paid = oracle.cost.network_steps - before
+            assert paid >= price
+            if search.length <= 1:
+                assert paid == price or search.violation is not None
+        assert search.violation == brute_force(model, spec, relation, search.length)
+
+
+@pytest.mark.parametrize("relation", Relation)
+def test_states_within_so_many_letters_of_a_violation(relation: Relation) -> None:
+    for seed in range(8):
+        spec = random_dfa(seed, 5, share=0.3)
+        tree = tree_of(DFAModel(random_dfa(seed + 1, 3)), spec, relation)
+        breakable = relation.can_break(spec.accepting)
+        for letters in range(6):
+            for state in range(len(spec)):
+                ends = {state}
+                near = bool(breakable[state])
+                for _ in range(letters):
+                    ends = {int(spec.transitions[end, code]) for end in ends for code in range(2)}
+                    near = near or any(breakable[end] for end in ends)
+                assert tree.within(letters)[state] == near
+
+
+@pytest.mark.parametrize("relation", Relation)
+def test_merging_by_what_an_automaton_is_in_loses_nothing(relation: Relation) -> None:
+    """Words that lead to one state of both automata go on alike, so the shortest violation of all is found."""
+    found = 0
+    for seed in range(60):
+        target, spec = random_dfa(seed, 12, share=0.1), random_dfa(seed + 50, 5, share=0.7)
+        tree = tree_of(DFAModel(target), spec, relation)
+        search = MergedPass(tree, tree.root(), np.random.default_rng(0), steps=10_000, shorter_than=60)
+        while not search.finished:
+            search.advance()
+        shortest = relation.witness(target, spec)
+        if shortest:  # the empty word is nobody's child
+            found += 1
+            assert len(search.violation) == len(shortest)
+        elif shortest is None:
+            assert search.violation is None
+    assert found >= 3
+
+
+def test_merged_words_are_real_violations_within_the_steps_and_the_length() -> None:
+    found = 0
+    for seed in range(12):
+        model = CompiledNetwork(random_network(Cell.LSTM, seed=seed, alphabet=LETTERS, hidden=(6,), scale=3.0))
+        spec, oracle = random_dfa(seed, 4), MembershipOracle(model)
+        tree = PrefixTree(oracle.stepper, Property(spec, Relation.SUBSET))
+        search = MergedPass(tree, tree.root(), np.random.default_rng(seed), steps=600, shorter_than=9)
+        while not search.finished:
+            search.advance()
+        assert oracle.cost.network_steps <= 600
+        if search.violation is not None:
+            found += 1
+            word = model.alphabet.decode(search.violation)
+            assert 1 <= len(word) < 9
+            assert model.accepts(word)
+            assert not spec.accepts(word)
+    assert found >= 3
 
 
 @pytest.mark.parametrize("relation", Relation)

@@ -106,6 +106,8 @@ def progress_text(progress: Progress) -> str:
         parts.append(f"{progress.words}/{progress.words_needed} words sampled")
     if progress.exact_length is not None:
         parts.append(f"exact up to {progress.exact_length}")
+    if progress.counterexample is not None:
+        parts.append(f"violation of {len(progress.counterexample)} letters")
     parts.append(f"{progress.membership_queries} queries")
     if progress.remaining != float("inf"):
         parts.append(f"{progress.remaining:.0f} s left")

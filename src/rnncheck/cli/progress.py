@@ -18,32 +18,48 @@ _ON_TERMINAL = 0.1  # seconds between two updates
 _ELSEWHERE = 10.0
 
 
-@contextlib.contextmanager
-def progress_line(*, quiet: bool = False) -> Iterator[Callable[[str], None]]:
-    """Gives a function that shows a text, not more often than a person can read."""
-    if quiet or sys.stderr is None:  # None: closed, as by `2>&-`
-        yield lambda text: None
-        return
-    terminal = sys.stderr.isatty()
-    pause = _ON_TERMINAL if terminal else _ELSEWHERE
-    last = time.monotonic() - (pause if terminal else 0.0)
-    shown = False
+class ProgressLine:
+    """Shows a text when it is called, not more often than a person can read; ``stay`` shows one that stays."""
 
-    def tell(text: str) -> None:
-        nonlocal last, shown
+    def __init__(self, *, silent: bool) -> None:
+        self._silent = silent
+        self._terminal = not silent and sys.stderr.isatty()
+        self._pause = _ON_TERMINAL if self._terminal else _ELSEWHERE
+        self._last = time.monotonic() - (self._pause if self._terminal else 0.0)
+        self._shown = False
+
+    def __call__(self, text: str) -> None:
         now = time.monotonic()
-        if now - last < pause:
+        if self._silent or now - self._last < self._pause:
             return
-        last, shown = now, True
-        with unfailing(sys.stderr):
-            sys.stderr.write(f"\r\033[K{visible(text)}" if terminal else f"{visible(text)}\n")
+        self._last, self._shown = now, True
+        self._write(f"\r\033[K{visible(text)}" if self._terminal else f"{visible(text)}\n")
 
-    try:
-        yield tell
-    finally:
-        if terminal and shown:
+    def stay(self, text: str) -> None:
+        """Show a text at once, on a line of its own."""
+        self.clear()
+        self._write(f"{visible(text)}\n")
+
+    def clear(self) -> None:
+        """Leave nothing behind on a terminal."""
+        if self._terminal and self._shown:
+            self._write("\r\033[K")
+            self._shown = False
+
+    def _write(self, text: str) -> None:
+        if not self._silent:
             with unfailing(sys.stderr):
-                sys.stderr.write("\r\033[K")
+                sys.stderr.write(text)
+
+
+@contextlib.contextmanager
+def progress_line(*, quiet: bool = False) -> Iterator[ProgressLine]:
+    """The line, gone at the end."""
+    line = ProgressLine(silent=quiet or sys.stderr is None)  # None: closed, as by `2>&-`
+    try:
+        yield line
+    finally:
+        line.clear()
 
 
 @contextlib.contextmanager

@@ -21,9 +21,12 @@ def described(verdict: Verdict) -> list[str | Line]:
     lines: list[str | Line] = [Line(f": {asked} {sign}", outcome.upper(), _COLOURS[outcome], bold=True)]
     if verdict.counterexample is not None:
         lines += _counterexample(verdict, verdict.counterexample)
+    how_short = verdict.how_short()
+    if how_short is not None:
+        lines.append(f"  how short       {how_short}")
     lines.append(f"  reason          {verdict.reason}")
     if verdict.assumption is not None:
-        lines.append(f"  assumed         {_glimpse(verdict.assumption.sentence())}")
+        lines.append(f"  assumed         {glimpse(verdict.assumption.sentence())}")
     if verdict.guarantee is not None:
         lines.append(f"  known           {verdict.guarantee}")
     if verdict.searched is not None:
@@ -36,7 +39,7 @@ def described(verdict: Verdict) -> list[str | Line]:
         told = f"a random word{scope} is a violation with probability {low:.3g} to {high:.3g} (95 %)"
         lines.append(f"  how bad         {told}")
     for flow in verdict.faulty_flows:
-        lines.append(f"  faulty flow     {_glimpse(str(flow))}: {flow.hits} of n = 1 … {flow.pumps}{flow.ever}")
+        lines.append(f"  faulty flow     {glimpse(str(flow))}: {flow.hits} of n = 1 … {flow.pumps}{flow.ever}")
     for note in verdict.health:
         lines.append(Line(f"            {note.message}", "  note", "yellow"))
     return [*lines, f"  cost            {_cost(verdict)}"]
@@ -44,13 +47,13 @@ def described(verdict: Verdict) -> list[str | Line]:
 
 def _counterexample(verdict: Verdict, word: Word) -> list[str]:
     """The word, and what is wrong about it."""
-    shown, length = f"  counterexample  {_glimpse(format_word(word))}", _counted(len(word), "letter")
+    shown, length = f"  counterexample  {glimpse(format_word(word))}", _counted(len(word), "letter")
     pairs = pairs_along(verdict)
     if pairs is not None:  # what the network says after each letter is what was judged
         return [
             shown,
             f"                  {length}, and what the network says after each breaks the specification:",
-            f"                  {_glimpse(' '.join(pairs) or EPSILON)}",
+            f"                  {glimpse(' '.join(pairs) or EPSILON)}",
         ]
     accepts = verdict.specification is not None and verdict.specification.accepts(word)
     network, spec = ("rejects", "accepts") if accepts else ("accepts", "rejects")
@@ -60,6 +63,8 @@ def _counterexample(verdict: Verdict, word: Word) -> list[str]:
 def _cost(verdict: Verdict) -> str:
     cost = verdict.cost
     told = f"{cost.seconds:.2f} s, {cost.membership_queries} queries, {cost.network_steps} network steps"
+    if cost.first_violation_seconds is not None:
+        told += f" (first violation after {cost.first_violation_seconds:.2f} s, {cost.first_violation_steps} steps)"
     if verdict.hypothesis is None:
         return told
     told += f", {_counted(cost.rounds, 'round')}, {_counted(len(verdict.hypothesis), 'state')} learned"
@@ -72,7 +77,7 @@ def _counted(number: int, thing: str) -> str:
     return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
 
 
-def _glimpse(text: str) -> str:
+def glimpse(text: str) -> str:
     """The beginning and the end of a text that would fill the screen; --json and --report have all of it."""
     if len(text) <= _MOST_SHOWN:
         return text

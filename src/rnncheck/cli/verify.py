@@ -28,10 +28,11 @@ from rnncheck.cli.options import (
 )
 from rnncheck.cli.output import say, say_document
 from rnncheck.cli.output_files import OutputFile
-from rnncheck.cli.progress import progress_line
-from rnncheck.cli.verdict_text import described
+from rnncheck.cli.progress import ProgressLine, progress_line
+from rnncheck.cli.verdict_text import described, glimpse
 from rnncheck.errors import InputError, RnncheckError
 from rnncheck.extraction import DEFAULT_EXTRACTION, EXTRACTIONS
+from rnncheck.learning.task import Progress
 from rnncheck.models.protocol import Model
 from rnncheck.runtime.budget import BudgetExceeded
 from rnncheck.runtime.files import write_atomically
@@ -43,6 +44,7 @@ from rnncheck.verification.methods import METHODS
 from rnncheck.verification.settings import VerifySettings
 from rnncheck.verification.verify import never_begun
 from rnncheck.verification.verify import verify as verify_model
+from rnncheck.words import format_word
 
 _NOT_REPEATED = {"json_file", "report", "certificate", "quiet", "threads", "workers", "cluster", "checkpoint", "resume"}
 
@@ -139,7 +141,7 @@ def _verified(loaded: Model, spec: Spec, limit: TimeLimit, choices: dict[str, An
         raise click.UsageError("--workers and --cluster share yes-or-no questions; leave them out for labels")
     assumed = limit.spent_on("the assumption was being compiled", lambda: choices["assume"](loaded.alphabet))
     sharing = _shared(loaded, choices["workers"], choices["cluster"], limit)
-    with sharing as shared, progress_line(quiet=choices["quiet"]) as tell:
+    with sharing as shared, progress_line(quiet=choices["quiet"]) as line:
         ask = verify_labels if about_labels else verify_model
         return ask(
             shared,
@@ -151,11 +153,27 @@ def _verified(loaded: Model, spec: Spec, limit: TimeLimit, choices: dict[str, An
             distribution=choices["distribution"](loaded.alphabet),
             seed=choices["seed"],
             timeout=limit.left,
-            progress=lambda progress: tell(progress_text(progress)),
+            progress=_teller(line),
             settings=settings,
             assume=assumed,
             max_length=choices["max_length"],
         )
+
+
+def _teller(line: ProgressLine) -> Callable[[Progress], None]:
+    """Tells progress in a calm line, and the first violation at once, in one that stays."""
+    told = False
+
+    def tell(progress: Progress) -> None:
+        nonlocal told
+        word = progress.counterexample
+        if word is None or told:
+            line(progress_text(progress))
+            return
+        told = True
+        line.stay(f"violation found after {progress.seconds:.1f} s ({len(word)} letters): {glimpse(format_word(word))}")
+
+    return tell
 
 
 def _about_labels(choices: dict[str, Any]) -> bool:

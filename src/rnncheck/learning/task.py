@@ -23,7 +23,7 @@ from rnncheck.probability.distributions import WordDistribution
 from rnncheck.relations import Property, Relation
 from rnncheck.runtime.budget import BudgetExceeded
 from rnncheck.search.sampler import Sampler
-from rnncheck.words import Codes, WordBatch, format_word
+from rnncheck.words import Codes, Word, WordBatch, format_word
 
 # What may end learning from outside; ``why_ended`` says it in words.
 ENDINGS = (BudgetExceeded, KeyboardInterrupt, InconsistentAnswersError, MemoryError)
@@ -44,6 +44,7 @@ class Progress:
     words_needed: int
     exact_length: int | None
     boxes: tuple[int, int] | None = None  # of a proof: those that still grow, and all
+    counterexample: Word | None = None  # the shortest violation confirmed so far
 
 
 class LearningTask:

@@ -35,6 +35,10 @@ class Stepper(ABC):
     def step(self, states: States, letters: Letters, rows: IntArray | None = None) -> States:
         """The states after one more letter each, in state ``i`` or, where rows are given, in state ``rows[i]``."""
 
+    def price(self, length: int) -> int:
+        """How many letters the model reads to come to a word of so many from one that is a letter shorter."""
+        return 1
+
     @abstractmethod
     def scores(self, states: States) -> Scores:
         """How far each state is from the decision, positive on the accepting side."""
@@ -92,6 +96,9 @@ class SpelledWords(Stepper):
     def step(self, states: States, letters: Letters, rows: IntArray | None = None) -> States:
         before = states if rows is None else states[rows]
         return np.hstack([before, np.asarray(letters, dtype=np.int32)[:, None]])
+
+    def price(self, length: int) -> int:
+        return length  # all of them again
 
     def scores(self, states: States) -> Scores:
         offsets = np.arange(len(states) + 1, dtype=np.int64) * states.shape[1]

@@ -38,19 +38,52 @@ class ExhaustiveSearch:
             count and is_open for count, is_open in zip(self._open_words, self._tree.open_states, strict=True)
         )
 
-    def next_length(self) -> None:
-        """Ask all words that are one letter longer; call it only while not ``finished``."""
+    @property
+    def kept(self) -> Frontier:
+        """The longest words of one length that are all held, but for those from which nothing can be violated."""
+        return self._kept
+
+    def affordable(self, longest: int, steps: int, plainly: int = 0) -> int:
+        """Up to which length, at most ``longest``, all words can be asked for so many network steps.
+
+        It is at least the length that asking every word, from the beginning and leaving out none, comes to for
+        ``plainly`` steps.
+        """
+        length = self.length
+        while length < longest and (self.price(length + 1) <= steps or self._plain_price(length + 1) <= plainly):
+            length += 1
+        return length
+
+    def price(self, longest: int) -> int:
+        """Network steps until all words of at most so many letters are asked."""
+        counts, total = self._open_words, 0
+        for length in range(max(0, self.length) + 1, longest + 1):
+            counts = self._longer(counts)
+            wanted = self._tree.open_states if length < longest else self._tree.breakable
+            words = sum(count for count, is_wanted in zip(counts, wanted, strict=True) if is_wanted)
+            total += words * self._tree.price(length)
+        return total
+
+    def _plain_price(self, longest: int) -> int:
+        letters = len(self._tree.spec.alphabet)
+        return sum(letters**length * self._tree.price(length) for length in range(1, longest + 1))
+
+    def next_length(self, *, last: bool = False) -> None:
+        """Ask all words that are one letter longer; call it only while not ``finished``.
+
+        With ``last`` no longer ones are expected to follow, and words that are no violation themselves are left out.
+        """
         if self.length < 0:
             if self._tree.empty_word_breaks():
                 self.violation = ()
         else:
-            self._next_level()
-            self._count_words()
+            self._next_level(last)
+            self._open_words = self._longer(self._open_words)
         self.length += 1
 
-    def _next_level(self) -> None:
+    def _next_level(self, last: bool) -> None:
         room = self._kept.room(self._memory, len(self._tree.spec.alphabet))
-        if self._kept_length == self.length and len(self._kept) <= room:
+        if self._kept_length == self.length and len(self._kept) <= room and not last:
             self._kept = self._tree.children(self._kept, self._tree.open_states)
             self._kept_length += 1
             self.violation = self._first_violation(self._kept)
@@ -72,10 +105,11 @@ class ExhaustiveSearch:
         broken = self._tree.broken(frontier, self._tree.scores(frontier))
         return frontier.word(int(broken.argmax())) if broken.any() else None
 
-    def _count_words(self) -> None:
-        counts = [0] * len(self._open_words)
+    def _longer(self, counts: list[int]) -> list[int]:
+        """How many words that are one letter longer lead to each state."""
+        longer = [0] * len(counts)
         for state, row in enumerate(self._tree.spec.transitions.tolist()):
-            if self._open_words[state]:
+            if counts[state]:
                 for successor in row:
-                    counts[successor] += self._open_words[state]
-        self._open_words = counts
+                    longer[successor] += counts[state]
+        return longer

@@ -60,23 +60,35 @@ def _distance_from_mean(frontier: Frontier) -> Scores:
 
 
 class Beam:
-    """One beam: words of one length, ranked one way; at most ``width``, and what fits into ``memory``."""
+    """One beam: words of one length, ranked one way; at most ``width``, and what fits into ``memory``.
+
+    Words that no violation of at most ``longest`` letters begins with are left out.
+    """
 
     def __init__(
-        self, tree: PrefixTree, ranking: Ranking, rng: np.random.Generator, width: int, memory: int = DEFAULT_MEMORY
+        self,
+        tree: PrefixTree,
+        ranking: Ranking,
+        rng: np.random.Generator,
+        width: int,
+        memory: int = DEFAULT_MEMORY,
+        longest: int | None = None,
     ) -> None:
         self._tree = tree
         self._ranking = ranking
         self._rng = rng
         self._width = width
         self._memory = memory
+        self._longest = longest
         self._front: Frontier = tree.root()
         self.length = 0
 
     def grow(self) -> Codes | None:
         """Extend the words by every letter; a violation among them, or None after keeping the most promising."""
-        grown = self._tree.children(self._front, self._tree.open_states)
         self.length += 1
+        tree = self._tree
+        wanted = tree.open_states if self._longest is None else tree.within(self._longest - self.length)
+        grown = tree.children(self._front, wanted)
         self._front = grown
         if not len(grown):
             return None
@@ -137,7 +149,8 @@ class GuidedSearch:
     def _begin_beam(self) -> None:
         rounds, place = divmod(self.beams, len(Ranking))
         self._longest = _FIRST_LENGTH << rounds
-        if self._shorter_than is not None:
-            self._longest = min(self._longest, self._shorter_than - 1)
-        self._beam = Beam(self._tree, list(Ranking)[place], self._rng, self._width, self._memory)
+        bound = None if self._shorter_than is None else self._shorter_than - 1
+        if bound is not None:
+            self._longest = min(self._longest, bound)
+        self._beam = Beam(self._tree, list(Ranking)[place], self._rng, self._width, self._memory, bound)
         self.beams += 1

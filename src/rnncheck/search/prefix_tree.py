@@ -61,6 +61,7 @@ class PrefixTree:
         self._watched = watched.over(stepper.alphabet)
         self.spec, self.relation = self._watched.spec, watched.relation
         self.open_states, self.breakable = self._watched.open_states, self._watched.breakable
+        self._within = [self.breakable]
 
     def root(self) -> Frontier:
         """The empty word alone."""
@@ -71,6 +72,17 @@ class PrefixTree:
         """Whether the empty word, which is never read off a state, breaks the relation."""
         accepted = np.array([self._stepper.accepts_empty])
         return bool(self._watched.broken(accepted, np.array([self.spec.initial]))[0])
+
+    def price(self, length: int) -> int:
+        """What one more word of so many letters costs, once its beginning is known, in network steps."""
+        return self._stepper.price(length)
+
+    def within(self, letters: int) -> Mask:
+        """The states of the specification from which so many letters, or fewer, can lead to a violation."""
+        while len(self._within) <= letters and not np.array_equal(self._within[-1], self.open_states):
+            near = self._within[-1]
+            self._within.append(near | near[self.spec.transitions].any(axis=1))
+        return self._within[min(letters, len(self._within) - 1)]
 
     def children(self, frontier: Frontier, wanted: Mask) -> Frontier:
         """All one-letter extensions that lead to a ``wanted`` state of the specification, in shortlex order."""

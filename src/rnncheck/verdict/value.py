@@ -173,6 +173,8 @@ class Evaluation(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
         if self.reference is None:
             return f"every answer is the model's own ({self.evaluator})"
         told = f"answers are those of the fast evaluator ({self.evaluator})"
+        if self.exact_length is not None and self.epsilon is None:
+            return f"{told}; the reference ({self.reference}) was asked for {self._every()}"
         if self.epsilon is None or self.gamma is None:
             return f"{told}; there was no time to compare them with the reference ({self.reference})"
         return (
@@ -182,9 +184,10 @@ class Evaluation(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
         )
 
     def _exactly(self) -> str:
-        if self.exact_length is None:
-            return ""
-        return f"; it was asked for every word of at most {self.exact_length} letters"
+        return "" if self.exact_length is None else f"; it was asked for {self._every()}"
+
+    def _every(self) -> str:
+        return f"every word of at most {self.exact_length} letters"
 
 
 class Searched(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -207,12 +210,18 @@ class Searched(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
 
 
 class TotalCost(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What it took. Words asked count once each; steps are rows × recurrent steps actually computed."""
+    """What it took. Words asked count once each; steps are rows × recurrent steps actually computed.
+
+    ``first_violation_seconds`` and ``first_violation_steps`` are what had been spent when the first violation was
+    confirmed; what came after made it shorter, and says more about it.
+    """
 
     seconds: float
     membership_queries: int
     network_steps: int
     rounds: int
+    first_violation_seconds: float | None = None
+    first_violation_steps: Count | None = None
 
 
 class Trace(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -369,6 +378,8 @@ class Verdict(
     assumption: AssumptionFacts | None = None  # where not all words count
     counterexample: Word | None = None
     confirmed: bool = False  # the counterexample, by the model's reference
+    shortest: bool = False  # no shorter word is a violation: all were asked
+    no_violation_up_to: Count | None = None  # no word of at most so many letters is one, beside a counterexample
     guarantee: Guarantee | None = None
     evaluation: Evaluation | None = None  # where a guarantee rests on it
     searched: Searched | None = None
@@ -414,6 +425,24 @@ class Verdict(
     def specification(self) -> DFA | None:
         """The automaton of the specification."""
         return self.spec_facts.automaton
+
+    def how_short(self) -> str | None:
+        """How short the counterexample is known to be, without capital and full stop; None where nothing is known."""
+        length = self.no_violation_up_to
+        if self.counterexample is None or (length is None and not self.shortest):
+            return None
+        if length is None:
+            return "no word is shorter"
+        known = "no shorter word is a violation" if self.shortest else "a shorter one may exist"
+        return f"{known}: every word of at most {length} letters was asked{self._asked_of(length)}"
+
+    def _asked_of(self, length: int) -> str:
+        checked = self.evaluation
+        if checked is None or checked.reference is None or checked.exact_length == length:
+            return ""
+        if checked.exact_length is None:
+            return ", of the fast evaluator"
+        return f", the reference for those of at most {checked.exact_length}"
 
     def __str__(self) -> str:
         return f"{self.outcome.value}: {self.reason}"

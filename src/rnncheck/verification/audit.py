@@ -8,6 +8,7 @@ are drawn: outlying ones, and those on either side of the decision.
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -24,7 +25,9 @@ from rnncheck.words import Codes, WordBatch
 _WORDS = 300  # drawn and asked of both, at least
 _SHARE = 32  # and at least one for so many that were sampled
 _AT_ONCE = 64  # words that the reference is asked; one score of them is measured
-_WALKED = 20_000  # steps of the reference, about, for every short word
+_WALKED = 20_000  # steps of the reference at most, for every short word
+# Where a counterexample is known, one step of the reference for so many that were made, or a few.
+_WALKED_SHARE, _WALKED_LEAST = 128, 1_000
 
 
 @dataclass
@@ -70,17 +73,11 @@ class Audit:
 
     def _walk(self) -> None:
         """Ask the reference for every short word, where the evaluator was asked for every one of them."""
-        task, letters = self.task, len(self.task.spec.alphabet)
-        search = ExhaustiveSearch(PrefixTree(self._reference.stepper, task.wanted))
-        began = task.oracle.cost.work
-        while not search.finished and search.length < (-1 if task.exact_length is None else task.exact_length):
-            if (task.oracle.cost.work - began) * letters > _WALKED:  # a level costs as much as all before, times that
-                return
-            search.next_length()
-            if search.violation is not None:
-                self.difference = search.violation
-                return
-            self.exact_length = search.length
+        walk = ReferenceWalk(self.task)
+        try:
+            walk.go(_WALKED)
+        finally:  # the budget may end it
+            self.exact_length, self.difference = walk.length, walk.violation
 
     def _agreeing(self, words: list[Codes], wanted: int | None = None) -> Iterator[Codes]:
         """So many of the words, or all, one after the other, until one shows a difference.
@@ -114,3 +111,39 @@ class Audit:
         self.largest = max(apart, self.largest or 0.0)
         if apart > getattr(oracle.model, "margin", math.inf):
             self.difference = word
+
+
+class ReferenceWalk:
+    """The reference, asked for every short word, where the evaluator was asked for all of them.
+
+    ``length`` is how far it came without a ``violation``.
+    """
+
+    def __init__(self, task: Task) -> None:
+        self._task = task
+        self.length: int | None = None
+        self.violation: Codes | None = None
+
+    def go(self, steps: int) -> None:
+        """Ask, shortest first, as far as so many steps lead."""
+        task = self._task
+        search = ExhaustiveSearch(PrefixTree(task.oracle.by_reference().stepper, task.wanted))
+        longest = search.affordable(-1 if task.exact_length is None else task.exact_length, steps)
+        while not search.finished and search.length < longest:
+            search.next_length(last=search.length + 1 == longest)
+            if search.violation is not None:
+                self.violation = search.violation
+                return
+            self.length = search.length
+
+
+def shorter_by_reference(task: Task) -> tuple[Evaluation, Codes | None]:
+    """Who says that no word of at most ``task.exact_length`` letters is a violation; one that is, by the reference."""
+    model, walk = task.oracle.model, ReferenceWalk(task)
+    evaluator = str(model.describe().get("queries", "as the model answers"))
+    if model.by_reference() is model:
+        return Evaluation(evaluator=evaluator), None
+    with contextlib.suppress(BudgetExceeded):
+        walk.go(max(_WALKED_LEAST, task.oracle.cost.work // _WALKED_SHARE))
+    reference = str(model.describe().get("reference", BY_REFERENCE))
+    return Evaluation(evaluator=evaluator, reference=reference, exact_length=walk.length), walk.violation

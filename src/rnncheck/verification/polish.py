@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from rnncheck.probability.statistics import clopper_pearson
 from rnncheck.search.flows import Flow, FlowSettings, by_reference, find_flows
 from rnncheck.search.shrinking import shrink
-from rnncheck.verification.searches import shorter_violation
+from rnncheck.verification.shorter import shorter_violation, shortest_violation
 from rnncheck.verification.task import Task
 from rnncheck.words import Codes, WordBatch
 
 _FLOWS_REPORTED = 5
-# On a shorter counterexample at least so many steps are spent, and no more than finding the first one took.
-_POLISHING_STEPS = 100_000
+# On a shorter counterexample at most so many steps are spent, or as many as finding the first one took.
+_POLISHING_STEPS = 160_000
+_SHORT_WORDS = 0.4  # the share of it for asking every short word
 
 
 class Polish:
     """A counterexample that becomes shorter, and flows through it; what is cut short is kept as far as it got."""
 
-    def __init__(self, task: Task, word: Codes) -> None:
+    def __init__(self, task: Task, word: Codes, told: Callable[[], None]) -> None:
         self._task = task
+        self._told = told  # called after each improvement
         self.word = word
         self.flows: list[Flow] = []
 
@@ -27,8 +31,10 @@ class Polish:
         task = self._task
         self._shrink()
         if search and task.oracle.stepping:
-            steps = max(_POLISHING_STEPS, task.oracle.cost.work)
-            self._move(shorter_violation(task, self.word, steps))
+            spent = task.oracle.cost.work
+            steps = max(_POLISHING_STEPS, spent)
+            self._move(shortest_violation(task, self.word, int(_SHORT_WORDS * steps), plainly=spent + steps))
+            self._move(shorter_violation(task, self.word, end=spent + steps))
             self._shrink()
 
     def find_flows(self, settings: FlowSettings) -> None:
@@ -49,8 +55,9 @@ class Polish:
         shrink(self.word, len(self._task.spec.alphabet), self._task.violating, found=self._move)
 
     def _move(self, word: Codes) -> None:
-        if self._task.violates(word):
+        if word != self.word and self._task.violates(word):
             self.word = word
+            self._told()
 
 
 def violation_mass(task: Task, words: int) -> tuple[float, float]:

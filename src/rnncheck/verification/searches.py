@@ -7,16 +7,11 @@ from rnncheck.search.guided import GuidedSearch
 from rnncheck.search.prefix_tree import PrefixTree
 from rnncheck.verdict.value import Outcome
 from rnncheck.verification.task import Algorithm, Finding, Task, violated
-from rnncheck.words import Codes
-
-# How many beams the search for a shorter violation tries in vain before it gives up: every ranking twice.
-_BEAMS = 12
 
 
 def exhaustive(task: Task, longest: int | None = None) -> Algorithm:
     """Ask every word, shortest first, up to a length (without end where none is given)."""
-    memory = task.settings.memory_limit // 4
-    search = task.exhaustive = task.exhaustive or ExhaustiveSearch(_tree(task), memory)
+    search = every_word(task)
     while not search.finished and (longest is None or search.length < longest):
         search.next_length()
         if task.confirmed(search.violation):
@@ -32,7 +27,7 @@ def exhaustive(task: Task, longest: int | None = None) -> Algorithm:
 
 def guided(task: Task) -> Algorithm:
     """Follow the model's scores towards a violation, until somebody stops the search."""
-    search = GuidedSearch(_tree(task), task.rng("guided"), memory=task.settings.memory_limit // 4)
+    search = GuidedSearch(prefix_tree(task), task.rng("guided"), memory=task.settings.memory_limit // 4)
     while not search.finished:
         before = task.oracle.cost.work
         search.advance()
@@ -57,22 +52,13 @@ def _for_certain(task: Task) -> Algorithm:
     return Finding(Outcome.SATISFIED, reason, proof=True)
 
 
-def shorter_violation(task: Task, than: Codes, steps: int) -> Codes:
-    """The shortest violation that the guided search finds within so many network steps, or ``than`` itself."""
-    best = than
-    end = task.oracle.cost.work + steps
-    tree, rng = _tree(task), task.rng("shorter")
-    while len(best) > 0:
-        search = GuidedSearch(tree, rng, width=1024, shorter_than=len(best))
-        while not search.finished:
-            if task.oracle.cost.work >= end or search.beams > _BEAMS:
-                return best
-            search.advance()
-        if not task.confirmed(search.violation):
-            return best
-        best = search.violation or ()
-    return best
+def every_word(task: Task) -> ExhaustiveSearch:
+    """The exhaustive search of a verification: one, which each algorithm goes on with where another left it."""
+    if task.exhaustive is None:
+        task.exhaustive = ExhaustiveSearch(prefix_tree(task), task.settings.memory_limit // 4)
+    return task.exhaustive
 
 
-def _tree(task: Task) -> PrefixTree:
+def prefix_tree(task: Task) -> PrefixTree:
+    """The prefix tree, as the evaluator reads it."""
     return PrefixTree(task.oracle.stepper, task.wanted, task.met.look)

@@ -6,6 +6,7 @@ The budget ends an algorithm from outside: any query to the oracle may raise Bud
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -14,7 +15,7 @@ import numpy as np
 
 from rnncheck.automata.dfa import Mask
 from rnncheck.errors import InconsistentAnswersError
-from rnncheck.learning.task import LearningTask
+from rnncheck.learning.task import LearningTask, Progress
 from rnncheck.oracle import MembershipOracle
 from rnncheck.probability.confidence import Confidence
 from rnncheck.probability.distributions import WordDistribution
@@ -24,7 +25,7 @@ from rnncheck.search.met_words import MetWords
 from rnncheck.verdict.certificate import Certificate
 from rnncheck.verdict.value import ErrorDescription, Outcome
 from rnncheck.verification.settings import VerifySettings
-from rnncheck.words import Codes, WordBatch
+from rnncheck.words import Codes, WordBatch, shortlex_key
 
 
 @dataclass(frozen=True)
@@ -70,6 +71,8 @@ class Task(LearningTask):
         self.spec, self.relation = wanted.spec, wanted.relation
         self.exhaustive: ExhaustiveSearch | None = None  # goes on where an earlier algorithm left it
         self.best_so_far: Finding | None = None
+        self.counterexample: Codes | None = None  # the shortlex-least violation that was confirmed
+        self.first_violation: tuple[float, int] | None = None  # seconds and network steps until it was confirmed
         self.met = MetWords()
         self.guided_steps = 0
 
@@ -79,9 +82,18 @@ class Task(LearningTask):
         if not self.wanted.breakable[ends[0]]:
             return False
         broken = bool(self.wanted.broken(np.array([self.oracle.reference_answer(word)]), ends)[0])
+        if broken and self.first_violation is None:
+            self.first_violation = self.seconds, self.oracle.cost.network_steps
         if broken and not self.violation_stands:
             self.best_so_far = violated(word, "a confirmed violation; the work ended as soon as it was found")
+        if broken and (self.counterexample is None or shortlex_key(word) < shortlex_key(self.counterexample)):
+            self.counterexample = word
         return broken
+
+    def progress(self, method: str) -> Progress:
+        word = self.counterexample
+        told = None if word is None else self.oracle.alphabet.decode(word)
+        return dataclasses.replace(super().progress(method), counterexample=told)
 
     @property
     def violation_stands(self) -> bool:

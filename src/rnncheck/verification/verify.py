@@ -36,7 +36,7 @@ from rnncheck.verdict.value import (
     TotalCost,
     Verdict,
 )
-from rnncheck.verification.audit import Audit
+from rnncheck.verification.audit import Audit, shorter_by_reference
 from rnncheck.verification.evidence import History, gather
 from rnncheck.verification.extras import Extras
 from rnncheck.verification.health import health_notes, vacuity
@@ -86,12 +86,12 @@ def verify(
     question = prepare(
         model, spec, method, relation, epsilon, gamma, distribution, seed, timeout, settings, assume, max_length
     )
-    run = _Run(question)
+    run = _Run(question, progress)
     with watchdog(lambda: run.oracle.budget.remaining()):
-        finding = run.find(progress)
+        finding = run.find()
         if run.difference is not None:  # what the evaluator says is worth nothing: ask again, the slow way
             run = run.by_reference(run.difference)
-            finding = run.find(progress)
+            finding = run.find()
         return run.conclude(finding)
 
 
@@ -130,11 +130,13 @@ class _Run:
     def __init__(
         self,
         question: Question,
+        progress: Callable[[Progress], None] | None,
         budget: Budget | None = None,
         notes: tuple[HealthNote, ...] = (),
         suspect: Codes | None = None,
     ) -> None:
         self.question = question
+        self._progress = progress
         self.difference: Codes | None = None
         self._evaluation: Evaluation | None = None
         self._notes = notes
@@ -160,7 +162,7 @@ class _Run:
         self._history = History()
         self._extras = Extras(self._stop)
 
-    def find(self, progress: Callable[[Progress], None] | None) -> Finding:
+    def find(self) -> Finding:
         """Run the algorithm to its end, or to the end of the budget."""
         task, longest = self._task, self.question.settings.exhaustive
 
@@ -169,8 +171,7 @@ class _Run:
             if self._checkpoint is not None:
                 self._checkpoint.save_now_and_then()
             self.oracle.budget.check()
-            if progress is not None:
-                progress(task.progress(self.question.method))
+            self._tell()
 
         try:
             if self._suspect is not None and task.violates(self._suspect):
@@ -200,15 +201,18 @@ class _Run:
     def by_reference(self, word: Codes) -> _Run:
         """The same question, put to the model's reference alone, after a word on which the two differ."""
         question = self.question
-        note = HealthNote(
-            "evaluator",
-            f"the model's evaluator ({question.model.describe().get('queries')}) and its reference give different "
-            f"answers to the word {short_repr(format_word(question.model.alphabet.decode(word)))}; every answer is the "
-            "reference's, which is slow",
-        )
+        note = self._differing(word, "every answer is the reference's, which is slow")
         settings = dataclasses.replace(question.settings, checkpoint=None, resume=False)
         again = dataclasses.replace(question, model=question.model.by_reference(), settings=settings)
-        return _Run(again, self._budget, (note,), suspect=word)
+        return _Run(again, self._progress, self._budget, (note,), suspect=word)
+
+    def _differing(self, word: Codes, consequence: str) -> HealthNote:
+        model = self.question.model
+        return HealthNote(
+            "evaluator",
+            f"the model's evaluator ({model.describe().get('queries')}) and its reference give different "
+            f"answers to the word {short_repr(format_word(model.alphabet.decode(word)))}; {consequence}",
+        )
 
     def _audited(self, finding: Finding) -> Finding:
         """The finding, if the evaluator whose answers it rests on says what the reference says."""
@@ -239,6 +243,7 @@ class _Run:
         word, mass, extras = finding.word, None, self._extras
         flows: tuple[Flow, ...] = ()
         if word is not None:
+            self._tell()  # at once, as it was found
             self.oracle.budget = self._grace()
             word, flows = self._polished(word)
             if question.settings.mass_words:
@@ -258,7 +263,7 @@ class _Run:
         proof, trouble = self._certify(finding)
         if trouble is not None:
             health.append(HealthNote("certificate", trouble))
-        cost = self.oracle.cost
+        cost, none_up_to = self.oracle.cost, None if word is None else self._none_up_to(word)
         return Verdict(
             schema="rnncheck/verdict/1",
             outcome=finding.outcome,
@@ -268,10 +273,14 @@ class _Run:
             assumption=None if question.assumption is None else question.assumption.facts,
             counterexample=None if word is None else question.model.alphabet.decode(word),
             confirmed=word is not None,
+            shortest=word is not None and len(word) == 1 + (-1 if none_up_to is None else none_up_to),
+            no_violation_up_to=none_up_to,
             guarantee=None if word is not None else self._guarantee(finding, proof),
-            evaluation=None if word is not None else self._evaluation,
+            evaluation=self._evaluation,
             searched=None if word is not None or finding.proof else self._searched(),
-            cost=TotalCost(task.seconds, cost.membership_queries, cost.network_steps, task.rounds),
+            cost=TotalCost(
+                task.seconds, cost.membership_queries, cost.network_steps, task.rounds, *(task.first_violation or ())
+            ),
             learned=None if learned is None else AutomatonFacts.of(learned),
             faulty_flows=tuple(map(self._faulty_flow, flows, evidence.flow_scores)),
             violation_mass=mass,
@@ -294,13 +303,32 @@ class _Run:
 
     def _polished(self, word: Codes) -> tuple[Codes, tuple[Flow, ...]]:
         """A shorter counterexample where there is one, and flows through it."""
-        question, polish = self.question, Polish(self._task, word)
+        question, polish = self.question, Polish(self._task, word, self._tell)
         flows = question.settings.flows
         if question.settings.shrink:
             self._extras.attempt("a shorter counterexample", lambda: polish.shorten(search=question.method == "auto"))
+        if self._none_up_to(polish.word) is not None:
+            self._extras.attempt("whether the reference knows a shorter one", lambda: self._walk(polish))
         if flows is not None:
             self._extras.attempt("faulty flows", lambda: polish.find_flows(flows))
         return polish.word, tuple(polish.flows)
+
+    def _walk(self, polish: Polish) -> None:
+        """Let the reference be asked for the short words too, of which none is said to be a violation."""
+        self._evaluation, shorter = shorter_by_reference(self._task)
+        if shorter is not None:
+            self._task.exact_length = self._evaluation.exact_length
+            polish.word = shorter
+            self._notes = (*self._notes, self._differing(shorter, "the counterexample is the reference's"))
+
+    def _none_up_to(self, word: Codes) -> int | None:
+        """Up to which length every word was asked, and none is a violation, beside this one."""
+        exact = self._task.exact_length
+        return None if exact is None or not word else min(exact, len(word) - 1)
+
+    def _tell(self) -> None:
+        if self._progress is not None:
+            self._progress(self._task.progress(self.question.method))
 
     def _stop(self) -> None:
         """Nobody waits for more answers."""

@@ -22,7 +22,8 @@ def facts(verdict: Verdict) -> Markup:
     random_words = sentences.distribution_sentence(drawn if isinstance(drawn, Mapping) else None)
     groups: list[tuple[str, list[tuple[str, object]]]] = [
         ("Cost", [("time", f"{cost.seconds:.2f} s"), ("membership queries", f"{cost.membership_queries:,}"),
-                  ("network steps", f"{cost.network_steps:,}"), ("rounds", f"{cost.rounds:,}")]),
+                  ("network steps", f"{cost.network_steps:,}"), ("rounds", f"{cost.rounds:,}"),
+                  *_first_violation(verdict)]),
         ("Question", [("method", verdict.method), ("relation", _relation(verdict)),
                       *((name, asked[name]) for name in asked if name not in _TOLD_APART and asked[name] is not None),
                       ("seed", verdict.seed), ("version", verdict.version or "not recorded")]),
@@ -71,6 +72,12 @@ def _assumption(verdict: Verdict) -> Iterable[tuple[str, object]]:
     if facts is not None:
         yield "in words", sentences.capital(facts.sentence()) + "."
         yield from _plain({"language": facts.origin, "sha256": facts.sha256, "max_length": facts.max_length})
+
+
+def _first_violation(verdict: Verdict) -> Iterable[tuple[str, object]]:
+    seconds, steps = verdict.cost.first_violation_seconds, verdict.cost.first_violation_steps
+    if seconds is not None and steps is not None:
+        yield "first violation", f"after {seconds:.2f} s, {steps:,} network steps"
 
 
 def _evaluation(verdict: Verdict) -> Iterable[tuple[str, object]]:

@@ -182,7 +182,8 @@ def _tiles(verdict: Verdict) -> Markup:
     cost = verdict.cost
     tiles = []
     if verdict.counterexample is not None:
-        tiles.append(("counterexample", count(len(verdict.counterexample), "letter")))
+        shortest = ", the fewest" if verdict.shortest else ""
+        tiles.append(("counterexample", count(len(verdict.counterexample), "letter") + shortest))
         tiles.append(("faulty flows", f"{len(verdict.faulty_flows)}"))
     guarantee = verdict.guarantee
     if guarantee is not None and guarantee.epsilon is not None:

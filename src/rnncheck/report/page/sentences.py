@@ -95,6 +95,8 @@ def meaning(verdict: Verdict) -> list[str]:
             "on that word alone. No probability is involved."
         )
         found = [real, f"How: {verdict.reason}."]
+        if verdict.shortest:
+            found.append(f"{capital(verdict.how_short() or '')}.")
         if verdict.faulty_flows:
             loops = count(len(verdict.faulty_flows), "loop")
             found.append(f"It is one of a family: {loops} can be put into it and repeated, and it stays a violation.")
@@ -116,7 +118,9 @@ def limits(verdict: Verdict) -> list[str]:
         if verdict.violation_mass is None:
             said.append("It does not say how often such words occur; --mass estimates that.")
         how = "is shown as it was found" if verdict.settings.get("shrink") is False else "was made as short as we could"
-        said.append(f"The word {how}; a shorter one may exist.")
+        known = verdict.how_short() or "a shorter one may exist"
+        if not verdict.shortest:
+            said.append(f"The word {how}; {known}.")
         return said
     if verdict.outcome is Outcome.SATISFIED:
         if verdict.guarantee is not None and verdict.guarantee.proof:

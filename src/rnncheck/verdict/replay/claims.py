@@ -18,6 +18,8 @@ _LONGEST_TEXT = 120
 # Pieces that may be damaged without making the document unreadable: the name of the check that refutes each, and what
 # stands in its place.
 _PIECES: Mapping[str, tuple[str, Any]] = {
+    "shortest": ("no violation up to", False),
+    "no_violation_up_to": ("no violation up to", None),
     "guarantee": ("guarantee", None),
     "spec": ("specification", {}),
     "hypothesis": ("hypothesis", None),

@@ -53,6 +53,8 @@ def _contradictions(claims: Claims) -> Iterator[str]:
         }
         for name in (name for name, there in pieces.items() if there):
             yield f"{says} has {name}"
+    yield from _how_short(claims, says)
+    yield from _first_violation(claims, says)
     if verdict.satisfied and guarantee is None:
         yield f"{says} has no guarantee"
     if verdict.satisfied and guarantee is not None and not guarantee.proof and guarantee.epsilon is None:
@@ -64,6 +66,36 @@ def _contradictions(claims: Claims) -> Iterator[str]:
     if verdict.counterexample is not None and claims.counterexample is None:
         yield "its counterexample has a letter that is not in its alphabet"
     yield from _of_the_method(claims, says)
+
+
+def _how_short(claims: Claims, says: str) -> Iterator[str]:
+    """The shortest word has one letter more than the longest of which none is a violation."""
+    verdict = claims.verdict
+    length, word = verdict.no_violation_up_to, verdict.counterexample
+    if word is None:
+        if verdict.shortest or length is not None:
+            yield f"{says} tells how short a counterexample is, without one"
+        return
+    if length is not None and length >= len(word):
+        yield f"no word of at most {length} letters is said to be a violation, and the counterexample has {len(word)}"
+    proved = len(word) == 1 + (-1 if length is None else length)
+    if verdict.shortest and not proved:
+        yield f"its {len(word)} letters are said to be the fewest, and words of fewer were not all asked"
+    if proved and not verdict.shortest:
+        yield f"words of fewer than {len(word)} letters were all asked, and it is not said to be the shortest"
+
+
+def _first_violation(claims: Claims, says: str) -> Iterator[str]:
+    cost = claims.verdict.cost
+    seconds, steps = cost.first_violation_seconds, cost.first_violation_steps
+    if not claims.verdict.violated and (seconds is not None or steps is not None):
+        yield f"{says} tells when a violation was found"
+    if (seconds is None) != (steps is None):
+        yield "of the first violation it tells the seconds or the steps, and not the other"
+    if seconds is not None and not 0.0 <= seconds <= cost.seconds:
+        yield f"the first violation is said to be found after {seconds} of {cost.seconds} seconds"
+    if steps is not None and steps > cost.network_steps:
+        yield f"the first violation is said to be found after {steps} of {cost.network_steps} network steps"
 
 
 def _of_the_method(claims: Claims, says: str) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Claims about all words: "exact up to a length", and "no word at all".
+"""Claims about all words: "exact up to a length", "no shorter one", and "no word at all".
 
 The tree of words is walked again, depth first and in pieces. A word that cannot become a violation within the length is
 left out, so the number of network steps is known before the first is made.
@@ -28,11 +28,15 @@ _Integers = npt.NDArray[np.int64]
 
 
 def all_words(claims: Claims, model: Model | None, steps: int) -> Iterator[Check]:
-    """Check what the guarantee says of words without exception, within so many network steps."""
-    spec, guarantee = claims.spec, claims.guarantee
-    if spec is None or guarantee is None:
+    """Check what is said of words without exception, within so many network steps."""
+    spec, guarantee, shorter = claims.spec, claims.guarantee, claims.verdict.no_violation_up_to
+    if spec is None or (guarantee is None and shorter is None):
         return
     reach = Reach.of(spec, claims.relation)
+    if shorter is not None:
+        yield _no_shorter(shorter, claims, reach, model, steps)
+    if guarantee is None:
+        return
     if guarantee.proof:
         longest = reach.longest()
         if longest is not None and longest < 0:
@@ -48,7 +52,32 @@ def all_words(claims: Claims, model: Model | None, steps: int) -> Iterator[Check
         yield _all_words_up_to("exact length", guarantee.exact_length, claims, reach, model, steps)
 
 
-def _all_words_up_to(name: str, length: int, claims: Claims, reach: Reach, model: Model | None, steps: int) -> Check:
+def _no_shorter(length: int, claims: Claims, reach: Reach, model: Model | None, steps: int) -> Check:
+    """Nothing shorter: asked of the reference as far as the document says that it was, and of the evaluator beyond."""
+    name, evaluation = "no violation up to", claims.verdict.evaluation
+    by_reference = length
+    if evaluation is not None and evaluation.reference is not None:
+        by_reference = min(length, -1 if evaluation.exact_length is None else evaluation.exact_length)
+    asked = None if model is None or by_reference == length else model
+    check = _all_words_up_to(name, length, claims, reach, model, steps, asked)
+    if asked is None or not check.holds or by_reference < 0:
+        return check
+    of_reference = _all_words_up_to(name, by_reference, claims, reach, model, steps)
+    if not of_reference.holds:
+        return of_reference
+    return confirmed(name, f"{check.seen}; of the reference up to {by_reference}")
+
+
+def _all_words_up_to(
+    name: str,
+    length: int,
+    claims: Claims,
+    reach: Reach,
+    model: Model | None,
+    steps: int,
+    evaluator: Model | None = None,
+) -> Check:
+    """Asked of the reference, or of an evaluator, whose violations the reference confirms."""
     spent, longest = claims.network_steps, reach.longest()
     depth = length if longest is None else min(length, longest)
     if depth > _DEEPEST:
@@ -59,12 +88,12 @@ def _all_words_up_to(name: str, length: int, claims: Claims, reach: Reach, model
         return refuted(name, f"{many}, and only {spent} were made")
     if model is None:
         return left_open(name, "the network was not asked; give --model")
-    reference = model.by_reference()
-    price = needed if isinstance(reference, SteppingModel) else needed * depth  # whole words are read from the start
+    judge, whose = (model.by_reference(), "the reference") if evaluator is None else (evaluator, "the evaluator")
+    price = needed if isinstance(judge, SteppingModel) else needed * depth  # whole words are read from the start
     if price > steps:
         return left_open(name, f"{many}, and {steps} are allowed; raise --steps")
-    word = _first_violation(reference, reach, depth)
-    seen = f"no word of at most {length} letters is a violation ({needed:.0f} network steps of the reference)"
+    word = _first_violation(judge, reach, depth)
+    seen = f"no word of at most {length} letters is a violation ({needed:.0f} network steps of {whose})"
     if word is not None:
         seen = f"{claims.text(word)} is a violation"
     return judged(name, word is None, seen)
