@@ -6,10 +6,11 @@ What is importable from here, and from ``rnncheck.automata``, ``rnncheck.learnin
 Reading order of the source, from the bottom up: ``errors``, ``words``, ``runtime/`` (budgets, executors, files),
 ``automata/`` (the DFA and everything that compiles to one), ``probability/``, ``spec`` and ``relations``, ``models/``,
 ``oracle/`` (the one door to a model), ``verdict/``, ``search/``, ``proving/``, ``learning/``, ``extraction/``,
-``verification/``, ``training/``, ``contacts/``, ``experiments/``, ``report/``, ``cli/``.
+``verification/``, ``robust/``, ``training/``, ``contacts/``, ``experiments/``, ``report/``, ``cli/``.
 """
 
 from rnncheck.automata.dfa import DFA
+from rnncheck.automata.edits import Edits
 from rnncheck.automata.moore import MooreMachine
 from rnncheck.errors import (
     AlphabetError,
@@ -40,6 +41,8 @@ from rnncheck.models.wrapping import wrap
 from rnncheck.probability.confidence import Bound, Confidence
 from rnncheck.probability.distributions import WordDistribution
 from rnncheck.proving.prove import ProofSettings
+from rnncheck.robust.robustness import robustness
+from rnncheck.robust.values import Robustness, WordRobustness
 from rnncheck.search.flows import FlowSettings
 from rnncheck.spec import Spec
 from rnncheck.verdict.certificate import Certificate
@@ -64,6 +67,7 @@ __all__ = [
     "CompiledNetwork",
     "Confidence",
     "DFAModel",
+    "Edits",
     "Evaluation",
     "ExpressionError",
     "Extraction",
@@ -85,12 +89,14 @@ __all__ = [
     "ReplaySettings",
     "ResourceLimitError",
     "RnncheckError",
+    "Robustness",
     "Searched",
     "Spec",
     "StateLimitError",
     "Verdict",
     "VerifySettings",
     "WordDistribution",
+    "WordRobustness",
     "WrongTypeError",
     "__version__",
     "assert_satisfies",
@@ -103,6 +109,7 @@ __all__ = [
     "parse_word",
     "read_words",
     "replay",
+    "robustness",
     "save_network",
     "verify",
     "verify_labels",

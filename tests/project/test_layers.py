@@ -25,7 +25,7 @@ LAYERS: list[tuple[set[str], bool]] = [
     ({"search", "proving"}, False),
     ({"learning"}, False),
     ({"extraction"}, True),
-    ({"verification", "training", "zoo", "contacts"}, False),
+    ({"verification", "robust", "training", "zoo", "contacts"}, False),
     ({"experiments"}, True),
     ({"report"}, True),
     ({"cli", "__init__", "__main__"}, True),

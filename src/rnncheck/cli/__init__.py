@@ -21,6 +21,7 @@ from rnncheck.cli.output import lasting_output, say
 from rnncheck.cli.prove import prove
 from rnncheck.cli.replay import replay
 from rnncheck.cli.report import report_command
+from rnncheck.cli.robust import robust
 from rnncheck.cli.spec import spec
 from rnncheck.cli.verify import verify
 from rnncheck.errors import RnncheckError
@@ -39,6 +40,7 @@ def rnncheck() -> None:
 for command in (
     verify,
     prove,
+    robust,
     extract,
     replay,
     spec,

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import click
 import numpy as np
 
 from rnncheck.automata.dfa import DFA
+from rnncheck.automata.edits import within
 from rnncheck.automata.formats.dfa_json import write_json
 from rnncheck.automata.formats.dot import write_dot
 from rnncheck.automata.language import is_empty, is_finite, is_universal, least_word
+from rnncheck.automata.minimisation import minimise
 from rnncheck.cli.command import Group
+from rnncheck.cli.edit_options import edit_options, edits_of
 from rnncheck.cli.options import AlphabetType, SpecRequest, gather_words, relation_option, spec_options, words_options
 from rnncheck.cli.output import say, say_document, say_lines
 from rnncheck.cli.output_files import OutputFile
@@ -98,9 +102,28 @@ def compare(
 )
 def convert(request: SpecRequest, to: Path) -> None:
     """Write the minimal automaton of a specification as dot or JSON."""
+    _write(to, lambda: request.build().dfa)
+
+
+@spec.command()
+@spec_options
+@edit_options
+@click.option(
+    "--to", required=True, type=OutputFile(dash=True), metavar="FILE", help="A .dot or .json file; `-` prints dot text."
+)
+def near(request: SpecRequest, to: Path, distance: str, **choices: Any) -> None:
+    """Write the automaton of all words within a distance of a specification's words.
+
+    `rnncheck verify MODEL --dfa FILE --relation superset` then asks: are they all accepted?
+    """
+    edits = edits_of(choices)
+    _write(to, lambda: minimise(within(request.build().dfa, distance, edits, max_states=request.max_states)))
+
+
+def _write(to: Path, build: Callable[[], DFA]) -> None:
     printed = str(to) == "-"
     render = automaton_text("text.dot" if printed else str(to))
-    dfa = request.build().dfa
+    dfa = build()
     if printed:
         say_document(render(dfa))
     else:

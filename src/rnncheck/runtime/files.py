@@ -17,6 +17,7 @@ _PREFIX, _SUFFIX = ".rnncheck-", ".part"
 # What is read at most of each kind of file, in bytes: far above what there is, far below what memory holds.
 MOST_BYTES = {
     "automaton": 1 << 30,
+    "edits": 1 << 20,
     "verdict": 1 << 28,
     "checkpoint": 1 << 30,
     "text": 1 << 30,

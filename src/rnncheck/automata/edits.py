@@ -1,0 +1,292 @@
+"""Edits of words, what they cost, and the words within a distance of a language.
+
+The distance between two words is the least cost of a list of edits that makes one of the other: replacing, inserting or
+deleting a letter, or swapping two neighbours, each at its own price. The words near one word, or near any word of a
+regular language, are a regular language again. Swapped letters are not edited any further, as usual.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from rnncheck.automata.dfa import DEFAULT_MAX_STATES, DFA
+from rnncheck.automata.minimisation import coreachable
+from rnncheck.errors import InputError, StateLimitError, short_repr
+from rnncheck.words import Alphabet
+
+Cost: TypeAlias = Fraction
+Number: TypeAlias = int | float | str | Fraction
+_Costs: TypeAlias = npt.NDArray[np.int64]
+
+KINDS = ("substitute", "insert", "delete", "swap")
+
+
+@dataclass(frozen=True)
+class Edits:
+    """Which edits there are, and what each costs; None where there is none of a kind.
+
+    ``replacements`` gives, for some letters, all that may stand in their place, with the cost of each. A ``locked``
+    letter stays: it is neither replaced, inserted, deleted nor swapped, and replaces none.
+    """
+
+    substitute: Cost | None = Fraction(1)
+    insert: Cost | None = Fraction(1)
+    delete: Cost | None = Fraction(1)
+    swap: Cost | None = None
+    replacements: Mapping[str, Mapping[str, Cost]] = field(default_factory=dict)
+    locked: frozenset[str] = frozenset()
+
+    def __post_init__(self) -> None:
+        for kind in KINDS:
+            if getattr(self, kind) is not None:
+                object.__setattr__(self, kind, _cost(kind, getattr(self, kind)))
+        for letter, others in self.replacements.items():
+            if not isinstance(others, Mapping):
+                raise InputError(
+                    f"replacing {short_repr(letter)} is {short_repr(others)}; give OTHER = COST in a table"
+                )
+        checked = {
+            letter: {other: _cost(f"{letter} by {other}", cost) for other, cost in others.items()}
+            for letter, others in self.replacements.items()
+        }
+        object.__setattr__(self, "replacements", checked)
+        object.__setattr__(self, "locked", frozenset(self.locked))
+
+    @classmethod
+    def of(cls, kinds: Iterable[str], **more: object) -> Edits:
+        """The edits of these kinds, each for 1."""
+        chosen = list(kinds)
+        _check_kinds(chosen)
+        costs = {kind: Fraction(1) if kind in chosen else None for kind in KINDS}
+        return cls(**costs, **more)  # type: ignore[arg-type]
+
+    @classmethod
+    def from_tables(cls, tables: Mapping[str, object], locked: Iterable[str] = ()) -> Edits:
+        """From a document with a table ``costs`` (a cost for each kind) and a table ``replace`` of tables."""
+        unknown = set(tables) - {"costs", "replace"}
+        costs, replace = tables.get("costs", {}), tables.get("replace", {})
+        if unknown or not isinstance(costs, Mapping) or not isinstance(replace, Mapping):
+            what = f"{short_repr(min(unknown))} is unknown" if unknown else "costs and replace are no tables"
+            raise InputError(f"{what}; give [costs] with {', '.join(KINDS)}, and [replace.LETTER] with OTHER = COST")
+        if not costs:
+            return cls(replacements=replace, locked=frozenset(locked))
+        _check_kinds(costs)
+        prices = {kind: costs.get(kind) for kind in KINDS}
+        return cls(**prices, replacements=replace, locked=frozenset(locked))
+
+    def check_letters(self, alphabet: Alphabet) -> None:
+        """Refuse letters that are not in the alphabet."""
+        named = [*self.locked, *self.replacements, *(other for some in self.replacements.values() for other in some)]
+        for letter in named:
+            if letter not in alphabet:
+                raise InputError(f"the edits name {short_repr(letter)}, which is not a letter of {alphabet}")
+
+    def costs(self) -> set[Cost]:
+        """Every price there is."""
+        kinds = {getattr(self, kind) for kind in KINDS} - {None}
+        return kinds | {cost for others in self.replacements.values() for cost in others.values()}
+
+    def distances(self, largest: Cost) -> list[Cost]:
+        """The distances above 0, and at most ``largest``, that two words can have, in order."""
+        found, new = set[Fraction](), {Fraction(0)}
+        while new:
+            new = {before + cost for before in new for cost in self.costs()} - found
+            new = {distance for distance in new if distance <= largest}
+            found |= new
+        return sorted(found)
+
+    def describe(self) -> dict[str, object]:
+        """For documents and people."""
+        told: dict[str, object] = {kind: plain(cost) for kind in KINDS if (cost := getattr(self, kind)) is not None}
+        if self.replacements:
+            told["replacements"] = {
+                letter: {other: plain(cost) for other, cost in others.items()}
+                for letter, others in self.replacements.items()
+            }
+        if self.locked:
+            told["locked"] = sorted(self.locked)
+        return told
+
+    def replacing(self, alphabet: Alphabet) -> list[list[Cost | None]]:
+        """What it costs to put a letter (the column) in the place of another (the row); 0 for itself."""
+
+        def cost(letter: str, other: str) -> Cost | None:
+            if letter == other:
+                return Fraction(0)
+            if letter in self.locked or other in self.locked:
+                return None
+            return self.replacements[letter].get(other) if letter in self.replacements else self.substitute
+
+        return [[cost(letter, other) for other in alphabet] for letter in alphabet]
+
+    def each(self, kind: str, alphabet: Alphabet) -> list[Cost | None]:
+        """What an edit of this kind costs with each letter."""
+        return [None if letter in self.locked else getattr(self, kind) for letter in alphabet]
+
+
+def distance_of(value: Number) -> Cost:
+    """A distance as a person gives it."""
+    distance = _fraction("distance", value)
+    if distance < 0:
+        raise InputError(f"distance {value} is negative; give 0 or more")
+    return distance
+
+
+def plain(cost: Cost) -> int | float:
+    """A cost for people: whole where it is."""
+    return int(cost) if cost.denominator == 1 else float(cost)
+
+
+def ball(word: Iterable[str], distance: Number, edits: Edits, alphabet: Alphabet) -> DFA:
+    """The words within a distance of one word."""
+    codes = alphabet.encode(word)
+    table = np.full((len(codes) + 2, len(alphabet)), len(codes) + 1)
+    table[np.arange(len(codes)), list(codes)] = np.arange(1, len(codes) + 1)
+    return within(DFA(alphabet, table, np.arange(len(codes) + 2) == len(codes)), distance, edits)
+
+
+def within(language: DFA, distance: Number, edits: Edits, *, max_states: int = DEFAULT_MAX_STATES) -> DFA:
+    """The words within a distance of some word of a language: what its words may become by edits of that cost.
+
+    A state of the result says, for each state of the language's automaton, how cheaply a word that leads there becomes
+    what has been read; and, for swaps, the same one letter earlier, with the last letter.
+    """
+    edits.check_letters(language.alphabet)
+    rows = _Rows(language, distance_of(distance), edits)
+    first = rows.first()
+    numbers = {first.tobytes(): 0}
+    known, table, done = [first], [], 0
+    while done < len(known):
+        some = np.stack(known[done:])
+        done = len(known)
+        targets = np.empty((len(some), len(language.alphabet)), dtype=np.int64)
+        for letter in range(len(language.alphabet)):
+            for place, row in enumerate(rows.read(some, letter)):
+                key = row.tobytes()
+                if key not in numbers:
+                    if len(numbers) >= max_states:
+                        raise StateLimitError(f"the words within distance {plain(rows.distance)}", max_states)
+                    numbers[key] = len(known)
+                    known.append(row)
+                targets[place, letter] = numbers[key]
+        table.append(targets)
+    accepting = rows.accepting(np.stack(known))
+    return DFA(language.alphabet, np.vstack(table), accepting)
+
+
+class _Rows:
+    """The states of :func:`within`: costs as whole numbers of one unit, where one more than the distance is too much.
+
+    A row holds the costs of now, those of one letter earlier with a swap begun, and the letter that began it.
+    """
+
+    def __init__(self, language: DFA, distance: Cost, edits: Edits) -> None:
+        self.distance = distance
+        self._unit = Fraction(1, math.lcm(*(cost.denominator for cost in edits.costs()), distance.denominator))
+        self._most = int(distance / self._unit)
+        self._language = language
+        alphabet = language.alphabet
+        useful = coreachable(language)
+        sources, letters = np.nonzero(useful[language.transitions] & useful[:, None])
+        order = np.argsort(language.transitions[sources, letters], kind="stable")
+        self._sources, self._letters = sources[order], letters[order]
+        targets = language.transitions[self._sources, self._letters]
+        self._starts = np.flatnonzero(np.append(True, targets[1:] != targets[:-1])) if len(targets) else targets
+        self._targets = targets[self._starts]
+        self._replace = np.array([[self._whole(cost) for cost in row] for row in edits.replacing(alphabet)])
+        self._insert = [self._whole(cost) for cost in edits.each("insert", alphabet)]
+        self._delete = np.array([self._whole(cost) for cost in edits.each("delete", alphabet)])
+        self._swap = [self._whole(cost) for cost in edits.each("swap", alphabet)]
+
+    def first(self) -> _Costs:
+        row = np.full(2 * len(self._language) + 1, self._most + 1, dtype=np.int64)
+        if self._most >= 0:
+            row[self._language.initial] = 0
+        row[-1] = -1
+        return np.asarray(self._without_letters(row[None])[0])
+
+    def read(self, rows: _Costs, letter: int) -> _Costs:
+        """What becomes of rows when this letter is read."""
+        states = len(self._language)
+        now, begun, before = rows[:, :states], rows[:, states:-1], rows[:, -1]
+        after = now + self._insert[letter]
+        self._move(after, now, self._replace[self._letters, letter])
+        for earlier in np.unique(before[before >= 0]):  # the two in their own order: this letter, then the earlier one
+            if earlier != letter:
+                self._swap_back(after, begun, before == earlier, letter, int(earlier))
+        begins = now + self._swap[letter]
+        result = np.hstack([after, begins, np.full((len(rows), 1), letter)])
+        return self._without_letters(result)
+
+    def accepting(self, rows: _Costs) -> npt.NDArray[np.bool_]:
+        costs = rows[:, : len(self._language)][:, self._language.accepting]
+        return np.asarray((costs <= self._most).any(axis=1))
+
+    def _swap_back(
+        self, after: _Costs, begun: _Costs, chosen: npt.NDArray[np.bool_], letter: int, earlier: int
+    ) -> None:
+        if self._swap[letter] > self._most:
+            return
+        table = self._language.transitions
+        ends = table[table[:, letter], earlier]
+        some = after[chosen]
+        for state, end in enumerate(ends.tolist()):
+            some[:, end] = np.minimum(some[:, end], begun[chosen][:, state])
+        after[chosen] = some
+
+    def _without_letters(self, rows: _Costs) -> _Costs:
+        """Letters may be deleted before the next is read; what costs too much is cut off."""
+        states = len(self._language)
+        now = np.minimum(rows[:, :states], self._most + 1)
+        while True:
+            before = now.copy()
+            self._move(now, before, self._delete[self._letters])
+            if np.array_equal(now, before):
+                break
+        rows[:, :states] = now
+        rows[:, states:-1] = np.minimum(rows[:, states:-1], self._most + 1)
+        idle = (rows[:, states:-1] > self._most).all(axis=1)  # no swap is under way, so its letter does not matter
+        rows[idle, -1] = -1
+        return rows
+
+    def _move(self, into: _Costs, costs: _Costs, prices: npt.NDArray[np.int64]) -> None:
+        """Follow every transition of the language at its price, where that is cheaper."""
+        if len(self._sources):
+            moved = np.minimum.reduceat(costs[:, self._sources] + prices, self._starts, axis=1)
+            into[:, self._targets] = np.minimum(into[:, self._targets], moved)
+            np.minimum(into, self._most + 1, out=into)
+
+    def _whole(self, cost: Cost | None) -> int:
+        return self._most + 1 if cost is None else min(int(cost / self._unit), self._most + 1)
+
+
+def _check_kinds(kinds: Iterable[object]) -> None:
+    chosen = list(kinds)
+    for kind in chosen:
+        if kind not in KINDS:
+            raise InputError(f"edit {short_repr(kind)} is unknown; choose from {', '.join(KINDS)}")
+    if not chosen:
+        raise InputError(f"no edits; choose from {', '.join(KINDS)}")
+
+
+def _cost(name: str, value: object) -> Cost:
+    cost = _fraction(f"the cost of {name}", value)
+    if cost <= 0:
+        raise InputError(f"the cost of {name} is {value}; an edit costs more than 0 (leave out what is not allowed)")
+    return cost
+
+
+def _fraction(name: str, value: object) -> Fraction:
+    if isinstance(value, bool) or not isinstance(value, int | float | str | Fraction):
+        raise InputError(f"{name} is {short_repr(value)}; give a number")
+    try:
+        return Fraction(str(value)) if isinstance(value, float) else Fraction(value)
+    except (ValueError, ZeroDivisionError, OverflowError):
+        raise InputError(f"{name} is {short_repr(value)}; give a number") from None

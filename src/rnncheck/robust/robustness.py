@@ -1,0 +1,178 @@
+"""``robustness``: words in, what is known of their neighbours out, whatever happens on the way."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from rnncheck.automata.dfa import DFA
+from rnncheck.automata.edits import Edits, Number, distance_of, plain
+from rnncheck.errors import InputError, short_repr
+from rnncheck.models.protocol import BY_REFERENCE, Model
+from rnncheck.oracle import MembershipOracle
+from rnncheck.probability.confidence import Confidence
+from rnncheck.robust.neighbourhoods import Explored, Request, explore, unasked
+from rnncheck.robust.resuming import RobustCheckpoint
+from rnncheck.robust.values import Robustness, WordRobustness
+from rnncheck.runtime.budget import Budget, Clock
+from rnncheck.runtime.executors import Executor, open_executor
+from rnncheck.runtime.watchdog import watchdog
+from rnncheck.spec import Spec
+from rnncheck.version import __version__
+from rnncheck.words import Alphabet, Word, format_word
+
+_PIECE = 16  # words whose neighbours are asked together, in alphabetical order: they share prefixes
+
+
+@dataclass(frozen=True)
+class RobustnessProgress:
+    """What is told while the work goes on."""
+
+    words: int
+    done: int
+    steps: int
+
+
+def robustness(
+    model: Model,
+    words: Iterable[Iterable[str]],
+    *,
+    distance: Number = 1,
+    edits: Edits | None = None,
+    spec: Spec | DFA | None = None,
+    epsilon: float = Confidence.epsilon,
+    gamma: float = Confidence.gamma,
+    seed: int = 0,
+    max_steps: int = Request.max_steps,
+    timeout: float | None = None,
+    workers: int | None = None,
+    cluster: str | None = None,
+    checkpoint: str | None = None,
+    resume: bool = False,
+    progress: Callable[[RobustnessProgress], None] | None = None,
+    clock: Clock = time.monotonic,
+) -> Robustness:
+    """Does the model give the same answer to every word within a distance of each of these words?
+
+    The neighbours are asked exactly, nearest first, so a word that flips the answer is as near as any. Where asking
+    all would take more than ``max_steps`` network steps, some are searched and drawn: a flip may be found, and
+    otherwise the outcome is undecided, with a bound on the share of flips. With ``spec`` only its words count as
+    neighbours. The same inputs and seed give the same result, whatever the number of ``workers``.
+    """
+    began = clock()
+    alphabet = model.alphabet
+    asked = [alphabet.decode(alphabet.encode(word)) for word in words]
+    language = spec.dfa if isinstance(spec, Spec) else spec
+    request = Request(
+        distance_of(distance),
+        edits or Edits(),
+        None if language is None else language.over(alphabet),
+        Confidence(epsilon, gamma),
+        max_steps,
+        seed=seed,
+    )
+    _check(asked, request, alphabet)
+    kept = None if checkpoint is None else RobustCheckpoint(checkpoint, model, request, resume=resume)
+    run = _Run(model, request, sorted(set(asked)), Budget.lasting(timeout, clock=clock), kept)
+    told = progress or (lambda _: None)
+    if workers is None and cluster is None:
+        with watchdog(lambda: run.budget.remaining()):
+            run.here(told)
+    else:
+        with open_executor(workers or 1, cluster, seconds=run.budget.remaining()) as executor:
+            run.on(executor, told)
+    facts = model.describe()
+    return Robustness(
+        distance=plain(request.distance),
+        edits=request.edits.describe(),
+        spec=None if spec is None else spec.origin if isinstance(spec, Spec) else "an automaton",
+        gamma=gamma,
+        seed=seed,
+        words=tuple(run.result(word) for word in asked),
+        evaluator=str(facts.get("queries", "as the model answers")),
+        reference=str(facts.get("reference", BY_REFERENCE)),
+        compared=run.compared,
+        notes=tuple(dict.fromkeys(run.notes)),
+        network_steps=run.steps,
+        seconds=clock() - began,
+        model_sha256=None if "sha256" not in facts else str(facts["sha256"]),
+        alphabet=tuple(alphabet),
+        version=__version__,
+    )
+
+
+def _check(words: Sequence[Word], request: Request, alphabet: Alphabet) -> None:
+    if not words:
+        raise InputError("no word to look at; give at least one")
+    request.edits.check_letters(alphabet)
+    shortest = min(words, key=len)
+    if request.distance > len(shortest):
+        raise InputError(
+            f"distance {plain(request.distance)} is larger than the word {short_repr(format_word(shortest))} of "
+            f"{len(shortest)} letters, which leaves nothing of it; give a smaller distance, or leave the word out"
+        )
+    if request.max_steps < 1:
+        raise InputError(f"at most {request.max_steps} steps were allowed; give 1 or more")
+
+
+class _Run:
+    """The work, piece by piece."""
+
+    def __init__(
+        self, model: Model, request: Request, words: list[Word], budget: Budget, kept: RobustCheckpoint | None
+    ) -> None:
+        self.model = model
+        self.request = request
+        self.budget = budget
+        self._kept = kept
+        self._results: dict[Word, WordRobustness] = {} if kept is None else kept.earlier(words)
+        self._total = len(words)
+        left = [word for word in words if word not in self._results]
+        self._pieces = [left[start : start + _PIECE] for start in range(0, len(left), _PIECE)]
+        self._ended = ""
+        self.compared = 0 if kept is None else kept.compared
+        self.steps = 0 if kept is None else kept.steps
+        self.notes: list[str] = [] if kept is None else kept.notes
+
+    def here(self, progress: Callable[[RobustnessProgress], None]) -> None:
+        """Do the pieces one after the other."""
+        for piece in self._pieces:
+            if self._ended:
+                break
+            oracle = MembershipOracle(self.model, budget=self.budget)
+
+            def tell(oracle: MembershipOracle = oracle) -> None:
+                progress(RobustnessProgress(self._total, len(self._results), self.steps + oracle.cost.work))
+
+            self._take(explore(oracle, self.request, piece, tell))
+
+    def on(self, executor: Executor, progress: Callable[[RobustnessProgress], None]) -> None:
+        """Have them done elsewhere; what comes back is taken in their order."""
+        seconds = None if self.budget.deadline is None else self.budget.remaining()
+        futures = [executor.submit(_explored, self.model, self.request, piece, seconds) for piece in self._pieces]
+        try:
+            for future in futures:
+                self._take(future.result())
+                progress(RobustnessProgress(self._total, len(self._results), self.steps))
+        except KeyboardInterrupt:
+            self._ended = "interrupted"
+
+    def result(self, word: Word) -> WordRobustness:
+        return self._results.get(word) or unasked(word, self._ended or "not asked")
+
+    def _take(self, explored: Explored) -> None:
+        self._results |= {found.word: found for found in explored.words}
+        self.compared += explored.compared
+        self.steps += explored.steps
+        self.notes += [] if explored.note is None else [explored.note]
+        self._ended = self._ended or explored.ended
+        if self._kept is not None and not explored.ended:
+            self._kept.save(explored)
+
+
+def _explored(model: Model, request: Request, words: list[Word], seconds: float | None) -> Explored:
+    """A piece of the work in another process."""
+    budget = Budget.lasting(seconds)
+    with watchdog(budget.remaining):
+        return explore(MembershipOracle(model, budget=budget), request, words, lambda: None)

@@ -1,0 +1,272 @@
+"""Robustness against brute force: every word, every distance, every kind of edit, on models made for the purpose."""
+
+import dataclasses
+import itertools
+import json
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rnncheck import Alphabet, Edits, InputError, Robustness, Spec, robustness, wrap
+from rnncheck.automata.edits import ball, distance_of, within
+from rnncheck.models.adapters import DFAModel
+from rnncheck.models.engine.compiled import CompiledNetwork, stepped
+from rnncheck.models.engine.reference import Judgement, reference_judgement
+from rnncheck.models.network import Cell
+from rnncheck.oracle import MembershipOracle
+from rnncheck.robust.alignment import aligned
+from rnncheck.robust.uniform_words import UniformWords
+from rnncheck.robust.walk import Ball, Walk, prefixes
+from rnncheck.verdict.value import Outcome
+from support.networks import random_network
+from support.strategies import dfas
+
+LETTERS = Alphabet(["a", "b", "c"])
+ALL = [word for length in range(7) for word in itertools.product(LETTERS, repeat=length)]
+FAR = Fraction(10**6)
+
+
+def distance(word, other, edits: Edits) -> Fraction:
+    """By the textbook's table, with nothing of the automata."""
+    place = {letter: i for i, letter in enumerate(LETTERS)}
+    replace, inserting = edits.replacing(LETTERS), edits.each("insert", LETTERS)
+    deleting, swapping = edits.each("delete", LETTERS), edits.each("swap", LETTERS)
+
+    def price(cost):
+        return FAR if cost is None else cost
+
+    table: dict[tuple[int, int], Fraction] = {}
+    for i, j in itertools.product(range(len(word) + 1), range(len(other) + 1)):
+        ways = [Fraction(0)] if i == j == 0 else []
+        if i:
+            ways.append(table[i - 1, j] + price(deleting[place[word[i - 1]]]))
+        if j:
+            ways.append(table[i, j - 1] + price(inserting[place[other[j - 1]]]))
+        if i and j:
+            ways.append(table[i - 1, j - 1] + price(replace[place[word[i - 1]]][place[other[j - 1]]]))
+        if i > 1 and j > 1 and word[i - 2 : i] == other[j - 2 : j][::-1] and word[i - 1] != word[i - 2]:
+            ways.append(table[i - 2, j - 2] + max(price(swapping[place[letter]]) for letter in word[i - 2 : i]))
+        table[i, j] = min(ways)
+    return table[len(word), len(other)]
+
+
+costs = st.sampled_from([None, 1, 1, 2, Fraction(1, 2)])
+whole_costs = st.sampled_from([None, 1, 1, 2])
+edit_kinds = st.builds(
+    Edits,
+    substitute=costs,
+    insert=whole_costs,
+    delete=costs,
+    swap=costs,
+    replacements=st.sampled_from([{}, {}, {"a": {"b": "0.5"}}, {"b": {}, "c": {"a": 1}}]),
+    locked=st.sampled_from([frozenset(), frozenset(), frozenset("a")]),
+)
+words = st.lists(st.sampled_from(list(LETTERS)), max_size=4).map(tuple)
+
+
+@given(word=words, edits=edit_kinds, far=st.sampled_from([0, 1, 2, "1.5"]))
+@settings(max_examples=40, deadline=None)
+def test_a_ball_is_all_words_within_the_distance(word, edits, far) -> None:
+    language = ball(word, far, edits, LETTERS)
+    expected = [distance(word, other, edits) <= Fraction(far) for other in ALL]
+    assert language.accepts_batch(ALL).tolist() == expected
+
+
+@given(language=dfas(alphabet=LETTERS), edits=edit_kinds, far=st.sampled_from([1, "1.5"]))
+@settings(max_examples=25, deadline=None)
+def test_the_words_within_a_distance_of_a_language(language, edits, far) -> None:
+    short = [word for word in ALL if len(word) <= 3]
+    known = [word for word in ALL if len(word) <= 6 and language.accepts(word)]
+    found = within(language, far, edits).accepts_batch(short).tolist()
+    assert found == [any(distance(word, other, edits) <= Fraction(far) for word in known) for other in short]
+
+
+@st.composite
+def questions(draw):
+    """A model that changes its mind here and there, a word, edits and a distance."""
+    seed = draw(st.integers(0, 10**6))
+    cell = draw(st.sampled_from(list(Cell)))
+    network = random_network(cell, hidden=(4,), alphabet=LETTERS, scale=2.0, seed=seed)
+    word = draw(st.lists(st.sampled_from(list(LETTERS)), min_size=2, max_size=4).map(tuple))
+    return stepped(network), word, draw(edit_kinds), draw(st.sampled_from([1, 2, "1.5"]))
+
+
+def check_against_brute_force(model, word, edits, far) -> None:
+    found = robustness(model, [word], distance=far, edits=edits).words[0]
+    answers = dict(zip(ALL, model.accepts_batch(ALL).tolist(), strict=True))
+    near = {other: away for other in ALL if (away := distance(word, other, edits)) <= Fraction(far)}
+    flips = {other: away for other, away in near.items() if answers[other] != answers[word]}
+    assert found.accepted == answers[word]
+    assert (found.outcome is Outcome.SATISFIED) == (not flips)
+    if flips:
+        assert Fraction(str(found.distance)) == min(flips.values()) == flips[found.nearest]
+    else:
+        assert found.words == len(near)
+
+
+@given(questions())
+@settings(max_examples=25, deadline=None)
+def test_every_answer_is_brute_forces(question) -> None:
+    check_against_brute_force(*question)
+
+
+@pytest.mark.slow
+@given(questions())
+@settings(max_examples=2000, deadline=None)
+def test_two_thousand_answers_are_brute_forces(question) -> None:
+    check_against_brute_force(*question)
+
+
+def test_words_are_stepped_once_whichever_ball_they_are_in() -> None:
+    network = random_network(Cell.GRU, alphabet=LETTERS)
+    rejecting = CompiledNetwork(dataclasses.replace(network, head_bias=np.full(1, -99.0, np.float32)))
+    centres = [("a", "b", "c", "a"), ("a", "b", "c", "b"), ("b", "b", "c", "b")]
+    languages = [ball(word, 2, Edits(), LETTERS) for word in centres]
+    oracle = MembershipOracle(rejecting)
+    walk = Walk(oracle.stepper, [Ball(language, False) for language in languages], memory=1 << 10)
+    while not walk.finished:
+        walk.advance()
+    inside = [word for word in ALL if any(language.accepts(word) for language in languages)]
+    assert walk.flips == [None] * 3
+    assert oracle.cost.work == len({word[:length] for word in inside for length in range(1, len(word) + 1)})
+    assert prefixes(languages[0]) < oracle.cost.work < sum(map(prefixes, languages))
+
+
+def test_words_are_drawn_with_equal_chances() -> None:
+    language = ball(("a", "b"), 1, Edits(), LETTERS)
+    source = UniformWords(language)
+    inside = [word for word in ALL if language.accepts(word)]
+    assert source.count == len(inside)
+    drawn = list(source.sample(np.random.default_rng(0), 20_000))
+    counts = np.array([drawn.count(LETTERS.encode(word)) for word in inside])
+    assert counts.sum() == 20_000
+    expected = 20_000 / len(inside)
+    assert (np.abs(counts - expected) < 6 * np.sqrt(expected)).all()
+
+
+def rejecting_lstm():
+    network = random_network(Cell.LSTM, alphabet=LETTERS)
+    return dataclasses.replace(network, head_bias=np.full(1, -99.0, np.float32))
+
+
+def test_too_many_neighbours_are_never_called_robust() -> None:
+    word = ("a", "b", "c") * 4
+    found = robustness(CompiledNetwork(rejecting_lstm()), [word], distance=3, max_steps=20_000, epsilon=0.01)
+    one = found.words[0]
+    assert one.outcome is Outcome.UNDECIDED
+    assert one.certified == 2
+    assert 0 < one.epsilon <= 0.01
+    assert "network steps, more than 20000" in one.reason
+    assert found.exit_code == 3
+
+
+def test_a_flip_among_too_many_neighbours_is_found_and_no_more_is_claimed() -> None:
+    spec = Spec.from_regex("!(.* b b b .*)", LETTERS)
+    found = robustness(DFAModel(spec.dfa), [("a", "b", "a") * 4], distance=3, max_steps=300)
+    one = found.words[0]
+    assert one.outcome is Outcome.VIOLATED
+    assert not one.exact
+    assert spec.dfa.accepts(one.word) != spec.dfa.accepts(one.nearest)
+    assert distance(one.word, one.nearest, Edits()) == one.distance <= 3
+
+
+def test_only_words_of_the_specification_count() -> None:
+    model = DFAModel(Spec.from_regex(".* a", LETTERS).dfa)
+    assert not robustness(model, [("b", "c", "a")]).robust
+    ends_in_a = Spec.from_regex(".* a", LETTERS)
+    assert robustness(model, [("b", "c", "a")], distance=2, spec=ends_in_a).robust
+
+
+def test_an_original_that_differs_from_its_engine_is_asked_itself() -> None:
+    """The engine rejects every word, and the original accepts those with two b."""
+    network = rejecting_lstm()
+    model = CompiledNetwork(network)
+
+    def judge(word):
+        judgement = reference_judgement(network, word)
+        return Judgement(3.0, True) if tuple(word).count(1) >= 2 else judgement
+
+    model._judge = judge
+    model._options["reference"] = judge
+    found = robustness(model, [("a", "c", "a", "c")], distance=2)
+    assert found.words[0].distance == 2
+    assert any("different answers" in note for note in found.notes)
+
+
+def test_models_of_whole_words_are_asked_too() -> None:
+    model = wrap(lambda some: [word.count("a") < 3 for word in some], LETTERS)
+    found = robustness(model, [("a", "b", "a", "b")], distance=2)
+    assert found.words[0].distance == 1
+
+
+def test_the_result_does_not_depend_on_the_workers(tmp_path) -> None:
+    model = CompiledNetwork(random_network(Cell.GRU, hidden=(6,), alphabet=LETTERS, scale=3.0, seed=5))
+    some = [word for word in ALL if len(word) == 4][::2]
+    alone = robustness(model, some, distance=2)
+    shared = robustness(model, some, distance=2, workers=2)
+    assert shared.words == alone.words
+    assert (shared.network_steps, shared.compared) == (alone.network_steps, alone.compared)
+    assert Robustness.from_json(alone.to_json()) == alone
+
+
+def test_an_interrupted_run_goes_on(tmp_path) -> None:
+    model = CompiledNetwork(random_network(Cell.GRU, hidden=(6,), alphabet=LETTERS, scale=3.0, seed=5))
+    some = [word for word in ALL if len(word) == 4]
+    kept = str(tmp_path / "kept")
+
+    def impatient(now) -> None:
+        if now.done > 30:
+            raise KeyboardInterrupt
+
+    broken = robustness(model, some, distance=2, checkpoint=kept, progress=impatient)
+    assert broken.outcome is not Outcome.SATISFIED
+    assert {one.reason for one in broken.words if one.accepted is None} == {"interrupted"}
+    before = len(json.loads((tmp_path / "kept").read_text())["words"])
+    assert 0 < before < len(some)
+    whole = robustness(model, some, distance=2, checkpoint=kept, resume=True)
+    assert whole.words == robustness(model, some, distance=2).words
+    with pytest.raises(InputError, match="another question: its distance is '2', and '1' was asked for"):
+        robustness(model, some, distance=1, checkpoint=kept, resume=True)
+
+
+def test_a_time_limit_leaves_words_undecided() -> None:
+    model = CompiledNetwork(rejecting_lstm())
+    ticks = itertools.count()
+    found = robustness(model, [("a", "b", "c") * 3], distance=3, timeout=40, clock=lambda: float(next(ticks)))
+    assert found.words[0].outcome is Outcome.UNDECIDED
+    assert found.words[0].reason == "the time limit was reached"
+
+
+def test_words_are_aligned_letter_by_letter() -> None:
+    edits = Edits.of(["substitute", "insert", "delete", "swap"])
+    assert aligned("cab", "cba", edits, LETTERS) == [("c", "c"), ("a", "b"), ("b", "a")]
+    assert aligned("abc", "abac", edits, LETTERS) == [("a", "a"), ("b", "b"), (None, "a"), ("c", "c")]
+    assert aligned("abc", "ac", Edits(), LETTERS) == [("a", "a"), ("b", None), ("c", "c")]
+    assert aligned("", "", edits, LETTERS) == []
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"distance": -1}, "distance -1 is negative"),
+        ({"distance": "far"}, "distance is 'far'; give a number"),
+        ({"distance": 4}, "distance 4 is larger than the word 'a b' of 2 letters"),
+        ({"edits": Edits(locked=frozenset("x"))}, "the edits name 'x', which is not a letter"),
+        ({"max_steps": 0}, "at most 0 steps were allowed"),
+    ],
+)
+def test_nonsense_is_refused(options, says) -> None:
+    model = DFAModel(Spec.from_regex("a*", LETTERS).dfa)
+    with pytest.raises(InputError, match=says):
+        robustness(model, [("a", "b")], **options)
+
+
+@pytest.mark.parametrize("cost", [0, -1, "x", True, None.__class__, float("nan")])
+def test_costs_are_numbers_above_zero(cost) -> None:
+    with pytest.raises(InputError, match="the cost of insert is"):
+        Edits(insert=cost)
+    with pytest.raises(InputError):
+        distance_of("1/0")
