@@ -16,6 +16,14 @@ def no_progress_by_the_clock() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session", autouse=True)
+def no_cache_of_the_users(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """What is remembered while tests run is nobody's business afterwards."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
 def interrupts_are_heard() -> None:
     """A shell lets its background jobs ignore Ctrl-C, and so would the programs that tests interrupt."""
     signal.signal(signal.SIGINT, signal.default_int_handler)

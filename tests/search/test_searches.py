@@ -16,7 +16,16 @@ from rnncheck.oracle import MembershipOracle
 from rnncheck.probability.distributions import WordDistribution
 from rnncheck.relations import Property, Relation
 from rnncheck.search.exhaustive import ExhaustiveSearch
-from rnncheck.search.flows import FlowSettings, by_reference, find_flows, settling, shortest_loops
+from rnncheck.search.flows import (
+    Flow,
+    FlowSettings,
+    by_reference,
+    find_flows,
+    pumped_scores,
+    settling,
+    shortest_loops,
+    turned,
+)
 from rnncheck.search.guided import GuidedSearch
 from rnncheck.search.merged import MergedPass
 from rnncheck.search.prefix_tree import PrefixTree
@@ -298,11 +307,53 @@ def test_flows_of_an_automaton_are_found_and_settle() -> None:
 
     oracle = MembershipOracle(model)
     found = find_flows((0, 0), spec, model_dfa, violates, FlowSettings(pumps=30, more_than=10))
-    flows = [by_reference(flow, oracle, lambda answers: answers) for flow in found]
+    flows = [by_reference(flow, oracle, lambda answers: answers, 100) for flow in found]
     assert [(flow.prefix, flow.loop, flow.suffix) for flow in flows] == [((0,), (1,), (0,))]
     assert flows[0].hits == tuple(range(1, 31))
     assert flows[0].forever
     assert flows[0].settles_at == 0
     assert flows[0].period == 1
     assert flows[0].arithmetic is None  # an automaton's states are not rounded
-    assert settling(oracle.stepper, (), (0,), 10) == (3, 1)
+    assert settling(oracle.stepper, (), (0,), 10)[1] == (3, 1)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_the_reference_says_of_a_flow_what_every_pumped_word_says(seed: int) -> None:
+    """Where the state comes back no suffix is read again, and what follows is as if each word had been asked."""
+    rng = np.random.default_rng(seed)
+    dfa = random_dfa(seed, 6)
+    prefix, loop, suffix = (tuple(rng.integers(2, size=size).tolist()) for size in rng.integers([0, 1, 0], [4, 4, 4]))
+    flow = by_reference(
+        Flow(prefix, loop, suffix, (), 20), MembershipOracle(DFAModel(dfa)), lambda answers: answers, 30
+    )
+    accepted = dfa.accepts_batch([dfa.alphabet.decode(flow.word(n)) for n in range(1, 60)])
+    assert flow.hits == tuple(n for n in range(1, 21) if accepted[n - 1])
+    assert flow.settles_at is not None  # six states come back within six loops
+    later = accepted[max(0, flow.settles_at - 1) :]
+    assert flow.forever == bool(later.all())
+    assert (later[flow.period :] == later[: -flow.period]).all()
+
+
+def test_scores_of_flows_side_by_side_are_those_of_the_words() -> None:
+    model = CompiledNetwork(random_network(Cell.GRU, seed=1, alphabet=LETTERS, hidden=(6,), scale=2.0))
+    flows = [Flow((0,), (1, 0, 1), (1, 1), (), 7), Flow((), (1,), (), (), 5), Flow((0, 1, 0), (0, 1), (0,), (), 9)]
+    oracle = MembershipOracle(model)
+    for flow, scores in zip(flows, pumped_scores(oracle.stepper, flows), strict=True):
+        words = [model.alphabet.decode(flow.word(n)) for n in range(1, flow.pumps + 1)]
+        np.testing.assert_allclose(scores, model.scores_batch(words), atol=1e-5)
+    assert oracle.cost.network_steps == sum(
+        len(flow.prefix) + flow.pumps * (len(flow.loop) + len(flow.suffix)) for flow in flows
+    )
+
+
+@pytest.mark.parametrize(("loop", "once"), [("a", "a"), ("ba", "ab"), ("abab", "ab"), ("aab", "aab"), ("cab", "abc")])
+def test_loops_that_go_round_alike_are_one(loop: str, once: str) -> None:
+    assert turned(tuple(map(ord, loop))) == tuple(map(ord, once))
+
+
+def test_flows_are_of_different_loops() -> None:
+    """The model accepts every word, the specification none: every letter can be pumped, at each of four places."""
+    every, none = (DFA(["a", "b"], [[0, 0]], np.array([answer])) for answer in (True, False))
+    settings = FlowSettings(pumps=5, more_than=2, loops=4, longest_loop=2)
+    found = find_flows((0, 1, 0), none, every, lambda words: np.ones(len(words), dtype=bool), settings)
+    assert [flow.loop for flow in found] == [(0,), (1,)]

@@ -56,7 +56,7 @@ _RULES = (
     Rule(_WITH_SPEC, ("complete",), _missing("dfa"), "without --dfa"),
     Rule(_WITH_SPEC, ("define",), _missing("regex"), "without --regex"),
     Rule(_WITH_SPEC, ("nonempty",), _missing("ltlf"), "without --ltlf"),
-    Rule(_WITH_MODEL, ("cell",), _given("module"), "with --module"),
+    Rule(_WITH_MODEL, ("cell", "no_cache"), _given("module"), "with --module"),
     Rule(("verify",), ("extraction",), lambda choices: choices["method"] != "aamc", "without --method aamc"),
     Rule(("verify",), ("search_steps",), lambda choices: choices["method"] != "auto", "without --method auto"),
     Rule(("verify",), (*_LEARNER, "equivalence", "max_hypothesis"), _one_of("method", "smc"), "with --method smc"),

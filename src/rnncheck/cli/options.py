@@ -154,7 +154,7 @@ def _request(parameters: dict[str, Any], required: bool) -> SpecRequest:
 
 def model_options(command: Command) -> Command:
     """Add the argument and options that name a model; the command receives them as one ``model``."""
-    names = ("path", "module", "threshold", "label", "cell", "threads", "float64")
+    names = ("path", "module", "threshold", "label", "cell", "threads", "float64", "no_cache")
 
     def with_options(*args: Any, **kwargs: Any) -> Any:
         request = ModelRequest(**{name: kwargs.pop(name) for name in names})
@@ -174,6 +174,7 @@ def model_options(command: Command) -> Command:
         ),
         click.option("--threads", type=click.IntRange(min=1), help="Threads for the network.  [default: all cores]"),
         click.option("--float64", is_flag=True, help="Compute in double precision."),
+        click.option("--no-cache", is_flag=True, help="Check the engine anew, and remember nothing of it."),
     ]
     return _decorated(command, with_options, options)
 
@@ -189,6 +190,7 @@ class ModelRequest:
     cell: str | None
     threads: int | None
     float64: bool
+    no_cache: bool = False
 
     @property
     def name(self) -> str:
@@ -211,6 +213,7 @@ class ModelRequest:
                 cell=self.cell,
                 dtype=dtype,
                 threads=self.threads,
+                cache=not self.no_cache,
             )
         if isinstance(label, str):
             raise click.UsageError(f"--label {label!r}: give the number of the output that means yes")

@@ -46,7 +46,10 @@ from rnncheck.verification.verify import never_begun
 from rnncheck.verification.verify import verify as verify_model
 from rnncheck.words import format_word
 
-_NOT_REPEATED = {"json_file", "report", "certificate", "quiet", "threads", "workers", "cluster", "checkpoint", "resume"}
+_NOT_REPEATED = {
+    *("json_file", "report", "certificate", "quiet", "threads", "workers", "cluster", "checkpoint", "resume"),
+    "no_cache",
+}
 
 
 @click.command(cls=Command)

@@ -21,6 +21,7 @@ MOST_BYTES = {
     "verdict": 1 << 28,
     "checkpoint": 1 << 30,
     "text": 1 << 30,
+    "cache": 1 << 16,
     "model": 1 << 32,
 }
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from rnncheck.automata.dfa import DFA, Mask
 from rnncheck.automata.product import product
-from rnncheck.models.protocol import States
+from rnncheck.models.protocol import Scores, States
 from rnncheck.oracle import MembershipOracle, Stepper
 from rnncheck.words import Codes
 
@@ -31,10 +31,7 @@ class FlowSettings:
     longest_loop: int = 8
 
 
-# How many times a loop is repeated to see whether the model's state comes back to itself, and the longest cycle that
-# is then asked for in full.
-_SETTLING_LOOPS = 1000
-_LONGEST_PERIOD = 60
+_LONGEST_PERIOD = 60  # loops after which the model's state has come back, at most, for anything to be said of all n
 _LOOPS_AT_ONCE = 8  # few, since whoever asks may have enough flows soon
 
 
@@ -56,6 +53,11 @@ class Flow:
     forever: bool = False
     arithmetic: str | None = None
 
+    @property
+    def price(self) -> int:
+        """Network steps to pump it: the prefix is read once, the loop once for each n, the suffix after each."""
+        return len(self.prefix) + self.pumps * (len(self.loop) + len(self.suffix))
+
     def word(self, n: int) -> Codes:
         return self.prefix + self.loop * n + self.suffix
 
@@ -66,10 +68,13 @@ def find_flows(
     hypothesis: DFA,
     violates: Callable[[Sequence[Codes]], Mask],
     settings: FlowSettings,
+    steps: int | None = None,
 ) -> Iterator[Flow]:
-    """Every flow that the settings find: the shortest loop at each place first, then the second, and so on.
+    """A flow for each loop that the settings find: the shortest loop at each place first, then the second, and so on.
 
-    ``violates`` answers a batch of words; a few loops of one rank are asked for at once, with every n.
+    ``violates`` answers a batch of words; a few loops of one rank are asked for at once, with every n, as far as so
+    many network ``steps`` lead. A loop that gave a flow is not asked for again, neither at another place nor turned nor
+    doubled.
     """
     both = product(spec, hypothesis.over(spec.alphabet), np.logical_and).dfa
     path = [both.initial]
@@ -77,6 +82,7 @@ def find_flows(
         path.append(int(both.transitions[path[-1], letter]))
     loops_at = {state: shortest_loops(both, state, settings.loops, settings.longest_loop) for state in set(path)}
     pumped: set[Codes] = set()  # a loop shifted by a letter gives the same words again
+    flowing: set[Codes] = set()
     for rank in range(settings.loops):
         candidates: list[Flow] = []
         for cut, state in enumerate(path):
@@ -86,8 +92,14 @@ def find_flows(
                     pumped.add(prefix + loop + loop + suffix)
                     candidates.append(Flow(prefix, loop, suffix, (), settings.pumps))
         for start in range(0, len(candidates), _LOOPS_AT_ONCE):
-            for flow in _pumped(candidates[start : start + _LOOPS_AT_ONCE], violates):
-                if len(flow.hits) > settings.more_than:
+            some = [flow for flow in candidates[start : start + _LOOPS_AT_ONCE] if turned(flow.loop) not in flowing]
+            if steps is not None:
+                steps -= sum(flow.price for flow in some)
+                if steps < 0:
+                    return
+            for flow in _pumped(some, violates) if some else ():
+                if len(flow.hits) > settings.more_than and turned(flow.loop) not in flowing:
+                    flowing.add(turned(flow.loop))
                     yield flow
 
 
@@ -98,45 +110,78 @@ def _pumped(flows: Sequence[Flow], violates: Callable[[Sequence[Codes]], Mask]) 
         yield dataclasses.replace(flow, hits=tuple((np.flatnonzero(row) + 1).tolist()))
 
 
-def by_reference(flow: Flow, reference: MembershipOracle, breaks: Callable[[Mask], Mask]) -> Flow:
+def turned(loop: Codes) -> Codes:
+    """One word for all that go round the same way, wherever they begin and however often they go round."""
+    length = len(loop)
+    once = next(size for size in range(1, length + 1) if length % size == 0 and loop[:size] * (length // size) == loop)
+    return min(loop[start:once] + loop[:start] for start in range(once))
+
+
+def by_reference(flow: Flow, reference: MembershipOracle, breaks: Callable[[Mask], Mask], loops: int) -> Flow:
     """The flow as the model's reference has it: its own hits, and what is known of all larger n.
 
-    ``breaks`` says which answers to such a word are violations. A reference that does not step shows no states, so
-    nothing is said of larger n.
+    ``breaks`` says which answers to such a word are violations. The loop is repeated ``loops`` times, or as often as it
+    is pumped, to see whether the state comes back. A reference that does not step shows no states, so nothing is said
+    of larger n.
     """
-    hits = np.flatnonzero(breaks(_pumped_answers(flow, reference, range(1, flow.pumps + 1)))) + 1
-    flow = dataclasses.replace(flow, hits=tuple(hits.tolist()))
-    settled = settling(reference.stepper, flow.prefix, flow.loop, _SETTLING_LOOPS) if reference.stepping else None
-    if settled is None or settled[1] > _LONGEST_PERIOD:
-        return flow
-    start, period = settled
-    forever = bool(breaks(_pumped_answers(flow, reference, range(start, start + period))).all())
-    numbers = reference.stepper.initial(1).dtype
+    if not reference.stepping:
+        words = [flow.word(n) for n in range(1, flow.pumps + 1)]
+        return dataclasses.replace(flow, hits=_numbers(breaks(reference.answers(words))))
+    stepper = reference.stepper
+    states, settled = settling(stepper, flow.prefix, flow.loop, max(loops, flow.pumps))
+    # After the state has come back the answers do too, so no suffix is read twice in one state.
+    start, period = settled or (flow.pumps + 1, 1)
+    first = max(1, start)
+    last = flow.pumps if settled is None else first + period - 1
+    after = _read(stepper, np.concatenate(states[1 : last + 1]), [flow.suffix] * last)
+    broken = breaks(stepper.answers(stepper.scores(after), lambda i: flow.word(i + 1)))
+    numbers = np.arange(1, flow.pumps + 1)
+    hits = _numbers(broken[np.where(numbers < first, numbers, first + (numbers - first) % period) - 1])
+    if settled is None or period > _LONGEST_PERIOD:
+        return dataclasses.replace(flow, hits=hits)
+    kind = stepper.initial(1).dtype
     # Integers are not rounded; floats are, and not in the same way by every processor.
-    arithmetic = f"{numbers} on {platform.machine()}" if np.issubdtype(numbers, np.floating) else None
-    return dataclasses.replace(flow, settles_at=start, period=period, forever=forever, arithmetic=arithmetic)
+    arithmetic = f"{kind} on {platform.machine()}" if np.issubdtype(kind, np.floating) else None
+    forever = bool(broken[first - 1 :].all())
+    return dataclasses.replace(flow, hits=hits, settles_at=start, period=period, forever=forever, arithmetic=arithmetic)
 
 
-def _pumped_answers(flow: Flow, oracle: MembershipOracle, numbers: range) -> Mask:
-    if not oracle.stepping:
-        return oracle.answers([flow.word(n) for n in numbers])
-    stepper = oracle.stepper
-    scores = stepper.scores(pumped_states(stepper, flow.prefix, flow.loop, flow.suffix, numbers))
-    return stepper.answers(scores, lambda i: flow.word(numbers[i]))
+def _numbers(hits: Mask) -> tuple[int, ...]:
+    """Which n, from 1 on."""
+    return tuple((np.flatnonzero(hits) + 1).tolist())
 
 
-def pumped_states(stepper: Stepper, prefix: Codes, loop: Codes, suffix: Codes, numbers: range) -> States:
-    """The states after prefix · loopⁿ · suffix for consecutive n; the loop is read once, the suffix by all together."""
+def pumped_scores(stepper: Stepper, flows: Sequence[Flow]) -> list[Scores]:
+    """The scores of prefix · loopⁿ · suffix for n = 1 … pumps of each flow; all flows are read side by side."""
+    along = states_along(stepper, [flow.prefix + flow.loop * flow.pumps for flow in flows])
+    after, suffixes = [], []
+    for flow, states in zip(flows, along, strict=True):
+        after.append(states[len(flow.prefix) :: len(flow.loop)][1:])
+        suffixes += [flow.suffix] * flow.pumps
+    scores = stepper.scores(_read(stepper, np.concatenate(after), suffixes)) if flows else np.zeros(0)
+    return np.split(scores, np.cumsum([flow.pumps for flow in flows])[:-1])
 
-    def read(states: States, word: Codes) -> States:
-        for letter in word:
-            states = stepper.step(states, np.full(len(states), letter))
-        return states
 
-    after = [read(stepper.initial(1), prefix + loop * numbers.start)]
-    for _ in numbers[1:]:
-        after.append(read(after[-1], loop))
-    return read(np.concatenate(after), suffix)
+def states_along(stepper: Stepper, words: Sequence[Codes]) -> list[States]:
+    """The states before and after every letter of each word, one row each; the words are read side by side."""
+    states = stepper.initial(len(words))
+    rows = [[states[row : row + 1]] for row in range(len(words))]
+    for position in range(max(map(len, words), default=0)):
+        running = [row for row, word in enumerate(words) if len(word) > position]
+        letters = np.array([words[row][position] for row in running])
+        states[running] = stepper.step(states[running], letters)
+        for row in running:
+            rows[row].append(states[row : row + 1].copy())
+    return [np.concatenate(each) for each in rows]
+
+
+def _read(stepper: Stepper, states: States, words: Sequence[Codes]) -> States:
+    """The states after one word more each."""
+    states = states.copy()
+    for position in range(max(map(len, words), default=0)):
+        running = np.array([row for row, word in enumerate(words) if len(word) > position])
+        states[running] = stepper.step(states[running], np.array([words[row][position] for row in running.tolist()]))
+    return states
 
 
 def shortest_loops(dfa: DFA, state: int, count: int, longest: int) -> list[Codes]:
@@ -159,20 +204,21 @@ def shortest_loops(dfa: DFA, state: int, count: int, longest: int) -> list[Codes
     return found
 
 
-def settling(stepper: Stepper, prefix: Codes, loop: Codes, loops: int) -> tuple[int, int] | None:
-    """From which n on the state after prefix · loopⁿ repeats an earlier one bit by bit, and with which period."""
-    states = stepper.initial(1)
-    for letter in prefix:
-        states = stepper.step(states, np.array([letter]))
+def settling(stepper: Stepper, prefix: Codes, loop: Codes, loops: int) -> tuple[list[States], tuple[int, int] | None]:
+    """The states after prefix · loopⁿ for n = 0, 1, …, and from which n on they repeat bit by bit, with which period.
+
+    The last of them is the first that does; None stands for it where ``loops`` loops show none.
+    """
+    states = _read(stepper, stepper.initial(1), [prefix])
     seen: dict[bytes, int] = {}
+    walked: list[States] = []
     for n in range(loops + 1):
-        key = states.tobytes()
-        if key in seen:
-            return seen[key], n - seen[key]
-        seen[key] = n
-        for letter in loop:
-            states = stepper.step(states, np.array([letter]))
-    return None
+        first = seen.setdefault(states.tobytes(), n)
+        walked.append(states)
+        if first < n:
+            return walked, (first, n - first)
+        states = _read(stepper, states, [loop])
+    return walked, None
 
 
 def _distances_to(dfa: DFA, target: int, longest: int) -> list[int]:

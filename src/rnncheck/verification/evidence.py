@@ -10,13 +10,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import msgspec
-import numpy as np
 
 from rnncheck.errors import InputError
 from rnncheck.models.protocol import Model
 from rnncheck.models.traces import as_judged
 from rnncheck.oracle import MembershipOracle
-from rnncheck.search.flows import Flow, pumped_states
+from rnncheck.search.flows import Flow, pumped_scores, states_along
 from rnncheck.verdict.value import Round, Scores, Trace, Verdict
 from rnncheck.verification.extras import Extras
 from rnncheck.verification.task import Task
@@ -36,14 +35,8 @@ def gather(oracle: MembershipOracle, word: Codes | None, flows: Sequence[Flow], 
     if word is None:
         return Evidence(None, ())
     trace = extras.attempt("the trace of the counterexample", lambda: trace_of(oracle, word))
-    scores: list[Scores] = []
-
-    def pump_all() -> None:
-        for flow in flows:
-            scores.append(pump_scores(oracle, flow.prefix, flow.loop, flow.suffix, flow.pumps))
-
-    extras.attempt("the scores of the flows", pump_all)
-    return Evidence(trace, (*scores, *[None] * (len(flows) - len(scores))))
+    scores = extras.attempt("the scores of the flows", lambda: pump_scores(oracle, flows))
+    return Evidence(trace, tuple(scores or [None] * len(flows)))
 
 
 def trace_of(oracle: MembershipOracle, word: Codes) -> Trace:
@@ -53,22 +46,21 @@ def trace_of(oracle: MembershipOracle, word: Codes) -> Trace:
         scores = oracle.scores(prefixes)
         return Trace(tuple(oracle.answers(prefixes).tolist()), None if scores is None else _finite(scores))
     stepper = oracle.stepper
-    state, along = stepper.initial(1), np.zeros(len(word))
-    for position, letter in enumerate(word):
-        state = stepper.step(state, np.array([letter]))
-        along[position] = stepper.scores(state)[0]
+    along = stepper.scores(states_along(stepper, [word])[0][1:])
     answers = stepper.answers(along, lambda i: word[: i + 1]).tolist()
     return Trace((stepper.accepts_empty, *answers), _finite([stepper.empty_score, *along]))
 
 
-def pump_scores(oracle: MembershipOracle, prefix: Codes, loop: Codes, suffix: Codes, pumps: int) -> Scores:
-    """The score of prefix · loopⁿ · suffix for n = 1 … ``pumps``; None where the model has no scores."""
-    if not oracle.stepping:
-        words = [prefix + loop * n + suffix for n in range(1, pumps + 1)]
+def pump_scores(oracle: MembershipOracle, flows: Sequence[Flow]) -> list[Scores]:
+    """The scores of prefix · loopⁿ · suffix for n = 1 … pumps of each flow; None where the model has no scores."""
+    if oracle.stepping:
+        return [_finite(scores) for scores in pumped_scores(oracle.stepper, flows)]
+    found: list[Scores] = []
+    for flow in flows:
+        words = [flow.word(n) for n in range(1, flow.pumps + 1)]
         scores = oracle.scores(WordBatch.from_codes(words))
-        return None if scores is None else _finite(scores)
-    stepper = oracle.stepper
-    return _finite(stepper.scores(pumped_states(stepper, prefix, loop, suffix, range(1, pumps + 1))))
+        found.append(None if scores is None else _finite(scores))
+    return found
 
 
 def with_scores(verdict: Verdict, model: Model) -> Verdict:
@@ -86,11 +78,13 @@ def with_scores(verdict: Verdict, model: Model) -> Verdict:
         question = msgspec.structs.replace(question, said=tuple(judged.said_along(verdict.counterexample)))
         model = judged
     oracle, encode = MembershipOracle(model), model.alphabet.encode
-    flows = [
-        msgspec.structs.replace(
-            flow, scores=pump_scores(oracle, encode(flow.prefix), encode(flow.loop), encode(flow.suffix), flow.pumps)
-        )
+    pumped = [
+        Flow(encode(flow.prefix), encode(flow.loop), encode(flow.suffix), (), flow.pumps)
         for flow in verdict.faulty_flows
+    ]
+    flows = [
+        msgspec.structs.replace(flow, scores=scores)
+        for flow, scores in zip(verdict.faulty_flows, pump_scores(oracle, pumped), strict=True)
     ]
     trace = trace_of(oracle, encode(verdict.counterexample))
     return msgspec.structs.replace(verdict, trace=trace, faulty_flows=tuple(flows), label_question=question)

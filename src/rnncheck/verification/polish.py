@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from rnncheck.oracle import MembershipOracle
 from rnncheck.probability.statistics import clopper_pearson
 from rnncheck.search.flows import Flow, FlowSettings, by_reference, find_flows
 from rnncheck.search.shrinking import shrink
@@ -12,8 +13,12 @@ from rnncheck.verification.task import Task
 from rnncheck.words import Codes, WordBatch
 
 _FLOWS_REPORTED = 5
+_FLOWS_SHARE, _FLOWS_LEAST = 8, 20_000  # one step for so many that were made before, or a few, goes into finding flows,
+_REFERENCE_SHARE = 32  # and one of the reference for so many, or fewer, or a few, into confirming them
+_REFERENCE_PRODUCTS, _REFERENCE_LEAST = 1 << 29, 2_000
+_SETTLING_LOOPS = 1000  # at most, to see whether the model's state comes back to itself
 # On a shorter counterexample at most so many steps are spent, or as many as finding the first one took.
-_POLISHING_STEPS = 160_000
+_POLISHING_STEPS = 120_000
 _SHORT_WORDS = 0.4  # the share of it for asking every short word
 
 
@@ -44,12 +49,26 @@ class Polish:
         hypothesis = task.spec if task.hypothesis is None else task.hypothesis.support
         reference = task.oracle.by_reference()
         wanted = task.spec.accepts_batch(WordBatch.from_codes([self.word]))  # a loop leads the specification back
-        for candidate in find_flows(self.word, task.spec, hypothesis, task.violating, settings):
-            flow = by_reference(candidate, reference, lambda answers: task.relation.broken(answers, wanted))
+        spent, left = task.oracle.cost.work, self._steps_of_reference(reference)
+        steps = max(_FLOWS_LEAST, spent // _FLOWS_SHARE)
+        for candidate in find_flows(self.word, task.spec, hypothesis, task.violating, settings, steps):
+            if candidate.price > left and self.flows:
+                return
+            before = task.oracle.cost.work
+            loops = min(_SETTLING_LOOPS, max(0, left - candidate.price) // (4 * len(candidate.loop)))
+            flow = by_reference(candidate, reference, lambda answers: task.relation.broken(answers, wanted), loops)
+            left -= task.oracle.cost.work - before
             if len(flow.hits) > settings.more_than:
                 self.flows.append(flow)
             if len(self.flows) == _FLOWS_REPORTED:
                 return
+
+    def _steps_of_reference(self, reference: MembershipOracle) -> int:
+        """How many steps of the reference, which reads every word alone, may go into flows."""
+        steps = self._task.oracle.cost.work // _REFERENCE_SHARE
+        if reference.stepping:  # one of a large network takes long
+            steps = min(steps, _REFERENCE_PRODUCTS // max(1, reference.stepper.initial(1).size) ** 2)
+        return max(_REFERENCE_LEAST, steps)
 
     def _shrink(self) -> None:
         shrink(self.word, len(self._task.spec.alphabet), self._task.violating, found=self._move)

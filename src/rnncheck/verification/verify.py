@@ -243,8 +243,8 @@ class _Run:
         word, mass, extras = finding.word, None, self._extras
         flows: tuple[Flow, ...] = ()
         if word is not None:
-            self._tell()  # at once, as it was found
             self.oracle.budget = self._grace()
+            extras.attempt("progress", self._tell)  # at once, as it was found
             word, flows = self._polished(word)
             if question.settings.mass_words:
                 mass = extras.attempt(

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from rnncheck.errors import ModelError, short_repr
 from rnncheck.models.cells.cell_type import Scratch, StateLayout, compile_layers
+from rnncheck.models.engine.known_checks import KnownCheck, key_of, known_check, remember
 from rnncheck.models.engine.reference import (
     Judgement,
     reference_answers_along,
@@ -75,7 +76,8 @@ class CompiledNetwork(SteppingModel):
     evaluation of the weights (:func:`reference_judgement`) is the reference. Compiling compares engine and
     reference on random words, and raises ModelError where they differ by more than ``TOLERANCE`` times the largest
     score. Unless it is given, ``margin`` is ``MARGIN_FACTOR`` times the largest difference seen, and at least
-    ``MARGIN_FLOOR``. ``dtype`` is that of the weights unless it is given.
+    ``MARGIN_FLOOR``. ``dtype`` is that of the weights unless it is given. With ``cache`` the result of the comparison
+    with the plain evaluation is remembered in the user's cache directory.
 
     Answers do not depend on the batch or on ``threads`` (all cores unless told).
     """
@@ -88,6 +90,7 @@ class CompiledNetwork(SteppingModel):
         threads: int | None = None,
         margin: float | None = None,
         reference: Reference | None = None,
+        cache: bool = False,
     ) -> None:
         self._dtype = network.number_type if dtype is None else np.dtype(dtype)
         if self._dtype not in (np.float32, np.float64):
@@ -101,6 +104,7 @@ class CompiledNetwork(SteppingModel):
             "threads": threads,
             "margin": margin,
             "reference": reference,
+            "cache": cache,
         }
         self._judge = reference or functools.partial(reference_judgement, network)
         self._workers = Workers(threads)
@@ -115,7 +119,7 @@ class CompiledNetwork(SteppingModel):
         self._widest = max(layer.hidden for layer in network.layers)
         self._block_rows = int(np.clip(_BLOCK_NUMBERS // (self._cell.gates * self._widest), *_BLOCK_ROWS))
         self.empty_score, self.accepts_empty = self._judge(())
-        self.self_check = self._compare_with_reference(reference)
+        self.self_check = self._compare_with_reference(reference) if reference or not cache else self._known_check()
         self.margin = self._choose_margin(margin)
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -251,6 +255,22 @@ class CompiledNetwork(SteppingModel):
         pieces = threads * -(-rows // (self._block_rows * threads))
         return [rows * piece // max(1, pieces) for piece in range(pieces + 1)]
 
+    def _known_check(self) -> SelfCheck:
+        """The comparison with the plain evaluation, if need be made now."""
+        key = key_of("self-check", self.network.sha256(), self._dtype.name)
+        known = known_check(key)
+        if known is not None:
+            check = SelfCheck(known.words, known.largest_difference, known.largest_score)
+            if self._within_tolerance(check):
+                return check
+        check = self._compare_with_reference(None)
+        remember(KnownCheck(key=key, **asdict(check)))
+        return check
+
+    @staticmethod
+    def _within_tolerance(check: SelfCheck) -> bool:
+        return check.largest_difference <= TOLERANCE * max(_SMALLEST_SCALE, check.largest_score)
+
     def _compare_with_reference(self, reference: Reference | None) -> SelfCheck:
         """Compare scores on random words: all prefixes where that is cheap, else whole words."""
         rng = np.random.default_rng(0)
@@ -264,10 +284,7 @@ class CompiledNetwork(SteppingModel):
             words += [tuple((loop * _LONGEST_CHECKED)[:_LONGEST_CHECKED]) for loop in loops]
         batch = WordBatch.from_codes(words)
         scores = self.prefix_scores(batch)
-        known = [
-            reference_prefix_scores(self.network, word) if reference is None else [reference(word).score]
-            for word in words
-        ]
+        known = self._reference_scores(batch) if reference is None else [[reference(word).score] for word in words]
         expected = np.concatenate(known)
         ours = np.concatenate(
             [scores[end - len(part) : end] for end, part in zip(batch.offsets[1:], known, strict=True)]
@@ -275,7 +292,7 @@ class CompiledNetwork(SteppingModel):
         with np.errstate(all="ignore"):
             differences = np.nan_to_num(np.abs(ours - expected), nan=np.inf)
         check = SelfCheck(len(expected), float(differences.max()), float(np.abs(expected).max()))
-        if check.largest_difference > TOLERANCE * max(_SMALLEST_SCALE, check.largest_score):
+        if not self._within_tolerance(check):
             worst = int(differences.argmax())
             run = int(np.searchsorted(np.cumsum([len(part) for part in known]), worst, side="right"))
             length = 1 + worst - sum(map(len, known[:run])) if reference is None else len(words[run])
@@ -285,6 +302,15 @@ class CompiledNetwork(SteppingModel):
                 "meant, or its values depend on rounding"
             )
         return check
+
+    def _reference_scores(self, words: WordBatch) -> list[list[float]]:
+        """The plain evaluation's scores of all prefixes; the words are read side by side, each as if it were alone."""
+        scores = SteppedReference(self.network).prefix_scores(words)
+        known = [part.tolist() for part in np.split(scores, words.offsets[1:-1])]
+        for word, part in zip(words, known, strict=True):
+            if not np.isfinite(part).all():
+                reference_prefix_scores(self.network, word)  # which says what is wrong
+        return known
 
     def _choose_margin(self, given: float | None) -> float:
         seen = self.self_check.largest_difference

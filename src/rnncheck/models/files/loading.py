@@ -50,6 +50,7 @@ def load_model(
     output: str = "auto",
     dtype: npt.DTypeLike | None = None,
     threads: int | None = None,
+    cache: bool = True,
 ) -> Model:
     """The model in a file, or in a folder of the released format.
 
@@ -59,7 +60,8 @@ def load_model(
     ``threshold`` and ``label`` (a number, or a name where the file has names) stand in for what the file says;
     ``cell`` tells the activation of an Elman network from a state dictionary. ``empty`` (the answer to the empty
     word, no unless told), ``first_row`` and ``output`` are for ONNX alone, as in :func:`rnncheck.wrap`. ``dtype``
-    (that of the weights) and ``threads`` (all cores) are the engine's.
+    (that of the weights) and ``threads`` (all cores) are the engine's. With ``cache`` the result of its self-check is
+    remembered in the user's cache directory.
     """
     if not isinstance(path, str | os.PathLike):
         raise WrongTypeError(
@@ -76,7 +78,7 @@ def load_model(
     network = _load_network(path, letters, None if cell is None else _cell(cell), label)
     with naming(path):
         network = _with_options(network, letters, threshold, label)
-        return stepped(network, dtype=dtype, threads=threads)
+        return stepped(network, dtype=dtype, threads=threads, cache=cache)
 
 
 def _load_onnx(

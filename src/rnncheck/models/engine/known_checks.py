@@ -1,0 +1,96 @@
+"""Self-checks that were made before, remembered in the user's cache directory.
+
+A self-check is a function of the network, the engine and the machine: what is remembered is its result, and so nothing
+that is decided by it depends on whether it was. Whatever is not as it should be (damaged, written by somebody else, not
+to be read, not to be written) is as if it were not there.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import platform
+import stat
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+import numpy as np
+from threadpoolctl import threadpool_info
+
+from rnncheck.errors import RnncheckError
+from rnncheck.models.identity import digest_of
+from rnncheck.runtime.files import read_limited, write_atomically
+from rnncheck.version import __version__
+
+
+class KnownCheck(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """How an engine compared with the reference on random words. ``seal`` is the digest of the rest."""
+
+    schema: Literal["rnncheck/self-check/1"] = "rnncheck/self-check/1"
+    key: str
+    words: int
+    largest_difference: float
+    largest_score: float
+    seal: str = ""
+
+    def sealed(self) -> KnownCheck:
+        numbers = (self.words, self.largest_difference, self.largest_score)
+        return msgspec.structs.replace(self, seal=digest_of(self.schema, self.key, *numbers))
+
+
+def known_check(key: str) -> KnownCheck | None:
+    """What is remembered under a key; None where nothing is that can be relied on."""
+    path = _path(key)
+    if path is None:
+        return None
+    try:
+        if not _ours(path.stat()):
+            return None
+        known = msgspec.json.decode(read_limited(path, "cache"), type=KnownCheck)
+    except (OSError, RnncheckError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return None
+    return known if known.key == key and known == known.sealed() else None
+
+
+def remember(check: KnownCheck) -> None:
+    """Keep a result, if that can be done."""
+    path = _path(check.key)
+    if path is None:
+        return
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        write_atomically(path, msgspec.json.encode(check.sealed()))
+        path.chmod(0o600)
+    except (OSError, RnncheckError):
+        return
+
+
+def key_of(*what: object) -> str:
+    """The digest of something on this machine: what its arithmetic depends on belongs to it."""
+    return digest_of(*what, *_machine())
+
+
+@functools.cache
+def _machine() -> tuple[str, ...]:
+    features: list[str] = np.show_config(mode="dicts")["SIMD Extensions"]["found"]
+    libraries = sorted(
+        f"{part.get('internal_api')} {part.get('version')} {part.get('architecture')}" for part in threadpool_info()
+    )
+    return (__version__, np.__version__, platform.machine(), platform.system(), *features, *libraries)
+
+
+def _ours(facts: os.stat_result) -> bool:
+    """Whether a file is a plain one that nobody else could have written."""
+    alone = not hasattr(os, "getuid") or (facts.st_uid == os.getuid() and not facts.st_mode & 0o022)
+    return stat.S_ISREG(facts.st_mode) and alone
+
+
+def _path(key: str) -> Path | None:
+    """Where a result is kept; None where there is no place."""
+    told = os.environ.get("XDG_CACHE_HOME", "")
+    try:
+        folder = Path(told) if os.path.isabs(told) else Path.home() / ".cache"
+    except RuntimeError:  # nobody's home is known
+        return None
+    return folder / "rnncheck" / "self-checks" / f"{key}.json"

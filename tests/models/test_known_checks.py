@@ -1,0 +1,132 @@
+"""What a self-check decides does not depend on whether it was made before."""
+
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rnncheck import load_model, zoo
+from rnncheck.models.engine import compiled
+from rnncheck.models.engine.compiled import CompiledNetwork, SelfCheckError
+from rnncheck.models.engine.reference import reference_prefix_scores
+from rnncheck.models.network import Cell
+from rnncheck.words import WordBatch
+from support.networks import random_network
+
+MODEL = zoo.path("response-faulty-lstm")
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "home"))
+    return tmp_path / "home" / "rnncheck" / "self-checks"
+
+
+@pytest.fixture
+def checks(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """One entry for each self-check that is really made."""
+    made: list[str] = []
+    really = CompiledNetwork._compare_with_reference
+
+    def counted(self, reference):
+        made.append("made")
+        return really(self, reference)
+
+    monkeypatch.setattr(CompiledNetwork, "_compare_with_reference", counted)
+    return made
+
+
+def test_a_check_is_made_once_and_decides_the_same(cache: Path, checks: list[str]) -> None:
+    first, second, third = load_model(MODEL), load_model(MODEL), load_model(MODEL, cache=False)
+    assert len(checks) == 2  # the first, and the one that wants no cache
+    assert first.self_check == second.self_check == third.self_check
+    assert first.margin == second.margin == third.margin
+    assert first.identity() == second.identity() == third.identity()
+    assert dict(first.describe()) == dict(second.describe())
+    (file,) = cache.iterdir()
+    assert file.stat().st_mode & 0o077 == 0
+
+
+def test_without_a_cache_nothing_is_written(cache: Path) -> None:
+    load_model(MODEL, cache=False)
+    assert not cache.exists()
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda file: file.write_bytes(b""),
+        lambda file: file.write_bytes(b"\xff\x00"),
+        lambda file: file.write_bytes(file.read_bytes()[:-20]),
+        lambda file: file.write_bytes(b"[" * 60_000),
+        lambda file: file.write_bytes(b" " * 100_000),
+        lambda file: _change(file, "largest_difference", 0.0),
+        lambda file: _change(file, "words", 10**6),
+        lambda file: _change(file, "key", "0" * 64),
+        lambda file: _change(file, "schema", "rnncheck/self-check/2"),
+        lambda file: file.chmod(0o666),
+        lambda file: (file.unlink(), file.mkdir()),
+    ],
+)
+def test_what_is_not_as_it_should_be_is_as_if_it_were_not_there(cache: Path, checks: list[str], damage) -> None:
+    first = load_model(MODEL)
+    (file,) = cache.iterdir()
+    damage(file)
+    again = load_model(MODEL)
+    assert len(checks) == 2
+    assert again.self_check == first.self_check
+
+
+def _change(file: Path, name: str, value: object) -> None:
+    file.write_text(json.dumps({**json.loads(file.read_text()), name: value}))
+    file.chmod(0o600)
+
+
+def test_a_place_that_cannot_be_written_costs_nothing(tmp_path: Path, monkeypatch, checks: list[str]) -> None:
+    (tmp_path / "file").write_text("no folder")
+    for told in (str(tmp_path / "file"), "relative/path", ""):
+        monkeypatch.setenv("XDG_CACHE_HOME", told)
+        monkeypatch.setenv("HOME", str(tmp_path / "file"))
+        load_model(MODEL)
+    assert len(checks) == 3
+
+
+@pytest.mark.parametrize("other", ["processor", "version", "dtype", "network"])
+def test_another_machine_version_or_network_is_another_check(monkeypatch, cache: Path, checks, other: str) -> None:
+    load_model(MODEL)
+    options = {}
+    if other in ("processor", "version"):
+        monkeypatch.setattr("rnncheck.models.engine.known_checks._machine", lambda: (other,))
+    if other == "dtype":
+        options["dtype"] = "float64"
+    load_model(zoo.path("tomita4-gru") if other == "network" else MODEL, **options)
+    assert len(checks) == 2
+    assert len(list(cache.iterdir())) == 2
+
+
+def test_a_check_that_fails_is_not_remembered(monkeypatch, cache: Path) -> None:
+    monkeypatch.setattr(compiled, "TOLERANCE", -1.0)
+    network = random_network(Cell.GRU, (4,))
+    with pytest.raises(SelfCheckError):
+        CompiledNetwork(network, cache=True)
+    assert not cache.exists()
+
+
+@pytest.mark.parametrize("cell", Cell)
+def test_the_plain_evaluation_side_by_side_is_that_of_each_word_alone(cell: Cell) -> None:
+    network = random_network(cell, (5, 4))
+    rng = np.random.default_rng(0)
+    words = [tuple(rng.integers(3, size=size).tolist()) for size in (1, 7, 3, 12, 1)]
+    ours = CompiledNetwork(network)._reference_scores(WordBatch.from_codes(words))
+    assert ours == [reference_prefix_scores(network, word) for word in words]
+
+
+def test_the_file_of_another_user_is_not_read(cache: Path, checks: list[str], monkeypatch) -> None:
+    load_model(MODEL)
+    if hasattr(os, "getuid"):
+        mine = os.getuid()
+        monkeypatch.setattr(os, "getuid", lambda: mine + 1)
+        load_model(MODEL)
+        assert len(checks) == 2
