@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rnncheck import load_model, zoo
+from rnncheck import load_model as load
+from rnncheck import zoo
 from rnncheck.models.engine import compiled
 from rnncheck.models.engine.compiled import CompiledNetwork, SelfCheckError
 from rnncheck.models.engine.reference import reference_prefix_scores
@@ -16,6 +17,12 @@ from rnncheck.words import WordBatch
 from support.networks import random_network
 
 MODEL = zoo.path("response-faulty-lstm")
+
+
+def load_model(path: Path, **options) -> CompiledNetwork:
+    model = load(path, **options)
+    assert isinstance(model, CompiledNetwork)
+    return model
 
 
 @pytest.fixture

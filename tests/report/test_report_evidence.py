@@ -64,7 +64,7 @@ def test_a_trace_is_what_the_model_says_of_each_prefix(name: str) -> None:
 def test_pumped_scores_are_those_of_the_pumped_words(name: str) -> None:
     """Should score prefix · loopⁿ · suffix for every n as the model scores the word alone."""
     model = models()[name]
-    found = pump_scores(MembershipOracle(model), (0, 1), (1, 1, 0), (0,), 12)
+    (found,) = pump_scores(MembershipOracle(model), [Flow((0, 1), (1, 1, 0), (0,), (), 12)])
 
     if name == "answers alone":
         assert found is None
@@ -77,7 +77,7 @@ def test_pumped_scores_are_those_of_the_pumped_words(name: str) -> None:
 def test_steps_spent_on_evidence_are_counted() -> None:
     """Should tell every step beforehand, reading the loop once and the suffix for all n together."""
     oracle = MembershipOracle(network())
-    pump_scores(oracle, (0, 1), (1,), (0, 0), 10)
+    pump_scores(oracle, [Flow((0, 1), (1,), (0, 0), (), 10)])
     assert oracle.cost.network_steps == 2 + 10 + 2 * 10
     oracle = MembershipOracle(network())
     trace_of(oracle, WORD)
