@@ -23,7 +23,8 @@ def robustness_page(found: Robustness, edits: Edits) -> str:
     kinds = ", ".join(f"{name} {value}" for name, value in found.edits.items())
     about = [f"{len(found.words)} words, distance {found.distance} ({kinds})"]
     about += [] if found.spec is None else [f"Only words that satisfy {found.spec} count as neighbours."]
-    about += [f"Answers: {found.evaluator}. {found.compared} words were asked of the reference too: {found.reference}."]
+    asked_too = f" {found.compared} words were asked of the reference too: {found.reference}." if found.compared else ""
+    about += [f"Answers: {found.evaluator}.{asked_too}"]
     about += list(found.notes)
     top = tag(
         "header",
@@ -69,7 +70,7 @@ def _flip(one: WordRobustness, found: Robustness, edits: Edits) -> Markup:
     return tag(
         "figure",
         tag("figcaption", f"Distance {one.distance}; {nearer}"),
-        tag("div", tag("table", *rows), class_="scroll"),
+        tag("div", tag("table", *rows, class_="aligned"), class_="scroll"),
     )
 
 
