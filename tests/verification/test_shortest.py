@@ -13,6 +13,7 @@ from rnncheck.models.adapters import DFAModel
 from rnncheck.models.engine.compiled import CompiledNetwork
 from rnncheck.models.network import Cell
 from rnncheck.relations import Relation
+from rnncheck.spec import Spec
 from rnncheck.verdict.replay import Status, replay
 from rnncheck.verification.settings import VerifySettings
 from rnncheck.verification.verify import verify
@@ -164,3 +165,16 @@ def test_changed_fields_that_do_not_fit_together_are_refuted(field, value) -> No
         inner = inner[part]
     inner[name] = value
     assert replay(json.dumps(document), model).status is Status.REFUTED
+
+
+def test_nothing_shorter_is_sought_than_the_empty_word(monkeypatch) -> None:
+    """It was found by asking every word, before any length was done."""
+    from rnncheck.verification import shorter
+
+    sought = []
+    monkeypatch.setattr(shorter, "GuidedSearch", lambda *_, **options: sought.append(options))
+    nothing = Spec.from_regex("!(.*)", ["a", "b"]).dfa
+    settings = VerifySettings(exhaustive=3)
+    verdict = verify(DFAModel(nothing), Spec.from_regex(".*", ["a", "b"]), relation="superset", settings=settings)
+    assert verdict.counterexample == ()
+    assert not sought

@@ -46,7 +46,7 @@ def shorter_violation(task: Task, than: Codes, end: int) -> Codes:
 
 
 def _proved(task: Task, word: Codes) -> bool:
-    return task.exact_length is not None and task.exact_length >= len(word) - 1
+    return not word or (task.exact_length is not None and task.exact_length >= len(word) - 1)
 
 
 def _merged(task: Task, than: Codes, steps: int) -> Codes:
