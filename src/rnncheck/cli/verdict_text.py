@@ -29,6 +29,9 @@ def described(verdict: Verdict) -> list[str | Line]:
         lines.append(f"  assumed         {glimpse(verdict.assumption.sentence())}")
     if verdict.guarantee is not None:
         lines.append(f"  known           {verdict.guarantee}")
+        possible = verdict.guarantee.possible
+        if possible is not None and verdict.guarantee.epsilon is not None and not verdict.guarantee.proof:
+            lines.append(f"  could violate   {possible.sentence()}")
     if verdict.searched is not None:
         lines.append(f"  searched        {verdict.searched.sentence()}")
     if verdict.evaluation is not None:

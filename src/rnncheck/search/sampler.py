@@ -42,7 +42,8 @@ class Sampler:
     """Draws batches and compares the model with its property and with a hypothesis, where there are any.
 
     ``words`` counts the words drawn so far in whole batches without a violation: one pooled sample for the property,
-    whatever hypotheses they were drawn to test, because R and A do not depend on the hypothesis.
+    whatever hypotheses they were drawn to test, because R and A do not depend on the hypothesis. ``possible`` of them
+    could be violations: a sample of such words.
     """
 
     def __init__(
@@ -54,6 +55,7 @@ class Sampler:
         self._watched = Side.of(watched)
         self._batch = _FIRST_BATCH
         self.words = 0
+        self.possible = 0
         self.longest = 0
 
     def draw(self, most: int, tested: tuple[Hypothesis, Relation] | None = None) -> SampleResult:
@@ -64,12 +66,11 @@ class Sampler:
         batch = self._source.sample(self._rng, min(most, self._batch))
         self._batch = min(2 * self._batch, LARGEST_BATCH)
         sides = self._watched, None if tested is None else Side(*tested, whole_words=True)
-        matters = np.zeros(len(batch), dtype=bool)
-        for side in filter(None, sides):
-            matters |= side.can_break(batch)
-        words = batch.take(matters)
+        telling = [np.zeros(len(batch), dtype=bool) if side is None else side.can_break(batch) for side in sides]
+        words = batch.take(telling[0] | telling[1])
         self.longest = max(self.longest, int(words.lengths.max(initial=0)))
         violation, difference = map(AnsweredWords.of(self._oracle, words).least_broken, sides)
         if violation is None:
             self.words += len(batch)
+            self.possible += int(telling[0].sum())
         return SampleResult(len(batch), violation, difference)

@@ -104,6 +104,35 @@ class ProofFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
         ]
 
 
+class PossibleWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The words that could be violations, whatever the model says: the side of the specification that matters.
+
+    ``mass`` is their probability, exactly. With confidence 1 − ``gamma`` one of them is a violation with probability
+    below ``epsilon``, shown by ``samples`` of them; so a random word is with probability below the product. Without a
+    sample ``epsilon`` is 1: the mass alone is the bound, for certain.
+    """
+
+    mass: float
+    samples: Count
+    epsilon: float
+    gamma: float
+
+    @property
+    def bound(self) -> float:
+        """What a random word is a violation with at most."""
+        return self.mass * self.epsilon
+
+    def sentence(self) -> str:
+        """For a person, without capital and full stop."""
+        if not self.samples:
+            return f"a random word could be a violation with probability {self.mass:.3g}, whatever the model says"
+        return (
+            f"a random one of the words that could be violations (probability {self.mass:.3g}) is one with "
+            f"probability below {self.epsilon:.3g}, with confidence {1 - self.gamma:.6g} ({self.samples} drawn), so a "
+            f"random word is one with probability below {self.bound:.3g}"
+        )
+
+
 class Guarantee(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """What is known of words that were not looked at.
 
@@ -116,6 +145,7 @@ class Guarantee(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     gamma: float | None = None
     samples: int = 0
     bound: str = "exact"
+    possible: PossibleWords | None = None  # the same, of the words that could be violations
     hypothesis_epsilon: float | None = None  # P(R and H break the relation), where a round's own test was passed
     exact_length: int | None = None
     proof: bool = False  # it holds of all words, for certain
@@ -129,7 +159,7 @@ class Guarantee(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
             return self.invariant.sentences(scope)
         if self.proof:
             return [f"no word{scope or ' at all'} violates the specification, for certain"]
-        claims = []
+        claims = [] if self.epsilon is not None or self.possible is None else [self.possible.sentence()]
         if self.exact_length is not None:
             which = "that counts and has" if scope else "of"
             claims.append(

@@ -23,6 +23,7 @@ from rnncheck.verification.task import Task
 from rnncheck.words import Codes, WordBatch
 
 _WORDS = 300  # drawn and asked of both, at least
+_POSSIBLE = 64  # of those that could be violations, where these were drawn apart
 _SHARE = 32  # and at least one for so many that were sampled
 _AT_ONCE = 64  # words that the reference is asked; one score of them is measured
 _WALKED = 20_000  # steps of the reference at most, for every short word
@@ -54,7 +55,7 @@ class Audit:
         sample = list(task.distribution.sample(task.rng("audit"), max(wanted, LARGEST_BATCH)))
         try:
             self._walk()
-            for _ in self._agreeing(list(dict.fromkeys(task.met.words))):
+            for _ in self._agreeing(list(dict.fromkeys([*task.met.words, *self._possible()]))):
                 self.met += 1
             for _ in self._agreeing(sample, wanted):
                 self.drawn += 1
@@ -70,6 +71,11 @@ class Audit:
             gamma=task.confidence.gamma if self.drawn else None,
             largest_difference=self.largest,
         )
+
+    def _possible(self) -> list[Codes]:
+        """Some of the words that could be violations, where these were drawn apart: claims about them rest on them."""
+        words, rng = self.task.possible.words if self.task.possible.drawn else None, self.task.rng("audit possible")
+        return [] if words is None else list(words.sample(rng, _POSSIBLE))
 
     def _walk(self) -> None:
         """Ask the reference for every short word, where the evaluator was asked for every one of them."""

@@ -16,9 +16,11 @@ from rnncheck.verdict.value import Outcome
 from rnncheck.verification.pdv import pdv
 from rnncheck.verification.prove_method import prove_cheaply
 from rnncheck.verification.searches import exhaustive, guided
-from rnncheck.verification.smc import smc
+from rnncheck.verification.smc import by_mass, sample_possible, smc
 from rnncheck.verification.task import Algorithm, Finding, Task
 
+_LESS = 0.25  # the share of what rarely finds anything that the others do not
+_RARE = 0.5  # words that could be violations are drawn apart where random words are it less often
 _LEAST_PRICE = 256  # steps that a turn is charged with at least
 
 
@@ -59,10 +61,14 @@ def auto(task: Task) -> Algorithm:
     # Coverage finds a violation in two thirds of the steps that sampling needs here (benchmarks/README.md).
     sampling, learning = _Activity(smc(task), 1.0), _Activity(pdv(task, "coverage"), 1.0)
     activities = [sampling, learning]
+    alone = task.possible.alone_below_epsilon
+    if 0.0 < task.possible.mass < _RARE and not alone:  # then sampling draws them itself
+        activities.append(_Activity(sample_possible(task), _LESS))
     searching = None
     if task.oracle.stepping:
         searching = _Activity(guided(task), 1.0)
-        activities += [searching, _Activity(exhaustive(task), 0.25)]
+        activities += [searching, _Activity(exhaustive(task), _LESS)]
+        sampling.share = _LESS if alone else sampling.share  # no sample is needed for ε
     while True:
         activity = min((some for some in activities if some.running), key=lambda some: some.steps / some.share)
         activity.turn(task)
@@ -78,9 +84,10 @@ def auto(task: Task) -> Algorithm:
             continue
         if finding is not None and finding.outcome is Outcome.SATISFIED:
             task.best_so_far = _stronger(task.best_so_far, finding)
-        if task.best_so_far and (searching is None or searching.steps >= task.settings.search_steps):
+        searched = searching is None or searching.steps >= task.settings.search_steps
+        if searched and (task.best_so_far or (alone and searching)):
             proof = yield from prove_cheaply(task)
-            return task.best_so_far if proof.outcome is Outcome.UNDECIDED else proof
+            return (task.best_so_far or by_mass(task)) if proof.outcome is Outcome.UNDECIDED else proof
         if not sampling.running:  # the sample is complete: what is left to do is the search
             activities = [some for some in activities if some is not learning]
 

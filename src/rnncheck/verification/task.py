@@ -24,6 +24,7 @@ from rnncheck.search.exhaustive import ExhaustiveSearch
 from rnncheck.search.met_words import MetWords
 from rnncheck.verdict.certificate import Certificate
 from rnncheck.verdict.value import ErrorDescription, Outcome
+from rnncheck.verification.possible import PossibleSample
 from rnncheck.verification.settings import VerifySettings
 from rnncheck.words import Codes, WordBatch, shortlex_key
 
@@ -74,6 +75,7 @@ class Task(LearningTask):
         self.counterexample: Codes | None = None  # the shortlex-least violation that was confirmed
         self.first_violation: tuple[float, int] | None = None  # seconds and network steps until it was confirmed
         self.met = MetWords()
+        self.possible = PossibleSample(oracle, wanted, distribution, confidence, self.rng("possible"))
         self.guided_steps = 0
 
     def violates(self, word: Codes) -> bool:

@@ -388,16 +388,20 @@ class _Run:
 
     def _guarantee(self, finding: Finding, proof: ProofFacts | None) -> Guarantee | None:
         task, confidence = self._task, self.question.confidence
-        words = task.sampler.words
-        if not words and task.exact_length is None and finding.outcome is not Outcome.SATISFIED:
+        words, possible = task.sampler.words, task.possible.shown(task.sampler.possible)
+        # By mass alone it is satisfied without the sample of all words, which then shows less than was asked for.
+        satisfied = finding.outcome is Outcome.SATISFIED and not finding.proof
+        by_mass = satisfied and words < confidence.words and possible is not None
+        if not words and possible is None and task.exact_length is None and finding.outcome is not Outcome.SATISFIED:
             return None
         return Guarantee(
             proof=finding.proof,
             invariant=proof,
-            epsilon=confidence.achieved(words) if words else None,
+            epsilon=confidence.achieved(words) if words and not by_mass else None,
             gamma=confidence.gamma,
             samples=words,
             bound=confidence.bound.value,
+            possible=possible,
             hypothesis_epsilon=finding.hypothesis_epsilon,
             exact_length=task.exact_length,
             distribution=self.question.distribution.describe(),

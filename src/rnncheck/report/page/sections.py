@@ -188,6 +188,8 @@ def _tiles(verdict: Verdict) -> Markup:
     guarantee = verdict.guarantee
     if guarantee is not None and guarantee.epsilon is not None:
         tiles.append(("P(violation)", f"< {guarantee.epsilon:.3g}"))
+    if guarantee is not None and guarantee.possible is not None and guarantee.possible.samples:
+        tiles.append(("P(violation | possible)", f"< {guarantee.possible.epsilon:.3g}"))
     if guarantee is not None and guarantee.exact_length is not None:
         tiles.append(("exact up to", count(guarantee.exact_length, "letter")))
     if verdict.hypothesis is not None:

@@ -59,6 +59,8 @@ def _scope(guarantee: Guarantee | None) -> str:
             f"a random word{guarantee.scope} is one with probability below {guarantee.epsilon:.2g} "
             f"(confidence {1 - guarantee.gamma:.6g})"
         )
+    if guarantee is not None and guarantee.possible is not None:
+        return f"a random word{guarantee.scope} is one with probability below {guarantee.possible.bound:.2g}"
     if guarantee is not None and guarantee.exact_length is not None:
         which = "that counts and has" if guarantee.scope else "of"
         return f"no word {which} at most {count(guarantee.exact_length, 'letter')} is one"
@@ -134,6 +136,8 @@ def known(guarantee: Guarantee | None) -> list[str]:
     if guarantee is None:
         return ["Nothing is known of words that were not asked."]
     said = [f"{capital(claim)}." for claim in guarantee.sentences()]
+    if guarantee.possible is not None and guarantee.epsilon is not None and not guarantee.proof:
+        said.append(f"{capital(guarantee.possible.sentence())}.")
     if guarantee.hypothesis_epsilon is not None:
         said.append(
             "The learned automaton H passed a test of its own: a random word shows a difference between the network "

@@ -88,6 +88,15 @@ def assumption(claims: Claims, words_like: Sequence[Word] | None) -> Iterator[Ch
     yield judged("assumption mass", math.isclose(mass, facts.mass, rel_tol=_ROUNDING, abs_tol=0.0), seen)
 
 
+def possible_words(claims: Claims) -> DFA | None:
+    """The automaton of the words that could be violations; None where there is no specification to tell them."""
+    spec = claims.spec
+    if spec is None:
+        return None
+    breakable = [spec.can_break(claims.relation, state) for state in range(len(spec))]
+    return DFA(claims.verdict.alphabet, spec.rows, breakable, spec.initial)
+
+
 def _counting(claims: Claims) -> DFA | None:
     """The automaton of the words that count; None where it cannot be made, or all do."""
     facts, alphabet = claims.verdict.assumption, claims.verdict.alphabet

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from rnncheck.models.protocol import Model
+from rnncheck.probability.conditioned import conditioned
 from rnncheck.probability.distributions import WordDistribution
 from rnncheck.probability.statistics import clopper_pearson
 from rnncheck.verdict.replay.checks import SAMPLE_SIZE, Check, judged, left_open, refuted, unchecked
 from rnncheck.verdict.replay.claims import Claims
-from rnncheck.verdict.replay.drawing import drawn
+from rnncheck.verdict.replay.drawing import drawn, possible_words
 from rnncheck.verdict.replay.model_checks import NOT_ASKED
 from rnncheck.verdict.replay.structure import impossible_mass
 from rnncheck.verdict.replay.tables import Table
@@ -19,6 +21,7 @@ from rnncheck.words import Codes, Word, WordBatch
 
 # A claim is refuted where what is seen would happen less often than this if the claim were right.
 _SURPRISE = 1e-4
+_ROUNDING = 1e-9
 
 
 def fresh_words(
@@ -37,13 +40,16 @@ def fresh_words(
     rng = np.random.default_rng([seed, *b"replay"])
     answers = _Answers(model, list(distribution.sample(rng, words)))
     yield from _violations(claims, answers)
+    yield from _possible(claims, model, distribution, rng, words)
     yield from _differences(claims, answers)
     yield from _mass(claims, answers, distribution)
 
 
 def _claimed(claims: Claims) -> bool:
     guarantee = claims.guarantee
-    sampled = guarantee is not None and (guarantee.epsilon is not None or guarantee.hypothesis_epsilon is not None)
+    sampled = guarantee is not None and (
+        (guarantee.epsilon, guarantee.hypothesis_epsilon, guarantee.possible) != (None, None, None)
+    )
     return sampled or claims.verdict.violation_mass is not None
 
 
@@ -84,6 +90,30 @@ def _violations(claims: Claims, answers: _Answers) -> Iterator[Check]:
     else:
         why = f"{seen}; the claim, a probability below {guarantee.epsilon:.4g}, leaves room for them"
         yield left_open("fresh words", f"{why}; raise --words, or verify again")
+
+
+def _possible(
+    claims: Claims, model: Model, distribution: WordDistribution, rng: np.random.Generator, many: int
+) -> Iterator[Check]:
+    """Fresh words from those that could be violations, and how probable these are."""
+    claimed = None if claims.guarantee is None else claims.guarantee.possible
+    language = possible_words(claims)
+    if claimed is None or claims.spec is None or language is None:
+        return
+    mass = distribution.mass(language)
+    seen = f"words that could be violations have probability {mass:.4g}; {claimed.mass:.4g} is claimed"
+    yield judged("possible words, mass", math.isclose(mass, claimed.mass, rel_tol=_ROUNDING, abs_tol=0.0), seen)
+    words = conditioned(distribution, language)
+    if words is None:
+        return
+    found = _Answers(model, list(words.sample(rng, many))).breaking(claims.spec, claims.relation)
+    seen = f"{len(found)} of {many} words that could be violations are; below {claimed.epsilon:.4g} is claimed"
+    if not found:
+        yield judged("possible words, fresh", True, seen)
+    elif _surprising(len(found), many, claimed.epsilon):
+        yield refuted("possible words, fresh", f"{seen}, such as {claims.text(min(found, key=len))}")
+    else:
+        yield left_open("possible words, fresh", f"{seen}, which leaves room for them; raise --words, or verify again")
 
 
 def _differences(claims: Claims, answers: _Answers) -> Iterator[Check]:

@@ -58,7 +58,9 @@ def _contradictions(claims: Claims) -> Iterator[str]:
     if verdict.satisfied and guarantee is None:
         yield f"{says} has no guarantee"
     if verdict.satisfied and guarantee is not None and not guarantee.proof and guarantee.epsilon is None:
-        yield f"{says} claims neither a proof nor an epsilon"
+        possible, asked = guarantee.possible, claims.asked.epsilon
+        if possible is None or asked is None or possible.mass >= asked or verdict.method not in ("smc", "auto"):
+            yield f"{says} claims neither a proof nor an epsilon"
     if verdict.undecided and guarantee is not None and guarantee.proof:
         yield f"{says} claims a proof"
     if guarantee is not None and guarantee.invariant is not None and not guarantee.proof:
@@ -127,6 +129,7 @@ def numbers(claims: Claims) -> Iterator[Check]:
     if problems:
         return
     yield from _sample(guarantee)
+    yield from _possible_sample(guarantee)
     yield from _hypothesis_sample(claims, guarantee)
     yield from _history(claims, guarantee)
     yield from _asked(claims, guarantee)
@@ -147,6 +150,11 @@ def _out_of_range(guarantee: Guarantee) -> Iterator[str]:
             yield f"{name} = {value} is not above 0 and at most 1"
         if guarantee.gamma is None or guarantee.samples <= 0:
             yield f"{name} = {value} is claimed without a gamma, or without a sampled word"
+    possible = guarantee.possible
+    if possible is not None and not (
+        0.0 < possible.mass < 1.0 and 0.0 < possible.epsilon <= 1.0 and 0.0 < possible.gamma < 1.0
+    ):
+        yield f"{short_repr(possible)} is no claim about words that could be violations"
     if guarantee.exact_length is not None and guarantee.exact_length < 0:
         yield f"exact_length = {guarantee.exact_length} is below 0"
 
@@ -164,6 +172,17 @@ def _sample(guarantee: Guarantee) -> Iterator[Check]:
     achieved = _shown_by(guarantee.samples, math.log(guarantee.gamma), guarantee.bound)
     seen = f"{guarantee.samples} words show a probability below {achieved:.4g}; {guarantee.epsilon:.4g} is claimed"
     yield judged("sample", guarantee.epsilon >= achieved * (1 - _ROUNDING), seen)
+
+
+def _possible_sample(guarantee: Guarantee) -> Iterator[Check]:
+    possible = guarantee.possible
+    if possible is None:
+        return
+    achieved = _shown_by(possible.samples, math.log(possible.gamma), guarantee.bound) if possible.samples else 1.0
+    seen = f"{possible.samples} of them show a probability below {achieved:.4g}; {possible.epsilon:.4g} is claimed"
+    yield judged("possible words", possible.epsilon >= achieved * (1 - _ROUNDING), seen)
+    if possible.gamma != guarantee.gamma:
+        yield refuted("possible words", f"gamma is {possible.gamma} of them and {guarantee.gamma} of all words")
 
 
 def _hypothesis_sample(claims: Claims, guarantee: Guarantee) -> Iterator[Check]:
@@ -186,7 +205,7 @@ def _history(claims: Claims, guarantee: Guarantee) -> Iterator[Check]:
 
 def _asked(claims: Claims, guarantee: Guarantee) -> Iterator[Check]:
     asked, verdict = claims.asked, claims.verdict
-    sampled = guarantee.epsilon is not None or guarantee.hypothesis_epsilon is not None
+    sampled = (guarantee.epsilon, guarantee.hypothesis_epsilon, guarantee.possible) != (None, None, None)
     if not sampled and (guarantee.proof or not verdict.satisfied):
         return
     if asked.epsilon is not None and not 0.0 < asked.epsilon < 1.0:
@@ -200,9 +219,15 @@ def _asked(claims: Claims, guarantee: Guarantee) -> Iterator[Check]:
     if asked.epsilon is None:
         yield left_open("what was asked", "the document does not say which epsilon was asked for")
         return
+    if guarantee.epsilon is None and guarantee.possible is not None:
+        bound = guarantee.possible.bound
+        seen = (
+            f"epsilon {asked.epsilon:.4g} was asked for; of the words that could be violations {bound:.4g} is claimed"
+        )
+        yield judged("what was asked", bound <= asked.epsilon, seen)
     for name in ("epsilon", "hypothesis_epsilon"):
         value = getattr(guarantee, name)
-        if value is not None or name == "epsilon":
+        if value is not None or (name == "epsilon" and guarantee.possible is None):
             told = "none" if value is None else format(value, ".4g")
             seen = f"{name} {asked.epsilon:.4g} was asked for; {told} is claimed"
             yield judged("what was asked", value is not None and value <= asked.epsilon * (1 + _ROUNDING), seen)
