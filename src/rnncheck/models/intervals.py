@@ -123,9 +123,21 @@ def _product(a: Box, b: Box) -> Box:
 
 @dataclass(frozen=True)
 class Enclosure:
-    """The operations of an evaluator, on boxes."""
+    """The operations of an evaluator, on boxes: a ``Semantics`` of cells."""
 
     rounding: Rounding = Rounding()
+
+    def affine(self, weight: npt.NDArray[Any], bias: npt.NDArray[Any] | None, x: Box) -> Sum:
+        return affine(weight, bias, x)
+
+    def products(self, *pairs: tuple[Box, Box]) -> Sum:
+        return products(*pairs)
+
+    def keeping(self, gate: Box) -> Box:
+        return gate
+
+    def unknown(self, x: Box, h: Box) -> Box:
+        return Box.point(np.full(np.broadcast_shapes(h.lo.shape, (*x.lo.shape[:-1], 1)), np.nan))
 
     def computed(self, total: Sum) -> Box:
         """The sum as any evaluator may compute it; not a number, which is in no box, where one could overflow."""

@@ -53,7 +53,7 @@ class AbstractNetwork:
             for layer, size in zip(self.network.layers, self._sizes, strict=True):
                 own = slice(start, start + size)
                 memory = slice(self._hidden + start, self._hidden + start + size) if kind.memory else slice(0, 0)
-                x, c = kind.enclose(self._on, layer, x, states[:, None, own], states[:, None, memory])
+                x, c = kind.step_on(self._on, layer, x, states[:, None, own], states[:, None, memory])
                 after.lo[..., own], after.hi[..., own] = x.lo, x.hi
                 after.lo[..., memory], after.hi[..., memory] = c.lo, c.hi
                 start += size

@@ -28,8 +28,8 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from rnncheck.models.intervals import Box, Enclosure, Sum, affine
 from rnncheck.models.protocol import Letters, States
+from rnncheck.models.semantics import Numbers, Semantics, Terms
 
 Floats: TypeAlias = npt.NDArray[np.float32]
 Array: TypeAlias = npt.NDArray[Any]
@@ -91,13 +91,14 @@ class CellType(ABC):
     def step(self, layer: Layer, x: Vector, h: Vector, c: Vector) -> tuple[Vector, Vector]:
         """The reference: hidden state and memory after one more input, for one word or, one a row, for several."""
 
-    def enclose(self, on: Enclosure, layer: Layer, x: Box, h: Box, c: Box) -> tuple[Box, Box]:
-        """Boxes of every hidden state and memory that one more input can lead to, whoever computes the step.
+    def step_on(
+        self, on: Semantics[Numbers, Terms], layer: Layer, x: Numbers, h: Numbers, c: Numbers
+    ) -> tuple[Numbers, Numbers]:
+        """The same step on whatever ``on`` computes with: boxes of states, or tensors to train.
 
-        A cell that does not say it has no bounds at all: nothing can be proved of it.
+        Of a cell that does not say it nothing is known: nothing can be proved of it.
         """
-        nowhere = Box.point(np.full(np.broadcast_shapes(h.lo.shape, (*x.lo.shape[:-1], 1)), np.nan))
-        return nowhere, nowhere[..., : c.lo.shape[-1]]
+        return on.unknown(x, h), on.unknown(x, c)
 
     def open_gates(self, input_bias: Array, hidden: int) -> None:  # noqa: B027 - most cells have nothing to open
         """Change the bias that training begins with, so that a new network does not forget at once."""
@@ -237,6 +238,9 @@ def contributions(layer: Layer, x: Vector, h: Vector) -> tuple[Vector, Vector]:
     return _affine(layer.input_weight, x, layer.input_bias), _affine(layer.recurrent_weight, h, layer.recurrent_bias)
 
 
-def enclosed_contributions(layer: Layer, x: Box, h: Box) -> tuple[Sum, Sum]:
-    """The same for boxes."""
-    return affine(layer.input_weight, layer.input_bias, x), affine(layer.recurrent_weight, layer.recurrent_bias, h)
+def contributions_on(on: Semantics[Numbers, Terms], layer: Layer, x: Numbers, h: Numbers) -> tuple[Terms, Terms]:
+    """The same on whatever ``on`` computes with."""
+    return (
+        on.affine(layer.input_weight, layer.input_bias, x),
+        on.affine(layer.recurrent_weight, layer.recurrent_bias, h),
+    )

@@ -17,11 +17,11 @@ from rnncheck.models.cells.cell_type import (
     Vector,
     add_table_rows,
     contributions,
-    enclosed_contributions,
+    contributions_on,
     joined_rows,
 )
-from rnncheck.models.intervals import Box, Enclosure
 from rnncheck.models.protocol import Letters, States
+from rnncheck.models.semantics import Numbers, Semantics, Terms
 
 
 class ElmanLayer(CompiledLayer):
@@ -64,8 +64,10 @@ class ElmanTanh(CellType):
         from_input, from_hidden = contributions(layer, x, h)
         return np.tanh(from_input + from_hidden), c
 
-    def enclose(self, on: Enclosure, layer: Layer, x: Box, h: Box, c: Box) -> tuple[Box, Box]:
-        from_input, from_hidden = enclosed_contributions(layer, x, h)
+    def step_on(
+        self, on: Semantics[Numbers, Terms], layer: Layer, x: Numbers, h: Numbers, c: Numbers
+    ) -> tuple[Numbers, Numbers]:
+        from_input, from_hidden = contributions_on(on, layer, x, h)
         return on.tanh(on.computed(from_input + from_hidden)), c
 
 
@@ -82,6 +84,8 @@ class ElmanRelu(CellType):
         from_input, from_hidden = contributions(layer, x, h)
         return np.maximum(from_input + from_hidden, 0), c
 
-    def enclose(self, on: Enclosure, layer: Layer, x: Box, h: Box, c: Box) -> tuple[Box, Box]:
-        from_input, from_hidden = enclosed_contributions(layer, x, h)
+    def step_on(
+        self, on: Semantics[Numbers, Terms], layer: Layer, x: Numbers, h: Numbers, c: Numbers
+    ) -> tuple[Numbers, Numbers]:
+        from_input, from_hidden = contributions_on(on, layer, x, h)
         return on.relu(on.computed(from_input + from_hidden)), c

@@ -15,14 +15,14 @@ from rnncheck.models.cells.cell_type import (
     Vector,
     add_table_rows,
     contributions,
-    enclosed_contributions,
+    contributions_on,
     input_rows,
     joined_rows,
     recurrent_rows,
     sigmoid,
 )
-from rnncheck.models.intervals import Box, Enclosure
 from rnncheck.models.protocol import Letters, States
+from rnncheck.models.semantics import Numbers, Semantics, Terms
 
 
 class GruLayer(CompiledLayer):
@@ -87,11 +87,13 @@ class Gru(CellType):
         new = np.tanh(new_x + reset * new_h)
         return (1 - update) * new + update * h, c
 
-    def enclose(self, on: Enclosure, layer: Layer, x: Box, h: Box, c: Box) -> tuple[Box, Box]:
-        from_input, from_hidden = enclosed_contributions(layer, x, h)
+    def step_on(
+        self, on: Semantics[Numbers, Terms], layer: Layer, x: Numbers, h: Numbers, c: Numbers
+    ) -> tuple[Numbers, Numbers]:
+        from_input, from_hidden = contributions_on(on, layer, x, h)
         size = layer.hidden
         at_reset, at_update, at_new = slice(0, size), slice(size, 2 * size), slice(2 * size, 3 * size)
         reset = on.sigmoid(on.computed(from_input[at_reset] + from_hidden[at_reset]))
-        update = on.sigmoid(on.computed(from_input[at_update] + from_hidden[at_update]))
+        update = on.keeping(on.sigmoid(on.computed(from_input[at_update] + from_hidden[at_update])))
         new = on.tanh(on.computed(from_input[at_new] + from_hidden[at_new].times(reset)))
         return on.blend(update, new, h), c

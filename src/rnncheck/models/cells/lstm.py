@@ -17,12 +17,12 @@ from rnncheck.models.cells.cell_type import (
     Vector,
     add_table_rows,
     contributions,
-    enclosed_contributions,
+    contributions_on,
     joined_rows,
     sigmoid,
 )
-from rnncheck.models.intervals import Box, Enclosure, products
 from rnncheck.models.protocol import Letters, States
+from rnncheck.models.semantics import Numbers, Semantics, Terms
 
 
 class LstmLayer(CompiledLayer):
@@ -77,12 +77,14 @@ class Lstm(CellType):
         c = sigmoid(forget) * c + sigmoid(enter) * np.tanh(new)
         return sigmoid(output) * np.tanh(c), c
 
-    def enclose(self, on: Enclosure, layer: Layer, x: Box, h: Box, c: Box) -> tuple[Box, Box]:
-        from_input, from_hidden = enclosed_contributions(layer, x, h)
+    def step_on(
+        self, on: Semantics[Numbers, Terms], layer: Layer, x: Numbers, h: Numbers, c: Numbers
+    ) -> tuple[Numbers, Numbers]:
+        from_input, from_hidden = contributions_on(on, layer, x, h)
         gates, size = from_input + from_hidden, layer.hidden
         enter, forget, new, output = (on.computed(gates[gate * size : (gate + 1) * size]) for gate in range(4))
-        c = on.computed(products((on.sigmoid(forget), c), (on.sigmoid(enter), on.tanh(new))))
-        return on.computed(products((on.sigmoid(output), on.tanh(c)))), c
+        c = on.computed(on.products((on.keeping(on.sigmoid(forget)), c), (on.sigmoid(enter), on.tanh(new))))
+        return on.computed(on.products((on.sigmoid(output), on.tanh(c)))), c
 
     def open_gates(self, input_bias: Array, hidden: int) -> None:
         input_bias[hidden : 2 * hidden] += 1.0  # the forget gate
