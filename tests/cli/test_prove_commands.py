@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rnncheck import Spec
+from rnncheck import Spec, zoo
 from rnncheck.models.exact_network import exact_network
 from rnncheck.models.files.safetensors_file import save_network
 from rnncheck.models.network import Cell
@@ -73,3 +73,58 @@ def test_a_file_that_is_neither_verdict_nor_certificate(run, tmp_path: Path) -> 
     result = run("replay", broken)
     assert result.code == 2
     assert "not a certificate" in result.err
+
+
+ASKED = ["--ltlf", "G(a -> F b)", "--alphabet", "a,b,c"]
+
+
+def test_a_network_is_trained_with_its_proof(run, tmp_path) -> None:
+    model, proof = tmp_path / "model.safetensors", tmp_path / "proof.cert"
+    shape = ["--provable", "--cell", "rnn_tanh", "--hidden", 12]
+    result = run("train", *ASKED, *shape, "-o", model, "--certificate", proof, "--quiet")
+    assert result.code == 0, result
+    assert "L(R) = L(A) is proved for every word" in result.out
+    assert "100.00% of" in result.out
+    assert run("replay", proof, "--model", model).code == 0
+    assert run("prove", model, *ASKED, "--relation", "equal", "--quiet").code == 0
+
+
+def test_a_network_that_is_not_proved_says_why_and_shows_a_wrong_word(run, tmp_path) -> None:
+    model, proof = tmp_path / "model.safetensors", tmp_path / "proof.cert"
+    short = ["--provable", "--hidden", 2, "--max-seconds", 0.001]
+    result = run("train", *ASKED, *short, "-o", model, "--certificate", proof, "--quiet")
+    assert result.code == 1, result
+    assert "is not proved, and wrong on the word" in result.out
+    assert "in the way:" in result.out
+    assert model.exists()
+    assert not proof.exists()
+
+
+def test_a_network_of_the_zoo_is_hardened(run, tmp_path) -> None:
+    hard, proof = tmp_path / "hard.safetensors", tmp_path / "proof.cert"
+    even = ["--regex", "(b* a b* a)* b*"]
+    result = run("harden", zoo.path("even-elman"), *even, "--relation", "equal", "-o", hard, "--certificate", proof)
+    assert result.code == 0, result
+    assert "before 100.00%, 0 changed" in result.out
+    assert run("replay", proof, "--model", hard).code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["train", *ASKED, "--provable", "-o", "x.safetensors", "--count", 50], "--count has no effect"),
+        (["train", *ASKED, "-o", "x.safetensors", "--certificate", "x.cert"], "--certificate has no effect"),
+        (["train", *ASKED, "--provable", "-o", "x.pt"], "must end in .safetensors"),
+        (["harden", zoo.path("even-elman"), "--ltlf", "F a", "-o", "x.pt"], "must end in .safetensors"),
+        (["harden", zoo.path("even-elman"), "-o", "x.safetensors"], "give exactly one of --dfa"),
+        (["harden", "absent.pt", "--ltlf", "F a", "-o", "x.safetensors"], "absent.pt"),
+        (["harden", zoo.path("even-elman"), "--ltlf", "F a", "--max-seconds", 0, "-o", "x.safetensors"], "max_seconds"),
+        (["harden", zoo.path("even-elman"), "--ltlf", "F x", "-o", "x.safetensors"], "x"),
+    ],
+)
+def test_bad_input_to_provable_training_is_one_clear_line(run, arguments, message, tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = run(*arguments)
+    assert result.code == 2, result
+    assert message in result.err
+    assert "Traceback" not in result.err

@@ -589,7 +589,7 @@ def test_the_optimizer_is_pytorchs_bit_by_bit(cell: Cell) -> None:
     """Should take the very steps of torch.optim.Adam after clip_grad_norm_."""
     chosen = replace(SMALL, cell=cell, layers=2, embedding=3)
     ours, theirs = (TorchNetwork(2, 1, chosen, np.random.default_rng(4)) for _ in range(2))
-    optimizer, adam = AdamOptimizer(ours, 0.05), torch.optim.Adam(theirs.parameters())
+    optimizer, adam = AdamOptimizer(ours.parameters(), 0.05), torch.optim.Adam(theirs.parameters())
     rng, weights = np.random.default_rng(5), np.ones(2, dtype=np.float32)
     for number in range(30):
         length, rate = int(rng.integers(1, 9)), float(rng.uniform(1e-4, 0.1))

@@ -15,6 +15,7 @@ from rnncheck.cli.command import Group
 from rnncheck.cli.contacts import contacts
 from rnncheck.cli.draw import draw_command
 from rnncheck.cli.extraction import compare_surrogates, extract
+from rnncheck.cli.harden import harden
 from rnncheck.cli.interruption import Interrupted, exit_code_of, told_to_end
 from rnncheck.cli.models import classify, inspect, train
 from rnncheck.cli.output import lasting_output, say
@@ -45,6 +46,7 @@ for command in (
     replay,
     spec,
     train,
+    harden,
     inspect,
     classify,
     draw_command,

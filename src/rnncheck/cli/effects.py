@@ -42,11 +42,12 @@ def _extracted_by(*methods: str) -> Callable[[Choices], bool]:
 
 
 _DRAWING_WORDS = ("verify", "extract", "compare-surrogates")
-_WITH_SPEC = ("verify", "prove", "compare-surrogates", "train", "spec show", "spec test", "spec convert")
-_WITH_MODEL = ("verify", "prove", "extract", "compare-surrogates", "inspect", "classify")
+_WITH_SPEC = ("verify", "prove", "compare-surrogates", "train", "harden", "spec show", "spec test", "spec convert")
+_WITH_MODEL = ("verify", "prove", "harden", "extract", "compare-surrogates", "inspect", "classify")
 _LEARNER = ("learner", "max_query", "known_words")
 _HIDDEN_STATES = ("kmeans", "grid")
 _TRAINING = ("cell", "hidden", "layers", "words", "target_accuracy", "train_seconds")
+_ON_WORDS = ("words", "epochs", "accuracy", "hold", "learning_rate", "count", "balance", "pumped", "stop", "max_length")
 _RANDOM = ("count", "states", "min_states", "letters", "specs", "accuracy", "draws")
 _READING = ("alphabet", "threshold", "label")
 _ASKING = (*_READING, "cell", "threads", "float64", "words", "seed", "steps", "words_like")
@@ -76,6 +77,8 @@ _RULES = (
     Rule(("report",), _READING, _missing("model"), "without --model"),
     Rule(("train",), ("stop", "count", "balance", "pumped"), _given("words"), "with --words"),
     Rule(("train",), ("label",), _missing("words"), "without --words; a specification has only yes and no"),
+    Rule(("train",), (*_ON_WORDS, "checkpoint", "resume"), _given("provable"), "with --provable"),
+    Rule(("train",), ("certificate", "iterations"), _missing("provable"), "without --provable"),
     Rule(("bench random",), (*_RANDOM, *_TRAINING), _given("models"), "with --models"),
     Rule(("bench contacts",), _TRAINING, _given("models"), "with --models"),
     Rule(("bench contacts",), ("people",), _missing("synthetic"), "without --synthetic"),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rnncheck.cli.command import Command
+from rnncheck.cli.harden import certificate_option, check_name, iterations_option, progress_text, written
 from rnncheck.cli.options import (
     AlphabetType,
     ModelRequest,
@@ -57,17 +58,26 @@ _MODEL_HELP = "MODEL is a .safetensors, .pt or .onnx file, or a folder of the pa
 @click.option("--label", help="With several labels: the one that means yes.  [default: the first]")
 @click.option("--checkpoint", type=OutputFile(), metavar="FILE", help="Save after every epoch.")
 @click.option("--resume", is_flag=True, help="Go on from the checkpoint.")
+@click.option("--provable", is_flag=True, help="Train until L(R) = L(A) is proved, for every word.")
+@certificate_option
+@iterations_option
 @click.option("--quiet", is_flag=True, help="No progress on stderr.")
-def train(request: SpecRequest, words: Path | None, output: Path, **choices: Any) -> None:
-    """Train a recurrent network on a specification or on labelled words, and write it as .safetensors."""
+@click.pass_context
+def train(ctx: click.Context, /, request: SpecRequest, words: Path | None, output: Path, **choices: Any) -> None:
+    """Train a recurrent network on a specification or on labelled words, and write it as .safetensors.
+
+    With --provable it exits with 0 where the proof closes, with 1 where the network that was written is wrong on a
+    word, which is shown, with 3 where neither is known.
+    """
     from rnncheck.models.files.safetensors_file import save_network
     from rnncheck.training import train_on_words
     from rnncheck.training.labelled_files import read_labelled_words
 
     if request.given == (words is not None):
         raise click.UsageError("give a specification (--dfa, --regex or --ltlf), or --words FILE")
-    if output.suffix != ".safetensors":
-        raise click.UsageError(f"-o {str(output)!r}: the name must end in .safetensors")
+    check_name(output)
+    if choices["provable"]:
+        ctx.exit(_train_provably(request, output, choices))
     settings = _settings(choices)
     with progress_line(quiet=choices["quiet"]) as tell:
         running: dict[str, Any] = {
@@ -90,6 +100,24 @@ def train(request: SpecRequest, words: Path | None, output: Path, **choices: Any
     say(f"  {report.ending.value}; {report.epochs} epochs, {report.seconds:.1f} s")
     for note in report.notes:
         say(f"  note: {note}")
+
+
+def _train_provably(request: SpecRequest, output: Path, choices: Mapping[str, Any]) -> int:
+    from rnncheck.training import HardeningSettings, train_provable
+
+    spec = request.build()
+    same = ("iterations", "max_seconds", "seed", "threads")
+    settings = HardeningSettings(**{name: choices[name] for name in same})
+    shape = {name: choices[name] for name in ("hidden", "layers", "embedding")}
+    with progress_line(quiet=choices["quiet"]) as tell:
+        made = train_provable(
+            spec.dfa,
+            cell=Cell(choices["cell"]),
+            settings=settings,
+            progress=lambda progress: tell(progress_text(progress)),
+            **shape,
+        )
+    return written(made, spec, output, choices["certificate"])
 
 
 def _settings(choices: Mapping[str, Any]) -> TrainingSettings:

@@ -14,6 +14,7 @@ from rnncheck.proving.closure import Closed, Progress, Stuck, close, holds
 from rnncheck.proving.partition import Partition, last_letters
 from rnncheck.relations import Property
 from rnncheck.runtime.turns import finish
+from rnncheck.words import Alphabet, format_word
 
 
 @dataclass(frozen=True)
@@ -64,6 +65,19 @@ class NotProved:
 
     obstacles: tuple[Obstacle, ...]
     why: str
+
+    def sentence(self, alphabet: Alphabet) -> str:
+        """For a person: which words' box did what, and why nothing finer was tried."""
+        if not self.obstacles:
+            return self.why
+        last = self.obstacles[-1]
+        at = last.stuck.at
+        letters = alphabet.decode(last.partition.contexts[at])
+        ending = f"end in {format_word(letters)} and " if letters else ""
+        return (
+            f"the box of the words that {ending}lead to state {last.partition.spec_states[at]} of the specification "
+            f"{last.stuck.why}; {self.why}"
+        )
 
 
 Event: TypeAlias = Progress | Obstacle

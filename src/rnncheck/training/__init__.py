@@ -4,11 +4,13 @@ from rnncheck.automata.moore import NO_YES
 from rnncheck.training.curriculum import Ending
 from rnncheck.training.datasets import LabelledWords, TrainingData, data_from_words
 from rnncheck.training.from_automaton import data_from_automaton
+from rnncheck.training.hardened import HardeningEnding, HardeningProgress, HardeningReport, ProvableNetwork
 from rnncheck.training.labelled_files import (
     format_labelled_words,
     read_labelled_words,
     write_labelled_words,
 )
+from rnncheck.training.provable import HardeningSettings, harden, train_provable
 from rnncheck.training.settings import TrainingSettings
 from rnncheck.training.trained import EpochProgress, TrainedNetwork, TrainingReport
 from rnncheck.training.trainer import train, train_on_automaton, train_on_words
@@ -17,7 +19,12 @@ __all__ = [
     "NO_YES",
     "Ending",
     "EpochProgress",
+    "HardeningEnding",
+    "HardeningProgress",
+    "HardeningReport",
+    "HardeningSettings",
     "LabelledWords",
+    "ProvableNetwork",
     "TrainedNetwork",
     "TrainingData",
     "TrainingReport",
@@ -25,9 +32,11 @@ __all__ = [
     "data_from_automaton",
     "data_from_words",
     "format_labelled_words",
+    "harden",
     "read_labelled_words",
     "train",
     "train_on_automaton",
     "train_on_words",
+    "train_provable",
     "write_labelled_words",
 ]

@@ -128,8 +128,8 @@ class AdamOptimizer:
     _MOMENTA = (0.9, 0.999)
     _LEAST_DENOMINATOR = 1e-8
 
-    def __init__(self, network: TorchNetwork, clip: float) -> None:
-        self._parameters = network.parameters()
+    def __init__(self, parameters: Sequence[torch.Tensor], clip: float) -> None:
+        self._parameters = list(parameters)
         self._clip = clip
         self._steps = 0
         self._means = [torch.zeros_like(parameter) for parameter in self._parameters]

@@ -125,7 +125,7 @@ class _TrainingRun:
         outputs = 1 if words.is_yes_no else len(words.labels)
         rng = _generator(self._settings, _WEIGHTS, self.curriculum.attempt)
         self._network = TorchNetwork(len(words.alphabet), outputs, self._settings, rng)
-        self._optimizer = AdamOptimizer(self._network, self._settings.clip)
+        self._optimizer = AdamOptimizer(self._network.parameters(), self._settings.clip)
 
     def epoch(self) -> Callable[[float], EpochProgress]:
         """Learn from every training word; gives what to tell, once the seconds are known."""

@@ -9,7 +9,7 @@ from rnncheck.proving.closure import Progress
 from rnncheck.proving.prove import Invariant, NotProved, Obstacle, ProofSettings, prove_words
 from rnncheck.verdict.value import Outcome
 from rnncheck.verification.task import Algorithm, Finding, Task, violated
-from rnncheck.words import Codes, format_word
+from rnncheck.words import Codes
 
 # What ``auto`` spends on a proof after it has found no violation: a second or so.
 CHEAP = ProofSettings(context=3, classes=300, rounds=200)
@@ -56,7 +56,7 @@ def _prove(task: Task, settings: ProofSettings) -> Algorithm:
             return violated(word, "a box of the proof reached the decision, and a word that leads there is a violation")
         yield
     if isinstance(found, NotProved):
-        return Finding(Outcome.UNDECIDED, f"not proved: {_obstacle(task, found)}")
+        return Finding(Outcome.UNDECIDED, f"not proved: {found.sentence(task.spec.alphabet)}")
     accepts_empty = task.oracle.reference_answer(())
     return Finding(
         Outcome.SATISFIED,
@@ -73,16 +73,3 @@ def _violation_near(task: Task, obstacle: Obstacle) -> Codes | None:
     prefixes = [word[:length] for length in range(len(word) + 1)]
     suspects = (prefix for prefix, wrong in zip(prefixes, task.violating(prefixes), strict=True) if wrong)
     return next(filter(task.violates, suspects), None)
-
-
-def _obstacle(task: Task, found: NotProved) -> str:
-    if not found.obstacles:
-        return found.why
-    last = found.obstacles[-1]
-    at = last.stuck.at
-    letters = task.spec.alphabet.decode(last.partition.contexts[at])
-    ending = f"end in {format_word(letters)} and " if letters else ""
-    return (
-        f"the box of the words that {ending}lead to state {last.partition.spec_states[at]} of the specification "
-        f"{last.stuck.why}; {found.why}"
-    )

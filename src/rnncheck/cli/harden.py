@@ -1,0 +1,123 @@
+"""``rnncheck harden``, and ``rnncheck train --provable``: networks that come with a proof."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rnncheck.cli.command import Command
+from rnncheck.cli.options import ModelRequest, SpecRequest, model_options, relation_option, spec_options
+from rnncheck.cli.output import say
+from rnncheck.cli.output_files import OutputFile
+from rnncheck.cli.progress import progress_line
+from rnncheck.models.labelled import network_of
+from rnncheck.relations import Relation
+from rnncheck.runtime.files import write_atomically
+from rnncheck.spec import Spec
+from rnncheck.words import format_word
+
+if TYPE_CHECKING:
+    from rnncheck.training import HardeningProgress, HardeningReport, ProvableNetwork
+
+certificate_option = click.option(
+    "--certificate", metavar="FILE", type=OutputFile(), help="Write the proof there, for `rnncheck replay`."
+)
+iterations_option = click.option(
+    "--iterations",
+    type=click.IntRange(min=1),
+    default=5_000,
+    show_default=True,
+    help="Train on boxes of states for at most so many.",
+)
+
+
+@click.command(cls=Command)
+@model_options
+@spec_options
+@relation_option("subset: no false positives; superset: no false negatives.")
+@click.option("-o", "--output", type=OutputFile(), required=True, metavar="FILE", help="Where to write the network.")
+@certificate_option
+@iterations_option
+@click.option("--max-seconds", type=float, help="Stop after so long, with the network as it is then.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
+@click.option("--quiet", is_flag=True, help="No progress on stderr.")
+@click.pass_context
+def harden(
+    ctx: click.Context, /, model: ModelRequest, request: SpecRequest, relation: str, output: Path, **choices: Any
+) -> None:
+    """Train a network further until the specification is proved of it for every word, and write it as .safetensors.
+
+    The network keeps its answers as far as the specification allows. Exit codes: 0 proved, 1 the network that was
+    written is wrong on a word, which is shown, 2 bad usage or bad input, 3 not proved.
+    """
+    from rnncheck.training import HardeningSettings
+    from rnncheck.training import harden as harden_network
+
+    check_name(output)
+    network = network_of(model.load(request.alphabet))
+    spec = request.build(network.alphabet)
+    settings = HardeningSettings(
+        iterations=choices["iterations"], max_seconds=choices["max_seconds"], seed=choices["seed"]
+    )
+    with progress_line(quiet=choices["quiet"]) as tell:
+        made = harden_network(
+            network,
+            spec.dfa,
+            relation=Relation.named(relation),
+            settings=settings,
+            progress=lambda progress: tell(progress_text(progress)),
+        )
+    ctx.exit(written(made, spec, output, choices["certificate"]))
+
+
+def check_name(output: Path) -> None:
+    if output.suffix != ".safetensors":
+        raise click.UsageError(f"-o {str(output)!r}: the name must end in .safetensors")
+
+
+def progress_text(progress: HardeningProgress) -> str:
+    if progress.on_boxes:
+        stands = f"boxes, iteration {progress.on_boxes}  worst clearance {progress.clearance:+.2f}"
+    else:
+        stands = f"words, iteration {progress.on_words}  accuracy under noise {progress.accuracy:.2%}"
+    return f"{stands}  {progress.seconds:.0f} s"
+
+
+def written(made: ProvableNetwork, spec: Spec, output: Path, certificate: Path | None) -> int:
+    """Write the files, say what came of it, and give the exit code."""
+    import msgspec
+
+    from rnncheck.models.files.safetensors_file import save_network
+
+    save_network(made.network, output)
+    report = made.report
+    if made.certificate is not None and certificate is not None:
+        proof = msgspec.structs.replace(made.certificate, origin=spec.origin).sealed()
+        write_atomically(certificate, proof.to_json())
+    for line in _lines(report, output, certificate):
+        say(line)
+    if report.proved:
+        return 0
+    return 3 if report.wrong_word is None else 1
+
+
+def _lines(report: HardeningReport, output: Path, certificate: Path | None) -> list[str]:
+    relation = report.relation.formula
+    before = (
+        "" if report.accuracy_before is None else f"; before {report.accuracy_before:.2%}, {report.changed} changed"
+    )
+    effort = f"{report.on_words} iterations on words and {report.on_boxes} on boxes, {report.seconds:.1f} s"
+    lines = [
+        f"  {report.accuracy:.2%} of {report.words} fresh words right{before}",
+        f"  {report.ending.value}; {effort}",
+    ]
+    if report.proved:
+        kept = "" if certificate is None else f"; the certificate is {certificate}"
+        return [f"{output}: {relation} is proved for every word, with {report.boxes} boxes{kept}", *lines]
+    if report.wrong_word is not None:
+        shown = f"{output}: {relation} is not proved, and wrong on the word {format_word(report.wrong_word)}"
+    else:
+        shown = f"{output}: {relation} is not proved, and no violation was found"
+    return [shown, *lines, f"  in the way: {report.obstacle}"]

@@ -1,0 +1,283 @@
+"""Training until errors die out: first on words with noise, then on boxes of states, as a proof sees them.
+
+A proof by boxes needs a network in which small errors of a state shrink, in every single number, and it needs one box
+for each class of words. So the network is trained on exactly that: the boxes of all classes are stepped by all letters,
+a few times over, and the worst that could be read off any box is what the loss is about. The boxes begin as points and
+are allowed to grow while the network keeps up.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from rnncheck.automata.dfa import DFA
+from rnncheck.models.network import RecurrentNetwork
+from rnncheck.proving.partition import INITIAL, Partition
+from rnncheck.training.covering_words import CoveringWords
+from rnncheck.training.tensors import Boxes
+from rnncheck.training.torch_network import AdamOptimizer
+from rnncheck.training.trainable import TrainableNetwork
+from rnncheck.words import IntArray
+
+_GUESSER, _ROUNDS, _CENTRES = range(3)  # what random numbers are for; each use has its own stream
+
+ROUND = 25  # iterations between two attempts at a proof
+_WORDS, _LETTERS = 32, 12  # of a batch; more letters where the automaton is deeper
+_FIRST_LETTERS = 6
+_CLIP = 1.0
+
+_FIRST_NOISE = 0.1  # of that, to begin with
+_NOISE_STEP = 1.03
+_KEPT_UP, _LOST = 0.95, 0.9  # accuracy from which the noise grows, and below which it shrinks
+_LEARNED = 0.985  # accuracy under full noise at which boxes take over
+
+_BOX_RATE = 6e-3
+_BOX_NOISE = 0.2
+_UNROLLED = 4  # steps of all boxes in a row
+_SWELLING = 2.0  # times the radius: larger boxes are cut in between, or a network that expands them learns nothing
+_MARGIN = 0.5  # of every score and guess
+_INFLATED = 2e-4  # each bound, by each step
+_WORST_SHARE = 0.3  # of the worst box, beside the mean of all
+_FULL_WEIGHT = 0.5  # a larger loss of boxes is scaled down to this, or it would destroy what words have taught
+_FIRST_RADIUS, _LEAST_RADIUS, _LARGEST_RADIUS = 0.005, 0.001, 4.0
+_GROWTH, _SHRINKAGE = 1.04, 0.98  # while every box is on its side of the decision, and otherwise
+_CENTRES_EVERY, _CENTRES_KEPT = 4, 0.4
+_NEAR = -0.5  # a clearance from which a proof is worth trying
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How far a run has come: iterations on words, then on boxes.
+
+    ``accuracy`` is that of answers and guesses under noise. ``clearance`` is that of the worst box from the decision:
+    positive where every box is on its side.
+    """
+
+    on_words: int
+    on_boxes: int
+    accuracy: float
+    clearance: float
+
+
+class Hardening:
+    """One run: rounds of ``ROUND`` iterations, each determined by the seed and its number alone."""
+
+    def __init__(self, network: RecurrentNetwork, target: DFA, partition: Partition, warm_up: int, seed: int) -> None:
+        """``partition`` sorts words by ``target``, whose language the network is to have.
+
+        Boxes are learned after ``warm_up`` iterations on words, or when these are learned.
+        """
+        self._seed = seed
+        self._warm_up = warm_up
+        kind = network.cell.kind
+        self._full_noise = 0.3 if kind.memory else 0.5  # how far each number of a state is moved, at most
+        self._rate = 0.006 if kind.gates == 1 else 0.012
+        self._gate_penalty = 0.5 if kind.memory else 1.0
+        self._partition = partition
+        self._network = TrainableNetwork(network, len(target), np.random.default_rng([seed, _GUESSER]))
+        self._optimizer = AdamOptimizer(self._network.parameters(), _CLIP)
+        self._words = CoveringWords(target)
+        self._accepting = torch.from_numpy(target.accepting.copy())
+        self._successors = torch.from_numpy(partition.successors.reshape(-1))
+        self._spec_states = torch.from_numpy(partition.spec_states.astype(np.int64))
+        # Every state of the specification counts alike, however many classes it has.
+        rarity = 1.0 / np.bincount(partition.spec_states[INITIAL + 1 :], minlength=len(target)).clip(min=1)
+        shares = rarity[partition.spec_states[INITIAL + 1 :]]
+        self._shares = torch.from_numpy((shares / shares.sum()).astype(np.float32))
+        self._letters = max(_LETTERS, _depth(partition) + 4)
+        # Labels that the specification does not speak of are kept: those of the network as it came.
+        self._teacher = TrainableNetwork(network, 1, np.random.default_rng(0)) if network.label is not None else None
+        self._on_words = self._on_boxes = 0
+        self._boxes: Boxes | None = None
+        self._accuracy = 0.0
+        self._noise = _FIRST_NOISE * self._full_noise
+        self._radius = _FIRST_RADIUS
+        self._clearance = -math.inf
+
+    @property
+    def standing(self) -> Standing:
+        return Standing(self._on_words, self._on_boxes, self._accuracy, self._clearance)
+
+    @property
+    def near_a_proof(self) -> bool:
+        return self._clearance > _NEAR
+
+    def network(self) -> RecurrentNetwork:
+        """The network as it is now."""
+        return self._network.to_network()
+
+    def round(self) -> None:
+        """So many iterations more, on words or on boxes."""
+        learned = self._accuracy > _LEARNED and self._noise >= self._full_noise
+        if self._boxes is None and (learned or self._on_words >= self._warm_up):
+            self._boxes = self._begin_boxes()
+        rng = np.random.default_rng([self._seed, _ROUNDS, self._on_words + self._on_boxes])
+        for _ in range(ROUND):
+            if self._boxes is None:
+                self._learn_words(rng)
+                self._on_words += 1
+            else:
+                self._boxes = self._learn_boxes(rng, self._boxes)
+                self._on_boxes += 1
+
+    def _begin_boxes(self) -> Boxes:
+        """Each begins near the point that the shortest word of its class leads to."""
+        self._optimizer = AdamOptimizer(self._network.parameters(), _CLIP)
+        self._totals = self._representatives()
+        self._counts = torch.ones(len(self._partition))
+        self._measure_centres(np.random.default_rng([self._seed, _CENTRES]))
+        return Boxes(self._centres - self._radius, self._centres + self._radius)
+
+    def _learn_words(self, rng: np.random.Generator) -> None:
+        letters = min(self._letters + 4, _FIRST_LETTERS + self._on_words // 20)
+        loss = self._word_loss(rng, letters, self._noise)
+        self._optimizer.step(loss, self._rate)
+        if self._accuracy > _KEPT_UP:
+            self._noise = min(self._full_noise, self._noise * _NOISE_STEP)
+        elif self._accuracy < _LOST:
+            self._noise = max(_FIRST_NOISE * self._full_noise, self._noise / _NOISE_STEP)
+
+    def _learn_boxes(self, rng: np.random.Generator, boxes: Boxes) -> Boxes:
+        """One iteration; the boxes to go on with."""
+        if self._on_boxes % _CENTRES_EVERY == 0:
+            self._measure_centres(rng)
+        for _ in range(_UNROLLED - 1):
+            boxes = self._kept_near(self._closed_once(boxes), _SWELLING * self._radius)
+        boxes = self._closed_once(boxes)
+        loss = self._box_loss(boxes)
+        weight = min(1.0, _FULL_WEIGHT / float(loss.detach()))
+        words = self._word_loss(rng, self._letters, _BOX_NOISE)
+        self._optimizer.step(words + weight * loss, _BOX_RATE)
+        self._radius *= _GROWTH if self._clearance > 0.0 else _SHRINKAGE
+        self._radius = min(max(self._radius, _LEAST_RADIUS), _LARGEST_RADIUS)
+        return self._kept_near(Boxes(boxes.lo.detach(), boxes.hi.detach()), self._radius)
+
+    def _kept_near(self, boxes: Boxes, radius: float) -> Boxes:
+        """The boxes cut to what is near the centre of each class, which is always in them."""
+        centres = self._centres
+        return Boxes(
+            torch.maximum(torch.minimum(boxes.lo, centres), centres - radius),
+            torch.minimum(torch.maximum(boxes.hi, centres), centres + radius),
+        )
+
+    def _word_loss(self, rng: np.random.Generator, length: int, noise: float) -> Tensor:
+        letters, states = self._words.draw(rng, _WORDS, length)
+        network = self._network
+        state = torch.zeros(_WORDS, network.width)
+        kept, penalty = [network.empty().expand(_WORDS, -1)], torch.zeros(())
+        moved = torch.from_numpy(rng.uniform(-noise, noise, (length, _WORDS, network.width)).astype(np.float32))
+        for row, move in zip(torch.from_numpy(letters), moved, strict=True):
+            state, held = network.step(state + move, row)
+            kept.append(state)
+            penalty = penalty + held
+        after, at = torch.stack(kept), torch.from_numpy(states)
+        outputs, guesses, accept = network.outputs(after), network.guesses(after), self._accepting[at]
+        scores = network.scores(outputs)
+        rarity = 1.0 / torch.bincount(at.flatten(), minlength=guesses.shape[-1]).clamp(min=1.0)
+        weights = rarity[at] / rarity[at].sum()  # every state counts alike, however often it is met
+        loss = (
+            functional.binary_cross_entropy_with_logits(scores, accept.float(), weights, reduction="sum")
+            + functional.cross_entropy(guesses.flatten(0, 1), at.flatten(), weight=rarity)
+            + self._gate_penalty * penalty / length
+        )
+        if self._teacher is not None:
+            loss = loss + self._label_loss(letters, outputs, accept)
+        right = min(
+            float(((scores > 0) == accept).float().mean()), float((guesses.argmax(dim=-1) == at).float().mean())
+        )
+        self._accuracy = 0.9 * self._accuracy + 0.1 * right
+        return loss
+
+    def _label_loss(self, letters: IntArray, outputs: Tensor, accept: Tensor) -> Tensor:
+        """Where the network as it came answers yes or no rightly, its label is to be kept."""
+        assert self._teacher is not None
+        with torch.no_grad():
+            state = torch.zeros(letters.shape[1], self._teacher.width)
+            kept = [self._teacher.empty().expand(letters.shape[1], -1)]
+            for row in torch.from_numpy(letters):
+                state, _ = self._teacher.step(state, row)
+                kept.append(state)
+            told = self._teacher.outputs(torch.stack(kept))
+            right = (self._teacher.scores(told) > 0) == accept
+        if not right.any():
+            return torch.zeros(())
+        return functional.cross_entropy(outputs[right], told.argmax(dim=-1)[right])
+
+    def _closed_once(self, boxes: Boxes) -> Boxes:
+        """For each class all that its predecessors lead to; the initial state stays what it is."""
+        after = self._network.step_boxes(boxes)
+        classes, width = boxes.lo.shape
+        goals = self._successors[:, None].expand(-1, width)
+        nothing = torch.full((classes, width), torch.inf)
+        lo = nothing.scatter_reduce(0, goals, after.lo.reshape(-1, width), "amin")[INITIAL + 1 :]
+        hi = (-nothing).scatter_reduce(0, goals, after.hi.reshape(-1, width), "amax")[INITIAL + 1 :]
+        start = torch.zeros(1, width)
+        return Boxes(torch.cat([start, lo - _INFLATED]), torch.cat([start, hi + _INFLATED]))
+
+    def _box_loss(self, boxes: Boxes) -> Tensor:
+        """How bad the worst answers and guesses in all boxes are."""
+        states = self._spec_states
+        clear = self._network.clearance(boxes, self._accepting[states])[INITIAL + 1 :]
+        losses = functional.softplus(_MARGIN - clear)
+        exceeding = self._network.worst_guesses(boxes, states)
+        right = functional.one_hot(states, exceeding.shape[1]).bool()
+        guessed = torch.logsumexp(torch.where(right, 0.0, exceeding + _MARGIN), dim=1)[INITIAL + 1 :]
+        self._clearance = float(clear.detach().min())
+        return (self._shares * (losses + guessed)).sum() + _WORST_SHARE * losses.max()
+
+    @property
+    def _centres(self) -> Tensor:
+        return self._totals / self._counts[:, None]
+
+    def _measure_centres(self, rng: np.random.Generator) -> None:
+        """The mean state of each class, over words without noise; older ones count less and less."""
+        count, length = 2 * _WORDS, self._letters + 4
+        letters, _ = self._words.draw(rng, count, length)
+        classes = np.full(count, INITIAL)
+        self._totals, self._counts = _CENTRES_KEPT * self._totals, _CENTRES_KEPT * self._counts
+        with torch.no_grad():
+            state = torch.zeros(count, self._network.width)
+            for codes in letters:
+                state, _ = self._network.step(state, torch.from_numpy(codes))
+                classes = self._partition.successors[classes, codes]
+                at = torch.from_numpy(classes)
+                self._totals.index_add_(0, at, state)
+                self._counts.index_add_(0, at, torch.ones(count))
+        faded = self._counts < 1e-3  # long not met: what is known of it keeps its weight
+        scale = torch.where(faded, 1e-3 / self._counts, torch.ones(()))
+        self._totals, self._counts = self._totals * scale[:, None], self._counts * scale
+
+    def _representatives(self) -> Tensor:
+        """The state after the shortest word of each class."""
+        states = torch.zeros(len(self._partition), self._network.width)
+        with torch.no_grad():
+            for goal, (origin, letter) in enumerate(_first_edges(self._partition)):
+                if goal != INITIAL:
+                    states[goal] = self._network.step(states[origin][None], torch.tensor([letter]))[0][0]
+        return states
+
+
+def _first_edges(partition: Partition) -> list[tuple[int, int]]:
+    """The edge by which each class is met first; classes are numbered as they are met."""
+    edges = [(INITIAL, 0)] * len(partition)
+    seen = {INITIAL}
+    for origin, row in enumerate(partition.successors.tolist()):
+        for letter, goal in enumerate(row):
+            if goal not in seen:
+                seen.add(goal)
+                edges[goal] = (origin, letter)
+    return edges
+
+
+def _depth(partition: Partition) -> int:
+    """Letters of the longest of the classes' shortest words."""
+    lengths = [0]
+    for origin, _ in _first_edges(partition)[INITIAL + 1 :]:
+        lengths.append(lengths[origin] + 1)
+    return max(lengths)

@@ -1,0 +1,285 @@
+"""Networks that are proved: trained from a specification, or made so from a network that exists."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from rnncheck.automata.dfa import DFA, Mask
+from rnncheck.automata.minimisation import minimise
+from rnncheck.automata.product import intersection, product, union
+from rnncheck.errors import InputError
+from rnncheck.extraction.extract import extract_automaton
+from rnncheck.models.cells import Cell
+from rnncheck.models.engine.compiled import CompiledNetwork, SelfCheckError
+from rnncheck.models.engine.reference import reference_judgement
+from rnncheck.models.files.torch_file import import_torch
+from rnncheck.models.network import RecurrentNetwork
+from rnncheck.proving.certifying import certificate_of
+from rnncheck.proving.partition import Partition, last_letters
+from rnncheck.proving.prove import Invariant, NotProved, ProofSettings, find_invariant
+from rnncheck.relations import Property, Relation, RelationName
+from rnncheck.training.from_automaton import data_from_automaton
+from rnncheck.training.hardened import HardeningEnding, HardeningProgress, HardeningReport, Progress, ProvableNetwork
+from rnncheck.training.settings import TrainingSettings
+from rnncheck.verdict.certificate import Certificate
+from rnncheck.words import Codes, Word, WordBatch
+
+if TYPE_CHECKING:
+    from rnncheck.training.hardening import Standing
+
+_ASKED = 3_000  # words by which it is seen whether a network's own answers are those of the specification
+_SEARCHED = 20_000  # words, shortest first, among which a wrong one is looked for
+_CLASSES = 4_000  # of words, at most: each has a box that is trained
+_ROUNDS = 300  # of the prover's search
+_FRESH, _WEIGHTS, _OWN = 10, 11, 12  # what random numbers are for, beside those of the training itself
+_ATTEMPT_EVERY = 4  # rounds, where nothing says that a proof is near
+
+
+@dataclass(frozen=True)
+class HardeningSettings:
+    """How long to train, and with how fine a sorting of words.
+
+    ``warm_up`` iterations at most on words with noise, ``iterations`` at most on boxes, one for each state of the
+    specification and the last ``context`` letters. ``words`` fresh ones measure the accuracy. The seed decides
+    everything that is random; ``threads`` may change the last bits.
+    """
+
+    warm_up: int = 1_500
+    iterations: int = 5_000
+    context: int = 1
+    words: int = 1_000
+    max_seconds: float | None = None
+    seed: int = 0
+    threads: int = 1
+
+    def __post_init__(self) -> None:
+        for name, least in (
+            ("warm_up", 0),
+            ("iterations", 0),
+            ("context", 0),
+            ("words", 1),
+            ("seed", 0),
+            ("threads", 1),
+        ):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int) or value < least:
+                raise InputError(f"{name} {value!r} is not a whole number of at least {least}")
+        if self.max_seconds is not None and not self.max_seconds > 0:
+            raise InputError(f"max_seconds {self.max_seconds!r} is not a positive number")
+
+
+def train_provable(
+    spec: DFA,
+    *,
+    cell: Cell = Cell.LSTM,
+    hidden: int = 32,
+    layers: int = 1,
+    embedding: int = 0,
+    settings: HardeningSettings | None = None,
+    progress: Progress | None = None,
+    clock: Callable[[], float] = time.perf_counter,
+) -> ProvableNetwork:
+    """Train a network whose language is that of ``spec``, until that is proved of it for every word."""
+    settings = settings or HardeningSettings()
+    shape = TrainingSettings(cell=cell, hidden=hidden, layers=layers, embedding=embedding, seed=settings.seed)
+    import_torch("training")
+    from rnncheck.training.torch_network import TorchNetwork
+
+    fresh = TorchNetwork(len(spec.alphabet), 1, shape, np.random.default_rng([settings.seed, _WEIGHTS]))
+    begun = fresh.to_network(spec.alphabet, (), None, {})
+    wanted = Property(spec, Relation.EQUAL)
+    return _Run(begun, wanted, minimise(spec), settings, clock).go(progress, was_trained=False)
+
+
+def harden(
+    network: RecurrentNetwork,
+    spec: DFA,
+    *,
+    relation: Relation | RelationName = Relation.SUBSET,
+    settings: HardeningSettings | None = None,
+    progress: Progress | None = None,
+    clock: Callable[[], float] = time.perf_counter,
+) -> ProvableNetwork:
+    """Train a network further until the relation to ``spec`` is proved of it for every word.
+
+    It keeps its answers as far as the relation allows: an automaton is learned from them, corrected by ``spec``, and
+    taught. Where the relation is equality, nothing is left to keep.
+    """
+    if network.alphabet != spec.alphabet:
+        raise InputError("the network and the specification have different alphabets; order the letters alike")
+    import_torch("hardening")
+    settings = settings or HardeningSettings()
+    wanted = Property(spec, Relation.named(relation))
+    target = minimise(_corrected(network, wanted, settings.seed))
+    return _Run(network, wanted, target, settings, clock).go(progress, was_trained=True)
+
+
+def _corrected(network: RecurrentNetwork, wanted: Property, seed: int) -> DFA:
+    """An automaton of the network's own answers, changed where they break the relation."""
+    spec, relation = wanted
+    if relation is Relation.EQUAL:
+        return spec
+    model, smallest = CompiledNetwork(network, threads=1), minimise(spec)
+    drawn = data_from_automaton(smallest, np.random.default_rng([seed, _OWN]), count=_ASKED).train.words
+    if not (model.accepts_batch(drawn) != smallest.accepts_batch(drawn)).any():
+        return spec  # it has learned just that, as far as one can see
+    own = extract_automaton(model, method="bounded", seed=seed).automaton
+    assert isinstance(own, DFA)
+    return intersection(own, spec) if relation is Relation.SUBSET else union(own, spec)
+
+
+class _Trained(NamedTuple):
+    network: RecurrentNetwork
+    found: Invariant | NotProved
+    standing: Standing
+    ending: HardeningEnding
+
+
+class _Run:
+    """From a network to a proof."""
+
+    def __init__(
+        self,
+        network: RecurrentNetwork,
+        wanted: Property,
+        target: DFA,
+        settings: HardeningSettings,
+        clock: Callable[[], float],
+    ) -> None:
+        self._before, self._wanted, self._target, self._settings, self._clock = (
+            network, wanted, target, settings, clock,
+        )  # fmt: skip
+        self._partition, self._context = _partition(target, settings.context)
+        # The same specification, whose states also tell which state of the target a word leads to.
+        finer = Property(product(wanted.spec, target, lambda a, _: a).dfa, wanted.relation)
+        self._forms = (wanted,) if target == minimise(wanted.spec) else (wanted, finer)
+        self._proof_seconds = 0.0
+
+    def go(self, progress: Progress | None, *, was_trained: bool) -> ProvableNetwork:
+        """Train until the proof closes or a limit is reached; then measure."""
+        began = self._clock()
+        network, found, standing, ending = self._train(progress, began)
+        fresh = self._fresh_words()
+        right = self._target.accepts_batch(fresh)
+        now = _answers(network, fresh)
+        then = _answers(self._before, fresh) if was_trained else None
+        not_proved = found if isinstance(found, NotProved) else None
+        report = HardeningReport(
+            ending=ending,
+            relation=self._wanted.relation,
+            on_words=standing.on_words,
+            on_boxes=standing.on_boxes,
+            seconds=self._clock() - began,
+            accuracy=float((now == right).mean()),
+            accuracy_before=None if then is None else float((then == right).mean()),
+            changed=None if then is None else int((then != now).sum()),
+            words=len(fresh),
+            boxes=len(found.partition) if isinstance(found, Invariant) else None,
+            proof_seconds=self._proof_seconds,
+            obstacle=None if not_proved is None else not_proved.sentence(network.alphabet),
+            wrong_word=None if not_proved is None else self._wrong_word(network, not_proved, fresh),
+            settings=asdict(self._settings),
+        )
+        told = {**self._before.facts, "hardening" if was_trained else "training": report.facts()}
+        network = dataclasses.replace(network, facts=told)
+        return ProvableNetwork(network, report, self._certificate(network, found))
+
+    def _train(self, progress: Progress | None, began: float) -> _Trained:
+        from rnncheck.training.hardening import Hardening
+        from rnncheck.training.torch_network import torch_threads
+
+        settings = self._settings
+        with torch_threads(settings.threads):
+            run = Hardening(self._before, self._target, self._partition, settings.warm_up, settings.seed)
+            for number in itertools.count(1):
+                run.round()
+                standing, seconds = run.standing, self._clock() - began
+                if progress is not None:
+                    progress(HardeningProgress(**asdict(standing), seconds=seconds))
+                limit = self._limit(standing.on_boxes, seconds)
+                if limit is None and not run.near_a_proof and number % _ATTEMPT_EVERY:
+                    continue
+                network = run.network()
+                found = self._attempt(network)
+                if isinstance(found, Invariant):
+                    return _Trained(network, found, standing, HardeningEnding.PROVED)
+                if limit is not None:
+                    return _Trained(network, found, standing, limit)
+        raise AssertionError("counting ends")
+
+    def _certificate(self, network: RecurrentNetwork, found: Invariant | NotProved) -> Certificate | None:
+        if isinstance(found, NotProved):
+            return None
+        return certificate_of(found, network, self._wanted, reference_judgement(network, ()).accepted)
+
+    def _limit(self, iterations: int, seconds: float) -> HardeningEnding | None:
+        if iterations >= self._settings.iterations:
+            return HardeningEnding.ITERATIONS
+        limit = self._settings.max_seconds
+        return HardeningEnding.TIME if limit is not None and seconds >= limit else None
+
+    def _attempt(self, network: RecurrentNetwork) -> Invariant | NotProved:
+        """The prover itself, with boxes as fine as those that are trained, and one letter finer."""
+        began = self._clock()
+        found: Invariant | NotProved = NotProved((), "the empty word is answered wrongly")
+        if not self._breaks(network, ()):
+            settings = ProofSettings(context=self._context + 1, classes=_CLASSES, rounds=_ROUNDS)
+            for form in self._forms:
+                found, self._wanted = find_invariant(network, form, settings), form
+                if isinstance(found, Invariant):
+                    break
+        self._proof_seconds = self._clock() - began
+        return found
+
+    def _breaks(self, network: RecurrentNetwork, word: Codes) -> bool:
+        """Whether a word is a violation, by the network's own formulas."""
+        spec, relation = self._wanted
+        answers = (reference_judgement(network, word).accepted, spec.accepts(spec.alphabet.decode(word)))
+        return bool(relation.broken(*(np.array([answer]) for answer in answers))[0])
+
+    def _fresh_words(self) -> WordBatch:
+        """Words that training has not drawn, of both labels where there are both."""
+        rng = np.random.default_rng([self._settings.seed, _FRESH])
+        return data_from_automaton(self._target, rng, count=10 * self._settings.words).test.words
+
+    def _wrong_word(self, network: RecurrentNetwork, found: NotProved, fresh: WordBatch) -> Word | None:
+        """The shortest violation among all short words, the fresh ones, and those along which boxes grew too large."""
+        spec, relation = self._wanted
+        words = itertools.islice(_all_words(len(spec.alphabet)), _SEARCHED)
+        grown = (each.stuck.word[:end] for each in found.obstacles for end in range(len(each.stuck.word) + 1))
+        suspects = WordBatch.from_codes(sorted({*words, *fresh, *grown}, key=lambda word: (len(word), word)))
+        broken = relation.broken(_answers(network, suspects), spec.accepts_batch(suspects))
+        words_of_it = (suspects[int(at)] for at in np.flatnonzero(broken))
+        wrong = next((word for word in words_of_it if self._breaks(network, word)), None)
+        return None if wrong is None else spec.alphabet.decode(wrong)
+
+
+def _partition(target: DFA, context: int) -> tuple[Partition, int]:
+    """Words sorted by the last letters, as many as give not too many classes."""
+    for letters in range(context, -1, -1):
+        partition = last_letters(Property(target, Relation.EQUAL), letters, _CLASSES)
+        if partition is not None:
+            return partition, letters
+    raise InputError(
+        f"the specification has {len(target)} states; boxes for more than {_CLASSES} are too many to train with"
+    )
+
+
+def _answers(network: RecurrentNetwork, words: WordBatch) -> Mask:
+    """The network's answers; one whose values depend on rounding is asked word by word."""
+    try:
+        return CompiledNetwork(network, threads=1).accepts_batch(words)
+    except SelfCheckError:
+        return np.array([reference_judgement(network, word).accepted for word in words], dtype=np.bool_)
+
+
+def _all_words(letters: int) -> Iterator[Codes]:
+    for length in itertools.count():
+        yield from itertools.product(range(letters), repeat=length)

@@ -1,0 +1,245 @@
+"""Networks that are trained until they are proved: the proof is real, and nothing wrong is ever proved."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+
+import numpy as np
+import pytest
+import torch
+
+from rnncheck import zoo
+from rnncheck.automata.dfa import DFA
+from rnncheck.automata.minimisation import minimise
+from rnncheck.errors import InputError
+from rnncheck.models.engine.compiled import CompiledNetwork
+from rnncheck.models.engine.reference import reference_judgement
+from rnncheck.models.intervals import Box
+from rnncheck.models.labelled import LabelledNetwork
+from rnncheck.models.network import Cell
+from rnncheck.proving.abstract_network import AbstractNetwork
+from rnncheck.proving.prove import Invariant, ProofSettings, find_invariant
+from rnncheck.relations import Property, Relation
+from rnncheck.spec import Spec
+from rnncheck.training import (
+    HardeningEnding,
+    HardeningProgress,
+    HardeningSettings,
+    ProvableNetwork,
+    harden,
+    train_provable,
+)
+from rnncheck.training.covering_words import CoveringWords
+from rnncheck.training.tensors import Boxes
+from rnncheck.training.trainable import TrainableNetwork
+from rnncheck.verdict.replay import Status, replay
+from rnncheck.words import WordBatch
+from support.networks import ByTorch, random_network
+from support.proofs import points_in, random_dfa, torch_step, with_one_word_changed
+
+RESPONSE = Spec.from_ltlf("G(a -> F b)", ["a", "b", "c"]).dfa
+EVEN = Spec.from_regex("(b* a b* a)* b*", ["a", "b"]).dfa
+GATED = [Cell.RNN_TANH, Cell.GRU, Cell.LSTM]
+
+
+def all_words(letters: int, longest: int) -> WordBatch:
+    return WordBatch.from_codes(
+        [word for length in range(longest + 1) for word in itertools.product(range(letters), repeat=length)]
+    )
+
+
+@pytest.fixture(scope="module", params=GATED, ids=lambda cell: cell.value)
+def trained(request: pytest.FixtureRequest) -> ProvableNetwork:
+    return train_provable(RESPONSE, cell=request.param, hidden=12)
+
+
+def test_training_ends_with_a_proof_that_others_confirm(trained: ProvableNetwork) -> None:
+    assert trained.report.ending is HardeningEnding.PROVED, trained.report
+    assert trained.report.accuracy == 1.0
+    assert trained.certificate is not None
+    model = CompiledNetwork(trained.network)
+    assert replay(trained.certificate, model).status is Status.CONFIRMED
+    words = all_words(3, 8)
+    assert (model.accepts_batch(words) == RESPONSE.accepts_batch(words)).all()
+    assert trained.network.facts["training"]["proved"] is True
+
+
+def test_states_in_its_boxes_stay_there_when_pytorch_steps_them(trained: ProvableNetwork) -> None:
+    found = find_invariant(trained.network, Property(RESPONSE, Relation.EQUAL))
+    assert isinstance(found, Invariant)
+    boxes, judge = found.boxes, ByTorch(trained.network)
+    states = points_in(boxes, np.random.default_rng(0), 500)
+    for letter in range(3):
+        goals = np.repeat(found.partition.successors[:, letter], 500)
+        after = torch_step(judge, states.reshape(-1, boxes.lo.shape[1]), letter)
+        assert ((boxes.lo[goals] <= after) & (after <= boxes.hi[goals])).all()
+
+
+@pytest.mark.parametrize("cell", [Cell.RNN_TANH, *(pytest.param(cell, marks=pytest.mark.slow) for cell in GATED[1:])])
+def test_a_network_that_was_trained_provably_to_be_wrong_on_one_word_is_not_proved(cell: Cell) -> None:
+    """It is proved of what it was trained on; of the specification without the fault never."""
+    word = (0, 1, 0)
+    faulty = minimise(with_one_word_changed(EVEN, word))
+    made = train_provable(faulty, cell=cell, hidden=16)
+    assert made.report.proved
+    assert reference_judgement(made.network, word).accepted != EVEN.accepts(EVEN.alphabet.decode(word))
+    broken = Relation.SUPERSET if EVEN.accepts(EVEN.alphabet.decode(word)) else Relation.SUBSET
+    for relation in (Relation.EQUAL, broken):
+        found = find_invariant(made.network, Property(EVEN, relation), ProofSettings(context=5))
+        assert not isinstance(found, Invariant)
+
+
+def test_with_one_weight_changed_it_is_proved_only_where_it_is_right(trained: ProvableNetwork) -> None:
+    network, words, names = trained.network, all_words(3, 5), RESPONSE.alphabet.decode
+    rng, refused = np.random.default_rng(1), 0
+    for _ in range(15):
+        layer = network.layers[0]
+        weight = layer.recurrent_weight.copy()
+        weight[rng.integers(weight.shape[0]), rng.integers(weight.shape[1])] += np.float32(rng.normal(scale=20.0))
+        changed = dataclasses.replace(network, layers=(dataclasses.replace(layer, recurrent_weight=weight),))
+        wrong = any(reference_judgement(changed, word).accepted != RESPONSE.accepts(names(word)) for word in words)
+        found = find_invariant(changed, Property(RESPONSE, Relation.EQUAL), ProofSettings(context=2))
+        assert not (wrong and isinstance(found, Invariant))
+        refused += not isinstance(found, Invariant)
+    assert refused
+
+
+def test_the_same_seed_gives_the_same_network() -> None:
+    first, second = (train_provable(EVEN, cell=Cell.GRU, hidden=6, settings=_short(25)) for _ in range(2))
+    assert first.network.sha256() == second.network.sha256()
+    other = train_provable(EVEN, cell=Cell.GRU, hidden=6, settings=_short(25, seed=1))
+    assert other.network.sha256() != first.network.sha256()
+
+
+def _short(iterations: int, **others: int) -> HardeningSettings:
+    return HardeningSettings(warm_up=25, iterations=iterations, words=50, **others)
+
+
+def test_where_it_does_not_close_it_says_what_is_in_the_way() -> None:
+    told: list[HardeningProgress] = []
+    made = train_provable(EVEN, hidden=4, settings=_short(25), progress=told.append)
+    report = made.report
+    assert report.ending is HardeningEnding.ITERATIONS
+    assert made.certificate is None
+    assert [(each.on_words, each.on_boxes) for each in told] == [(25, 0), (25, 25)]
+    assert "state" in str(report.obstacle) or "empty word" in str(report.obstacle)
+    assert report.wrong_word is not None
+    answer = reference_judgement(made.network, EVEN.alphabet.encode(report.wrong_word)).accepted
+    assert answer != EVEN.accepts(report.wrong_word)
+    shorter = all_words(2, len(report.wrong_word) - 1)
+    assert (CompiledNetwork(made.network).accepts_batch(shorter) == EVEN.accepts_batch(shorter)).all()
+
+
+def test_a_time_limit_ends_it() -> None:
+    ticks = itertools.count()
+    settings = HardeningSettings(max_seconds=1.0, words=50)
+    made = train_provable(EVEN, hidden=4, settings=settings, clock=lambda: float(next(ticks)))
+    assert made.report.ending is HardeningEnding.TIME
+    assert made.report.on_words == 25
+
+
+@pytest.mark.parametrize("name", ["even-elman", "response-lstm"])
+def test_a_network_of_the_zoo_becomes_provable_and_keeps_its_answers(name: str) -> None:
+    entry = zoo.entry(name)
+    made = harden(entry.network(), entry.spec().dfa, relation="equal")
+    assert made.report.proved, made.report
+    assert made.report.accuracy >= (made.report.accuracy_before or 0.0)
+    assert made.certificate is not None
+    assert replay(made.certificate, CompiledNetwork(made.network)).status is Status.CONFIRMED
+    assert made.network.facts["hardening"]["changed"] == made.report.changed
+
+
+def test_labels_that_the_specification_does_not_speak_of_are_kept() -> None:
+    entry = zoo.entry("tokens-gru")
+    before = entry.network()
+    made = harden(before, entry.spec().dfa, relation="equal")
+    assert made.report.proved, made.report
+    words = [word for length in range(6) for word in itertools.product(range(3), repeat=length)]
+    old, new = (LabelledNetwork.of(CompiledNetwork(each)) for each in (before, made.network))
+    same = [old.reference_label(word) == new.reference_label(word) for word in words]
+    assert np.mean(same) > 0.95
+
+
+@pytest.mark.parametrize("relation", [Relation.SUBSET, pytest.param(Relation.SUPERSET, marks=pytest.mark.slow)])
+def test_own_answers_are_kept_where_the_relation_allows(relation: Relation) -> None:
+    """A network that counts a is corrected about words with bbb, and counts on in all others."""
+    counting = train_provable(EVEN, cell=Cell.GRU, hidden=12).network
+    spec = Spec.from_regex("!(.* b b b .*)" if relation is Relation.SUBSET else ".* b b b .*", EVEN.alphabet).dfa
+    made = harden(counting, spec, relation=relation)
+    assert made.report.proved, made.report
+    words = all_words(2, 9)
+    answers, own, allowed = (
+        CompiledNetwork(made.network).accepts_batch(words),
+        EVEN.accepts_batch(words),
+        spec.accepts_batch(words),
+    )
+    assert not relation.broken(answers, allowed).any()
+    wanted = own & allowed if relation is Relation.SUBSET else own | allowed
+    assert (answers == wanted).mean() > 0.95
+    assert made.report.changed
+
+
+def test_bad_input_is_refused() -> None:
+    entry = zoo.entry("even-elman")
+    with pytest.raises(InputError, match="different alphabets"):
+        harden(entry.network(), RESPONSE)
+    for wrong in ({"iterations": -1}, {"context": 1.5}, {"words": 0}, {"max_seconds": 0.0}, {"seed": True}):
+        with pytest.raises(InputError, match=next(iter(wrong))):
+            HardeningSettings(**wrong)
+    with pytest.raises(InputError, match="too many to train with"):
+        train_provable(DFA(["a"], [[(q + 1) % 5000] for q in range(5000)], np.arange(5000) == 0))
+
+
+# The pieces
+
+
+@pytest.mark.parametrize("cell", list(Cell))
+@pytest.mark.parametrize("sizes", [(5,), (4, 3)])
+@pytest.mark.parametrize("outputs", [1, 3])
+def test_tensors_compute_what_the_prover_and_the_network_compute(
+    cell: Cell, sizes: tuple[int, ...], outputs: int
+) -> None:
+    network = random_network(cell, sizes, seed=3, outputs=outputs, label=1 if outputs > 1 else None)
+    tensors = TrainableNetwork(network, 2, np.random.default_rng(0))
+    rng = np.random.default_rng(1)
+    middle, radius = rng.uniform(-1, 1, (6, tensors.width)), rng.uniform(0, 0.5, (6, tensors.width))
+    boxes = Box(middle - radius, middle + radius)
+    abstract = AbstractNetwork(network)
+    ours = Boxes(*(torch.from_numpy(bound.astype(np.float32)) for bound in (boxes.lo, boxes.hi)))
+    theirs, mine = abstract.step(boxes), tensors.step_boxes(ours)
+    assert np.allclose(mine.lo.detach().numpy(), theirs.lo, atol=1e-3, rtol=1e-3)
+    assert np.allclose(mine.hi.detach().numpy(), theirs.hi, atol=1e-3, rtol=1e-3)
+    for accept in (True, False):
+        clear = tensors.clearance(ours, torch.full((6,), accept)).detach().numpy()
+        assert np.allclose(clear, abstract.clearance(boxes, accept), atol=1e-3)
+    state = torch.zeros(1, tensors.width)
+    for letter in (0, 2, 1, 1):
+        state, _ = tensors.step(state, torch.tensor([letter]))
+    exact = reference_judgement(network, (0, 2, 1, 1))
+    assert (float(tensors.scores(tensors.outputs(state)).detach()) > 0) == exact.accepted or outputs > 1
+    back = tensors.to_network()
+    assert CompiledNetwork(back).accepts_batch(all_words(3, 4)).tolist() == (
+        CompiledNetwork(network).accepts_batch(all_words(3, 4)).tolist()
+    )
+
+
+def test_covering_words_take_every_transition_and_the_states_are_right() -> None:
+    spec = minimise(random_dfa(6, 3, 4))
+    words = CoveringWords(spec)
+    taken = set()
+    for seed in range(30):
+        letters, states = words.draw(np.random.default_rng(seed), 16, 12)
+        for column in range(16):
+            assert states[:, column].tolist() == spec.run(spec.alphabet.decode(letters[:, column].tolist()))
+        taken |= set(zip(states[:-1].ravel().tolist(), letters.ravel().tolist(), strict=True))
+    assert taken == {(state, letter) for state in range(len(spec)) for letter in range(3)}
+
+
+def test_the_empty_word_is_judged_as_the_network_judges_it() -> None:
+    network = random_network(Cell.GRU, (4,), seed=1)
+    padded = dataclasses.replace(network, padding=np.full(network.inputs.shape[1], 0.7, dtype=np.float32))
+    for each in (network, padded):
+        tensors = TrainableNetwork(each, 2, np.random.default_rng(0))
+        score = float(tensors.scores(tensors.outputs(tensors.empty())).detach()[0])
+        assert (score > 0) == reference_judgement(each, ()).accepted
