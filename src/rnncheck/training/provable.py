@@ -123,7 +123,7 @@ def harden(
 
 def _corrected(network: RecurrentNetwork, wanted: Property, seed: int) -> DFA:
     """An automaton of the network's own answers, changed where they break the relation."""
-    spec, relation = wanted
+    spec, relation = wanted.spec, wanted.relation
     if relation is Relation.EQUAL:
         return spec
     model, smallest = CompiledNetwork(network, threads=1), minimise(spec)
@@ -240,7 +240,7 @@ class _Run:
 
     def _breaks(self, network: RecurrentNetwork, word: Codes) -> bool:
         """Whether a word is a violation, by the network's own formulas."""
-        spec, relation = self._wanted
+        spec, relation = self._wanted.spec, self._wanted.relation
         answers = (reference_judgement(network, word).accepted, spec.accepts(spec.alphabet.decode(word)))
         return bool(relation.broken(*(np.array([answer]) for answer in answers))[0])
 
@@ -251,7 +251,7 @@ class _Run:
 
     def _wrong_word(self, network: RecurrentNetwork, found: NotProved, fresh: WordBatch) -> Word | None:
         """The shortest violation among all short words, the fresh ones, and those along which boxes grew too large."""
-        spec, relation = self._wanted
+        spec, relation = self._wanted.spec, self._wanted.relation
         words = itertools.islice(_all_words(len(spec.alphabet)), _SEARCHED)
         grown = (each.stuck.word[:end] for each in found.obstacles for end in range(len(each.stuck.word) + 1))
         suspects = WordBatch.from_codes(sorted({*words, *fresh, *grown}, key=lambda word: (len(word), word)))
