@@ -40,7 +40,8 @@ def described(verdict: Verdict) -> list[str | Line]:
         low, high = verdict.violation_mass
         scope = "" if verdict.assumption is None else verdict.assumption.scope
         told = f"a random word{scope} is a violation with probability {low:.3g} to {high:.3g} (95 %)"
-        lines.append(f"  how bad         {told}")
+        shown = "; ".join(str(stratum) for stratum in verdict.mass_strata if stratum.violations)
+        lines.append(f"  how bad         {told}{f': violations are {shown}' if shown else ''}")
     for flow in verdict.faulty_flows:
         lines.append(f"  faulty flow     {glimpse(str(flow))}: {flow.hits} of n = 1 … {flow.pumps}{flow.ever}")
     for note in verdict.health:

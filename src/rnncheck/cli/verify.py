@@ -68,7 +68,8 @@ _NOT_REPEATED = {
 @click.option("--exhaustive", type=click.IntRange(min=0), metavar="N", help="First ask every word of up to N letters.")
 @click.option("--search-steps", type=click.IntRange(min=0), default=1_000_000, show_default=True,
               help="Network steps that auto spends on its guided search before it says satisfied.")  # fmt: skip
-@click.option("--mass", type=click.IntRange(min=0), default=0, metavar="N", help="Estimate how bad it is with N words.")
+@click.option("--mass", type=click.IntRange(min=0), metavar="N",
+              help="Measure how bad a violation is with N words.  [default: a share of the work]")  # fmt: skip
 @click.option("--checkpoint", metavar="FILE", type=OutputFile(), help="Write the model's answers there now and then.")
 @click.option("--resume", is_flag=True, help="Go on from the --checkpoint: the same verdict as without interruption.")
 @click.option("--certificate", metavar="FILE", type=OutputFile(), help="Write the proof there, where it is proved.")

@@ -348,6 +348,18 @@ class Share(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return f"{self.value:.3g} ({low:.3g} to {high:.3g}, {self.words} words)"
 
 
+class Stratum(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Some of the words that could be violations: their exact ``mass``, and how many of some drawn from them are."""
+
+    name: str
+    mass: float
+    words: Count
+    violations: Count
+
+    def __str__(self) -> str:
+        return f"{self.violations} of {self.words} {self.name} (probability {self.mass:.3g})"
+
+
 class ErrorDescription(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """What all violations look like, as far as was learned: an automaton of them, and how good it is.
 
@@ -417,6 +429,7 @@ class Verdict(
     learned: AutomatonFacts | None = None
     faulty_flows: tuple[FaultyFlow, ...] = ()
     violation_mass: Interval | None = None
+    mass_strata: tuple[Stratum, ...] = ()  # what shows it
     error_language: ErrorDescription | None = None  # where the method learns it
     label_question: LabelQuestion | None = None  # where the question is about labels
     health: tuple[HealthNote, ...] = ()

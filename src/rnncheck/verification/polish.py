@@ -1,11 +1,10 @@
-"""After a violation is found: a shorter counterexample, flows, and how much of the probability is violations."""
+"""After a violation is found: a shorter counterexample, and flows through it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 from rnncheck.oracle import MembershipOracle
-from rnncheck.probability.statistics import clopper_pearson
 from rnncheck.search.flows import Flow, FlowSettings, by_reference, find_flows
 from rnncheck.search.shrinking import shrink
 from rnncheck.verification.shorter import shorter_violation, shortest_violation
@@ -77,10 +76,3 @@ class Polish:
         if word != self.word and self._task.violates(word):
             self.word = word
             self._told()
-
-
-def violation_mass(task: Task, words: int) -> tuple[float, float]:
-    """A 95 % interval for the probability of a violation, from fresh words."""
-    batch = task.distribution.sample(task.rng("mass"), words)
-    failures = int(task.violating(list(batch)).sum())
-    return clopper_pearson(failures, words)

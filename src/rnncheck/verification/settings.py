@@ -19,7 +19,7 @@ class VerifySettings(LearningSettings):
     search_steps: int = 1_000_000  # network steps that ``auto`` spends on the guided search before "satisfied"
     shrink: bool = True
     flows: FlowSettings | None = FlowSettings()  # noqa: RUF009 - frozen
-    mass_words: int = 0  # words to estimate the mass of violations with, when there is one
+    mass_words: int | None = None  # words to measure the mass of violations with; None: as a share of the work allows
     checkpoint: str | None = None  # a file to write now and then what the model has answered so far
     checkpoint_seconds: float = 30.0
     proof: ProofSettings = ProofSettings()  # noqa: RUF009 - frozen; how hard the method ``prove`` tries

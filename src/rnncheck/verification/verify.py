@@ -40,8 +40,9 @@ from rnncheck.verification.audit import Audit, shorter_by_reference
 from rnncheck.verification.evidence import History, gather
 from rnncheck.verification.extras import Extras
 from rnncheck.verification.health import health_notes, vacuity
+from rnncheck.verification.how_bad import HowBad, how_bad
 from rnncheck.verification.methods import METHODS
-from rnncheck.verification.polish import Polish, violation_mass
+from rnncheck.verification.polish import Polish
 from rnncheck.verification.question import Question, prepare
 from rnncheck.verification.resuming import CheckpointWriter, checkpoint_writer
 from rnncheck.verification.searches import exhaustive
@@ -240,16 +241,15 @@ class _Run:
         """Polish what was found, and put it down."""
         question, task = self.question, self._task
         self._history.look(task)
-        word, mass, extras = finding.word, None, self._extras
+        word, mass, extras = finding.word, HowBad(None, ()), self._extras
         flows: tuple[Flow, ...] = ()
         if word is not None:
             self.oracle.budget = self._grace()
             extras.attempt("progress", self._tell)  # at once, as it was found
             word, flows = self._polished(word)
-            if question.settings.mass_words:
-                mass = extras.attempt(
-                    "the mass of violations", lambda: violation_mass(task, question.settings.mass_words)
-                )
+            if question.settings.mass_words != 0:
+                measured = extras.attempt("the mass of violations", lambda: how_bad(task, finding, word, flows))
+                mass = measured or mass
         health = [*self._notes, *vacuity(task, question.assumption)]
         if word is None:  # a claim about all words, which a model that fails now does not deserve
             health.extend(health_notes(task, violated=False))
@@ -283,7 +283,8 @@ class _Run:
             ),
             learned=None if learned is None else AutomatonFacts.of(learned),
             faulty_flows=tuple(map(self._faulty_flow, flows, evidence.flow_scores)),
-            violation_mass=mass,
+            violation_mass=mass.interval,
+            mass_strata=mass.strata,
             error_language=finding.description,
             health=(*health, *extras.notes),
             trace=evidence.trace,

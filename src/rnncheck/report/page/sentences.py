@@ -107,6 +107,7 @@ def meaning(verdict: Verdict) -> list[str]:
             scope = "" if verdict.assumption is None else verdict.assumption.scope
             told = f"A random word{scope} is a violation with probability {low:.3g} to {high:.3g} (95 % interval)."
             found.append(told)
+            found += [f"Violations are {stratum}." for stratum in verdict.mass_strata if stratum.violations]
         return found
     if verdict.outcome is Outcome.SATISFIED:
         return [f"{capital(verdict.reason)}.", *known(verdict.guarantee)]
@@ -118,7 +119,7 @@ def limits(verdict: Verdict) -> list[str]:
     if verdict.outcome is Outcome.VIOLATED:
         said = ["It says nothing about other words: there may be more violations, of other kinds."]
         if verdict.violation_mass is None:
-            said.append("It does not say how often such words occur; --mass estimates that.")
+            said.append("It does not say how often such words occur; --mass measures that.")
         how = "is shown as it was found" if verdict.settings.get("shrink") is False else "was made as short as we could"
         known = verdict.how_short() or "a shorter one may exist"
         if not verdict.shortest:

@@ -29,6 +29,7 @@ _PIECES: Mapping[str, tuple[str, Any]] = {
     "cost": ("cost", TotalCost(0.0, 0, 0, 0)),
     "history": ("history", []),
     "violation_mass": ("violation mass", None),
+    "mass_strata": ("violation mass", []),
     "error_language": ("error language", None),
     "label_question": ("label question", None),
     "alphabet": ("alphabet", ["?"]),

@@ -15,9 +15,9 @@ from rnncheck.verdict.replay.checks import SAMPLE_SIZE, Check, judged, left_open
 from rnncheck.verdict.replay.claims import Claims
 from rnncheck.verdict.replay.drawing import drawn, possible_words
 from rnncheck.verdict.replay.model_checks import NOT_ASKED
+from rnncheck.verdict.replay.strata_checks import FreshAnswers, strata
 from rnncheck.verdict.replay.structure import impossible_mass
-from rnncheck.verdict.replay.tables import Table
-from rnncheck.words import Codes, Word, WordBatch
+from rnncheck.words import Word
 
 # A claim is refuted where what is seen would happen less often than this if the claim were right.
 _SURPRISE = 1e-4
@@ -38,11 +38,12 @@ def fresh_words(
         yield distribution
         return
     rng = np.random.default_rng([seed, *b"replay"])
-    answers = _Answers(model, list(distribution.sample(rng, words)))
+    answers = FreshAnswers(model, list(distribution.sample(rng, words)))
     yield from _violations(claims, answers)
     yield from _possible(claims, model, distribution, rng, words)
     yield from _differences(claims, answers)
     yield from _mass(claims, answers, distribution)
+    yield from strata(claims, model, distribution, rng, words)
 
 
 def _claimed(claims: Claims) -> bool:
@@ -53,25 +54,7 @@ def _claimed(claims: Claims) -> bool:
     return sampled or claims.verdict.violation_mass is not None
 
 
-class _Answers:
-    """The words drawn, and the answers of the model's reference to those that were asked."""
-
-    def __init__(self, model: Model, words: list[Codes]) -> None:
-        self._model = model.by_reference()
-        self._known: dict[Codes, bool] = {}
-        self.words = words
-
-    def breaking(self, other: Table, relation: str) -> list[Codes]:
-        """The words on which the model breaks the relation to an automaton."""
-        matter = [word for word in dict.fromkeys(self.words) if other.can_break(relation, other.end(word))]
-        asked = [word for word in matter if word not in self._known]
-        answers = self._model.accepts_batch(WordBatch.from_codes(asked)) if asked else ()
-        self._known.update((word, bool(answer)) for word, answer in zip(asked, answers, strict=True))
-        wrong = {word for word in matter if other.breaks(relation, word, self._known[word])}
-        return [word for word in self.words if word in wrong]
-
-
-def _violations(claims: Claims, answers: _Answers) -> Iterator[Check]:
+def _violations(claims: Claims, answers: FreshAnswers) -> Iterator[Check]:
     guarantee, spec = claims.guarantee, claims.spec
     if guarantee is None or guarantee.epsilon is None or spec is None:
         return
@@ -106,7 +89,7 @@ def _possible(
     words = conditioned(distribution, language)
     if words is None:
         return
-    found = _Answers(model, list(words.sample(rng, many))).breaking(claims.spec, claims.relation)
+    found = FreshAnswers(model, list(words.sample(rng, many))).breaking(claims.spec, claims.relation)
     seen = f"{len(found)} of {many} words that could be violations are; below {claimed.epsilon:.4g} is claimed"
     if not found:
         yield judged("possible words, fresh", True, seen)
@@ -116,7 +99,7 @@ def _possible(
         yield left_open("possible words, fresh", f"{seen}, which leaves room for them; raise --words, or verify again")
 
 
-def _differences(claims: Claims, answers: _Answers) -> Iterator[Check]:
+def _differences(claims: Claims, answers: FreshAnswers) -> Iterator[Check]:
     guarantee, hypothesis = claims.guarantee, claims.hypothesis
     if guarantee is None or guarantee.hypothesis_epsilon is None or hypothesis is None:
         return
@@ -131,7 +114,7 @@ def _differences(claims: Claims, answers: _Answers) -> Iterator[Check]:
     yield judged("fresh words, hypothesis", holds, seen)
 
 
-def _mass(claims: Claims, answers: _Answers, distribution: WordDistribution) -> Iterator[Check]:
+def _mass(claims: Claims, answers: FreshAnswers, distribution: WordDistribution) -> Iterator[Check]:
     claimed, spec = claims.verdict.violation_mass, claims.spec
     if claimed is None or spec is None or impossible_mass(claims) is not None:
         return

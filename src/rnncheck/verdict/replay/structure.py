@@ -49,7 +49,7 @@ def _contradictions(claims: Claims) -> Iterator[str]:
             "a counterexample": verdict.counterexample is not None,
             "faulty flows": bool(verdict.faulty_flows),
             "the trace of a counterexample": verdict.trace is not None,
-            "a mass of violations": verdict.violation_mass is not None,
+            "a mass of violations": verdict.violation_mass is not None or bool(verdict.mass_strata),
         }
         for name in (name for name, there in pieces.items() if there):
             yield f"{says} has {name}"
@@ -244,6 +244,9 @@ def _as_asked(name: str, claimed: object, asked: object) -> Check:
 def impossible_mass(claims: Claims) -> str | None:
     """What is wrong about the mass of violations, whatever the model says; None where nothing is."""
     claimed = claims.verdict.violation_mass
+    for stratum in claims.verdict.mass_strata:
+        if not 0.0 < stratum.mass <= 1.0 or stratum.violations > stratum.words or claimed is None:
+            return f"{short_repr(stratum)} is no measurement"
     if claimed is None:
         return None
     low, high = claimed
