@@ -218,3 +218,16 @@ def test_a_proof_under_an_assumption(run, tmp_path) -> None:
     result = run("prove", FAULTY, *PROPERTY, "--assume", "G !a", "--certificate", path)
     assert result.code == 0
     assert "vacuous" in result.out or "follows from what is assumed" in result.out
+
+
+def test_on_data(run, tmp_path) -> None:
+    """Should name the lines of the person's own sequences that are violations, and check them again."""
+    mine, path = tmp_path / "mine.csv", tmp_path / "verdict.json"
+    mine.write_text("a,b\na" + ",c" * 12 + "\nb\n")
+    result = run("verify", FAULTY, *PROPERTY, *QUICK, *SEARCH, "--on-data", mine, "--json", path)
+    assert result.code == 1
+    assert run("report", path, "-o", tmp_path / "page.html").code == 0
+    assert "1 of 3 sequences of" in (tmp_path / "page.html").read_text()
+    assert f"--on-data {mine}" in json.loads(path.read_text())["command"]
+    assert run("replay", path, "--model", FAULTY).code == 3
+    assert run("replay", path, "--model", FAULTY, "--on-data", mine).code == 0

@@ -50,7 +50,7 @@ _TRAINING = ("cell", "hidden", "layers", "words", "target_accuracy", "train_seco
 _ON_WORDS = ("words", "epochs", "accuracy", "hold", "learning_rate", "count", "balance", "pumped", "stop", "max_length")
 _RANDOM = ("count", "states", "min_states", "letters", "specs", "accuracy", "draws")
 _READING = ("alphabet", "threshold", "label")
-_ASKING = (*_READING, "cell", "threads", "float64", "words", "seed", "steps", "words_like")
+_ASKING = (*_READING, "cell", "threads", "float64", "words", "seed", "steps", "words_like", "on_data")
 
 _RULES = (
     Rule(_DRAWING_WORDS, ("order",), _missing("words_like"), "without --words-like"),

@@ -16,7 +16,7 @@ from rnncheck.verdict.certificate import Certificate, is_certificate
 from rnncheck.verdict.replay import ReplaySettings, Status
 from rnncheck.verdict.replay import replay as replay_document
 from rnncheck.verdict.replay.claims import read_claims
-from rnncheck.word_files import read_words
+from rnncheck.word_files import read_sequences, read_words
 from rnncheck.words import Alphabet
 
 _COLOURS = {Status.CONFIRMED: "green", Status.REFUTED: "red", Status.OPEN: "yellow", Status.UNCHECKED: None}
@@ -41,6 +41,8 @@ _DEFAULTS = ReplaySettings()
 @click.option("--seed", type=click.IntRange(min=0), default=_DEFAULTS.seed, show_default=True, help="For these words.")
 @click.option("--words-like", type=click.Path(path_type=Path), metavar="FILE",
               help="The file that --words-like of verify was given.")  # fmt: skip
+@click.option("--on-data", type=click.Path(path_type=Path), metavar="FILE",
+              help="The file that --on-data of verify was given.")  # fmt: skip
 @click.option("--steps", type=click.IntRange(min=0), default=_DEFAULTS.steps, show_default=True, metavar="N",
               help="Network steps for each claim about many words.")  # fmt: skip
 @click.pass_context
@@ -58,6 +60,7 @@ def replay(
     words: int,
     seed: int,
     words_like: Path | None,
+    on_data: Path | None,
     steps: int,
 ) -> None:
     """Check a verdict or a proof again, independently, and say what was checked and what was not.
@@ -79,7 +82,8 @@ def replay(
         claims = read_claims(text, str(verdict))
         model = _load(request, alphabet, claims.verdict.alphabet) if asked else None
         like = None if words_like is None else tuple(read_words(words_like, claims.verdict.alphabet))
-        result = replay_document(claims, model, ReplaySettings(words, seed, steps, like))
+        data = None if on_data is None else read_sequences(on_data, claims.verdict.alphabet)
+        result = replay_document(claims, model, ReplaySettings(words, seed, steps, like, data))
     for check in result.checks:
         refuted = check.status is Status.REFUTED
         say(Line(f"\t{check.name}\t{check.seen}", check.status.value, _COLOURS[check.status], bold=refuted))

@@ -42,6 +42,8 @@ def described(verdict: Verdict) -> list[str | Line]:
         told = f"a random word{scope} is a violation with probability {low:.3g} to {high:.3g} (95 %)"
         shown = "; ".join(str(stratum) for stratum in verdict.mass_strata if stratum.violations)
         lines.append(f"  how bad         {told}{f': violations are {shown}' if shown else ''}")
+    if verdict.data is not None:
+        lines.append(f"  on your data    {verdict.data.sentence()}")
     for flow in verdict.faulty_flows:
         lines.append(f"  faulty flow     {glimpse(str(flow))}: {flow.hits} of n = 1 … {flow.pumps}{flow.ever}")
     for note in verdict.health:

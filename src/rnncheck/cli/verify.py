@@ -44,6 +44,7 @@ from rnncheck.verification.methods import METHODS
 from rnncheck.verification.settings import VerifySettings
 from rnncheck.verification.verify import never_begun
 from rnncheck.verification.verify import verify as verify_model
+from rnncheck.word_files import read_sequences
 from rnncheck.words import format_word
 
 _NOT_REPEATED = {
@@ -70,6 +71,8 @@ _NOT_REPEATED = {
               help="Network steps that auto spends on its guided search before it says satisfied.")  # fmt: skip
 @click.option("--mass", type=click.IntRange(min=0), metavar="N",
               help="Measure how bad a violation is with N words.  [default: a share of the work]")  # fmt: skip
+@click.option("--on-data", type=click.Path(path_type=Path), metavar="FILE",
+              help="Say which of your own sequences are violations (text, .csv, .jsonl).")  # fmt: skip
 @click.option("--checkpoint", metavar="FILE", type=OutputFile(), help="Write the model's answers there now and then.")
 @click.option("--resume", is_flag=True, help="Go on from the --checkpoint: the same verdict as without interruption.")
 @click.option("--certificate", metavar="FILE", type=OutputFile(), help="Write the proof there, where it is proved.")
@@ -137,6 +140,7 @@ def _verified(loaded: Model, spec: Spec, limit: TimeLimit, choices: dict[str, An
         shrink=not choices["no_shrink"],
         flows=flows if choices["pumps"] else None,
         mass_words=choices["mass"],
+        on_data=None if choices["on_data"] is None else read_sequences(choices["on_data"], loaded.alphabet),
         checkpoint=None if choices["checkpoint"] is None else str(choices["checkpoint"]),
         resume=choices["resume"],
         certificate=None if choices["certificate"] is None else str(choices["certificate"]),

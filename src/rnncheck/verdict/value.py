@@ -360,6 +360,35 @@ class Stratum(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return f"{self.violations} of {self.words} {self.name} (probability {self.mass:.3g})"
 
 
+class DataViolation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A sequence of somebody's data that is a violation, and the line of the file that it stands on."""
+
+    line: Count
+    word: Word
+
+
+class DataFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """What the model does on somebody's own sequences: so many of those that count are violations.
+
+    ``sha256`` is the digest of all ``words``; ``first`` are the first violations.
+    """
+
+    source: str
+    sha256: str
+    words: Count
+    counted: Count
+    violations: Count
+    first: tuple[DataViolation, ...] = ()
+
+    def sentence(self) -> str:
+        """For a person, without capital and full stop."""
+        of = "" if self.counted == self.words else f" of {self.counted} that count"
+        where = ", ".join(str(each.line) for each in self.first)
+        more = "" if self.violations <= len(self.first) else ", …"
+        lines = f", on line {where}{more}" if self.first else ""
+        return f"{self.violations}{of} of {self.words} sequences of {visible(self.source)} are violations{lines}"
+
+
 class ErrorDescription(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """What all violations look like, as far as was learned: an automaton of them, and how good it is.
 
@@ -430,6 +459,7 @@ class Verdict(
     faulty_flows: tuple[FaultyFlow, ...] = ()
     violation_mass: Interval | None = None
     mass_strata: tuple[Stratum, ...] = ()  # what shows it
+    data: DataFacts | None = None  # where sequences were given
     error_language: ErrorDescription | None = None  # where the method learns it
     label_question: LabelQuestion | None = None  # where the question is about labels
     health: tuple[HealthNote, ...] = ()

@@ -8,6 +8,7 @@ from rnncheck.extraction import DEFAULT_EXTRACTION, ExtractionName
 from rnncheck.learning.settings import LearningSettings, check_least
 from rnncheck.proving.prove import ProofSettings
 from rnncheck.search.flows import FlowSettings
+from rnncheck.word_files import Sequences
 
 
 @dataclass(frozen=True)
@@ -20,6 +21,7 @@ class VerifySettings(LearningSettings):
     shrink: bool = True
     flows: FlowSettings | None = FlowSettings()  # noqa: RUF009 - frozen
     mass_words: int | None = None  # words to measure the mass of violations with; None: as a share of the work allows
+    on_data: Sequences | None = None  # somebody's own words: how many of them are violations
     checkpoint: str | None = None  # a file to write now and then what the model has answered so far
     checkpoint_seconds: float = 30.0
     proof: ProofSettings = ProofSettings()  # noqa: RUF009 - frozen; how hard the method ``prove`` tries
@@ -35,6 +37,7 @@ class VerifySettings(LearningSettings):
         """What is not left at its default, for whoever wants to ask the same again."""
         told = {"known_words": len(self.known_words), "flows": None if self.flows is None else asdict(self.flows)}
         told["proof"] = asdict(self.proof)
+        told["on_data"] = None if self.on_data is None else self.on_data.describe()
         # Told apart, or without a say in the result.
         unheard = {
             "bound",

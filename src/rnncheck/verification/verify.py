@@ -24,6 +24,7 @@ from rnncheck.search.flows import Flow
 from rnncheck.spec import Spec
 from rnncheck.verdict.value import (
     AutomatonFacts,
+    DataFacts,
     Evaluation,
     FaultyFlow,
     Guarantee,
@@ -42,6 +43,7 @@ from rnncheck.verification.extras import Extras
 from rnncheck.verification.health import health_notes, vacuity
 from rnncheck.verification.how_bad import HowBad, how_bad
 from rnncheck.verification.methods import METHODS
+from rnncheck.verification.on_data import ask_data
 from rnncheck.verification.polish import Polish
 from rnncheck.verification.question import Question, prepare
 from rnncheck.verification.resuming import CheckpointWriter, checkpoint_writer
@@ -140,6 +142,7 @@ class _Run:
         self._progress = progress
         self.difference: Codes | None = None
         self._evaluation: Evaluation | None = None
+        self._data: DataFacts | None = None
         self._notes = notes
         self._suspect = suspect
         settings = question.settings
@@ -177,6 +180,9 @@ class _Run:
         try:
             if self._suspect is not None and task.violates(self._suspect):
                 return violated(self._suspect, "the model's evaluator answered it otherwise than its reference")
+            finding = self._ask_data()
+            if finding is not None:
+                return finding
             finding = None if longest is None else finish(exhaustive(task, longest), between)
             if finding is None or finding.outcome is Outcome.UNDECIDED:
                 finding = finish(METHODS[self.question.method](task), between)
@@ -237,6 +243,14 @@ class _Run:
             return False
         return model.reference_answer(word) == model.reference_answer(word)
 
+    def _ask_data(self) -> Finding | None:
+        """Ask the person's own sequences, where there are any; a violation among them."""
+        data = self.question.settings.on_data
+        if data is None:
+            return None
+        self._data, finding = ask_data(self._task, data)
+        return finding
+
     def conclude(self, finding: Finding) -> Verdict:
         """Polish what was found, and put it down."""
         question, task = self.question, self._task
@@ -285,6 +299,7 @@ class _Run:
             faulty_flows=tuple(map(self._faulty_flow, flows, evidence.flow_scores)),
             violation_mass=mass.interval,
             mass_strata=mass.strata,
+            data=self._data,
             error_language=finding.description,
             health=(*health, *extras.notes),
             trace=evidence.trace,

@@ -20,7 +20,7 @@ _name = re.compile(r"[a-z][a-z0-9_-]*").fullmatch
 # machine or import code are not among them.
 _FLAGS = ("--complete", "--nonempty", "--float64", "--no-shrink")
 _VALUES: Mapping[str, Callable[[str], object]] = {
-    **dict.fromkeys(("--dfa", "--words-like", "--known-words"), str.isprintable),
+    **dict.fromkeys(("--dfa", "--words-like", "--known-words", "--on-data"), str.isprintable),
     **dict.fromkeys(("--regex", "--ltlf", "--moore-regex", "--moore-ltlf"), str.isprintable),
     **dict.fromkeys(("--alphabet", "--define", "--label", "--weights", "--assume"), str.isprintable),
     **dict.fromkeys(
@@ -34,7 +34,7 @@ _VALUES: Mapping[str, Callable[[str], object]] = {
 }
 _KINDS = ("independent letters", "n-gram")
 _SETTINGS = ("bound", "equivalence", "exhaustive", "extraction", "flows", "known_words", "learner", "mass_words",
-             "max_query_length", "max_states", "search_steps", "shrink")  # fmt: skip
+             "max_query_length", "max_states", "on_data", "search_steps", "shrink")  # fmt: skip
 
 
 def repeat_text(verdict: Verdict) -> str:

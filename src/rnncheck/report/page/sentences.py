@@ -108,10 +108,16 @@ def meaning(verdict: Verdict) -> list[str]:
             told = f"A random word{scope} is a violation with probability {low:.3g} to {high:.3g} (95 % interval)."
             found.append(told)
             found += [f"Violations are {stratum}." for stratum in verdict.mass_strata if stratum.violations]
+        found += on_data(verdict)
         return found
     if verdict.outcome is Outcome.SATISFIED:
-        return [f"{capital(verdict.reason)}.", *known(verdict.guarantee)]
-    return [f"It ended without an answer: {verdict.reason}.", *known(verdict.guarantee)]
+        return [f"{capital(verdict.reason)}.", *known(verdict.guarantee), *on_data(verdict)]
+    return [f"It ended without an answer: {verdict.reason}.", *known(verdict.guarantee), *on_data(verdict)]
+
+
+def on_data(verdict: Verdict) -> list[str]:
+    """What the network does on the person's own sequences, where there are any."""
+    return [] if verdict.data is None else [f"{capital(verdict.data.sentence())}."]
 
 
 def limits(verdict: Verdict) -> list[str]:

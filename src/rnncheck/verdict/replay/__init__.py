@@ -18,6 +18,7 @@ from rnncheck.models.traces import as_judged
 from rnncheck.verdict.certificate import Certificate, is_certificate
 from rnncheck.verdict.replay.checks import Check, Replay, Status, unchecked
 from rnncheck.verdict.replay.claims import Claims, read_claims
+from rnncheck.verdict.replay.data import data
 from rnncheck.verdict.replay.drawing import assumption
 from rnncheck.verdict.replay.fresh import fresh_words
 from rnncheck.verdict.replay.model_checks import counterexample, flows, identity, trace
@@ -25,6 +26,7 @@ from rnncheck.verdict.replay.proof import replay_proof
 from rnncheck.verdict.replay.structure import automata, numbers, structure
 from rnncheck.verdict.replay.tree import all_words
 from rnncheck.verdict.value import Verdict
+from rnncheck.word_files import Sequences
 from rnncheck.words import Word
 
 __all__ = ["Check", "Replay", "ReplaySettings", "Status", "replay"]
@@ -34,13 +36,15 @@ __all__ = ["Check", "Replay", "ReplaySettings", "Status", "replay"]
 class ReplaySettings:
     """How much to ask the model: fresh words, and network steps for each claim about many words.
 
-    ``words_like`` are the words that an n-gram distribution was fitted to; the document has their digest alone.
+    ``words_like`` are the words that an n-gram distribution was fitted to, ``on_data`` the sequences that were asked:
+    the document has their digests alone.
     """
 
     words: int = 500
     seed: int = 0
     steps: int = 2_000_000
     words_like: tuple[Word, ...] | None = None
+    on_data: Sequences | None = None
 
     def __post_init__(self) -> None:
         for name in ("words", "seed", "steps"):
@@ -85,6 +89,7 @@ def _checks(claims: Claims, model: Model | None, settings: ReplaySettings) -> It
     yield from trace(claims, model)
     yield from flows(claims, model, settings.steps)
     yield from all_words(claims, model, settings.steps)
+    yield from data(claims, model, settings.on_data)
     yield from fresh_words(claims, model, settings.words, settings.seed, settings.words_like)
     yield from _only_told(claims)
 

@@ -30,6 +30,7 @@ _PIECES: Mapping[str, tuple[str, Any]] = {
     "history": ("history", []),
     "violation_mass": ("violation mass", None),
     "mass_strata": ("violation mass", []),
+    "data": ("data", None),
     "error_language": ("error language", None),
     "label_question": ("label question", None),
     "alphabet": ("alphabet", ["?"]),
