@@ -83,7 +83,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=Path("../shared/data/released/random"))
     parser.add_argument("--words", type=int, default=100)
     parser.add_argument("--distance", type=int, default=5)
-    parser.add_argument("--learned", type=int, default=20, help="words that are also asked by learning, at distance 2")
+    parser.add_argument("--learned", type=int, default=20, help="words that are also asked by learning, at distance 1")
     parser.add_argument("--farthest", type=int, default=3, help="distance of the walk around 50 letters")
     parser.add_argument("--max-steps", type=int, default=2_000_000)
     options = parser.parse_args()
@@ -102,8 +102,8 @@ def main() -> None:
         print(f"{name}: {len(words)} words, {found.network_steps:,} steps, {took:.0f} s")
         for distance, certified, flipped in found.table():
             print(f"  distance {distance}: certified {certified:>4}, flipped {flipped:>4} of {len(words)}")
-        robust, wrong, seen = learned_wrongly(model, found, options.learned, 2)
-        print(f"  learning at distance 2: {robust} called robust, {wrong} of them wrongly; {seen} flips found")
+        robust, wrong, seen = learned_wrongly(model, found, options.learned, 1)
+        print(f"  learning at distance 1: {robust} called robust, {wrong} of them wrongly; {seen} flips found")
 
 
 if __name__ == "__main__":
