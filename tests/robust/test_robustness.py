@@ -22,6 +22,7 @@ from rnncheck.robust.uniform_words import UniformWords
 from rnncheck.robust.walk import Ball, Walk, prefixes
 from rnncheck.verdict.value import Outcome
 from support.networks import random_network
+from support.robust_networks import robust_network
 from support.strategies import dfas
 
 LETTERS = Alphabet(["a", "b", "c"])
@@ -154,13 +155,39 @@ def rejecting_lstm():
 
 def test_too_many_neighbours_are_never_called_robust() -> None:
     word = ("a", "b", "c") * 4
-    found = robustness(CompiledNetwork(rejecting_lstm()), [word], distance=3, max_steps=20_000, epsilon=0.01)
+    model = DFAModel(Spec.from_regex("!(.*)", LETTERS).dfa)
+    found = robustness(model, [word], distance=3, max_steps=20_000, epsilon=0.01)
     one = found.words[0]
     assert one.outcome is Outcome.UNDECIDED
     assert one.certified == 2
     assert 0 < one.epsilon <= 0.01
     assert "network steps, more than 20000" in one.reason
     assert found.exit_code == 3
+
+
+@pytest.mark.parametrize("cell", [Cell.RNN_TANH, Cell.GRU, Cell.LSTM])
+def test_too_many_neighbours_are_proved_where_states_can_be_enclosed(cell) -> None:
+    """The property holds of every neighbour, by the automaton that the network was built from."""
+    spec = Spec.from_regex("!(.* a a a .*)", LETTERS).dfa
+    model = CompiledNetwork(robust_network(spec, cell))
+    words = [("b", "c", "b", "a") * 3, ("b", "c", "a") * 3 + ("a", "b", "c")]
+    found = robustness(model, words, max_steps=100)
+    assert [one.outcome for one in found.words] == [Outcome.SATISFIED, Outcome.VIOLATED]
+    assert found.words[0].boxes > 0
+    assert not spec.accepts(found.words[1].nearest)
+    assert robustness(model, words).words[0].boxes is None  # asked, where there is time for it
+
+
+@given(seed=st.integers(0, 10**6), word=st.lists(st.sampled_from(list(LETTERS)), min_size=2, max_size=3))
+@settings(max_examples=30, deadline=None)
+def test_no_proof_contradicts_asking_everything(seed, word) -> None:
+    network = random_network(Cell.GRU, hidden=(4,), alphabet=LETTERS, scale=1.5, seed=seed)
+    proved = robustness(stepped(network), [word], distance=2, max_steps=1).words[0]
+    asked = robustness(stepped(network), [word], distance=2).words[0]
+    if proved.boxes is not None:
+        assert asked.outcome is Outcome.SATISFIED
+    if proved.nearest is not None:
+        assert asked.distance <= proved.distance
 
 
 def test_a_flip_among_too_many_neighbours_is_found_and_no_more_is_claimed() -> None:

@@ -112,7 +112,7 @@ def _described(found: Robustness, edits: Edits) -> Iterator[str]:
 def _word_lines(one: WordRobustness, found: Robustness, edits: Edits) -> Iterator[str]:
     answer = {True: "accepted", False: "rejected", None: "not asked"}[one.accepted]
     yield f"{_HEADS[one.outcome]}: {format_word(one.word)} is {answer}; {one.reason}"
-    if one.outcome is Outcome.SATISFIED and one.words is not None:
+    if one.outcome is Outcome.SATISFIED and one.words is not None and one.boxes is None:
         yield f"  {one.words:,} words were asked, the word itself among them"
     if one.nearest is not None:
         yield from _flip_lines(one, found, edits)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -11,8 +11,11 @@ from rnncheck.automata.dfa import DFA
 from rnncheck.automata.edits import Cost, Edits, ball, plain
 from rnncheck.automata.product import intersection
 from rnncheck.errors import ModelError, StateLimitError
+from rnncheck.models.engine.stepped_reference import SteppedReference
+from rnncheck.models.labelled import network_of
 from rnncheck.oracle import MembershipOracle
 from rnncheck.probability.confidence import Confidence
+from rnncheck.proving.prove import Invariant, ProofSettings, prove_words
 from rnncheck.relations import Property, Relation
 from rnncheck.robust.uniform_words import UniformWords
 from rnncheck.robust.values import WordRobustness
@@ -24,6 +27,7 @@ from rnncheck.search.sampler import Sampler
 from rnncheck.verdict.value import Outcome
 from rnncheck.words import Codes, Word, format_word
 
+_PROOF = ProofSettings(context=3, classes=5_000, rounds=300)
 _COMPARED = 32  # words of a neighbourhood that the reference is asked for too
 
 
@@ -52,6 +56,7 @@ class _Word:
     exact: bool = True
     language: DFA | None = None
     epsilon: float | None = None
+    boxes: int | None = None  # of a proof
     why: str = ""
 
     @property
@@ -132,7 +137,10 @@ class Neighbourhoods:
                 some.nearest, some.distance = flip, distance
 
     def _search(self, some: _Word) -> Iterator[None]:
-        """Where there are too many words: follow the scores, then draw words. A flip may be found, robustness not."""
+        """Where there are too many words: a proof by boxes, or else follow the scores, and then draw words.
+
+        Searching and drawing may find a flip, and never show that there is none.
+        """
         try:
             some.language = self._near(some.word, self.request.distance)
         except StateLimitError:
@@ -141,6 +149,10 @@ class Neighbourhoods:
         relation = Relation.SUPERSET if some.answer else Relation.SUBSET
         spec = some.language if some.answer else some.language.complement()
         wanted = Property(spec, relation)
+        some.boxes = yield from self._proof(wanted)
+        if some.boxes is not None:
+            some.certified = self.request.distance
+            return
         search = GuidedSearch(PrefixTree(self.oracle.stepper, wanted), rng, memory=self.request.memory)
         end = self.oracle.cost.work + self.request.max_steps // 10
         while not search.finished and self.oracle.cost.work < end:
@@ -157,6 +169,19 @@ class Neighbourhoods:
             some.nearest, some.distance, some.epsilon = flip, self._distance(some, flip), None
             some.exact = False
 
+    def _proof(self, wanted: Property) -> Generator[None, None, int | None]:
+        """How many boxes of states prove it of the network's own weights; None where there is no proof."""
+        model = self.oracle.model
+        if not isinstance(model.by_reference(), SteppedReference):
+            return None
+        attempts = prove_words(network_of(model), wanted, _PROOF)
+        while True:
+            try:
+                next(attempts)
+            except StopIteration as end:
+                return len(end.value.partition) if isinstance(end.value, Invariant) else None
+            yield
+
     def _distance(self, some: _Word, flip: Codes) -> Cost:
         """How far a word is from another, which is within the distance asked for."""
         letters = self.oracle.alphabet.decode(flip)
@@ -172,7 +197,8 @@ class Neighbourhoods:
         if self.oracle.model.by_reference() is self.oracle.model:
             return
         for some in self._found:
-            if some.nearest is None and some.language is not None and some.certified == self.request.distance:
+            asked = some.boxes is None and some.certified == self.request.distance
+            if some.nearest is None and some.language is not None and asked:
                 drawn = UniformWords(some.language).sample(self._rng(some), _COMPARED)
                 for word in dict.fromkeys(drawn):
                     self._confirm(word, some.answer)
@@ -192,6 +218,11 @@ class Neighbourhoods:
         if flipped:
             nearer = "no word nearer has it" if some.exact else "a nearer one may have it"
             reason = f"a word at distance {plain(some.distance or Cost(0))} has the other answer; {nearer}"
+        elif some.boxes is not None:
+            reason = (
+                f"every word within distance {plain(self.request.distance)} has the same answer, proved by "
+                f"{some.boxes} boxes of network states for every evaluation in IEEE arithmetic"
+            )
         elif done:
             reason = f"every word within distance {plain(self.request.distance)} was asked and has the same answer"
         else:
@@ -206,6 +237,7 @@ class Neighbourhoods:
             exact=some.exact,
             words=_whole(some.language),
             epsilon=some.epsilon,
+            boxes=some.boxes,
             reason=reason,
         )
 

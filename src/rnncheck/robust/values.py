@@ -16,10 +16,11 @@ Distance = int | float
 class WordRobustness(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """One word and what the model says near it.
 
-    Every word within ``certified`` was asked and has the word's own answer; None where not even the word itself was
-    asked. ``nearest`` is a word that has the other answer, as near as any, and ``distance`` how near: nothing nearer
-    has it. Where the words were too many to ask, ``distance`` is an upper bound that ``certified`` does not reach, and
-    ``epsilon`` bounds the share of words with the other answer among all within the distance asked for.
+    Every word within ``certified`` has the word's own answer: it was asked, or that was proved; None where not even the
+    word itself was asked. ``nearest`` is a word that has the other answer, as near as any, and ``distance`` how near:
+    nothing nearer has it. Where the words were too many to ask it need not be the nearest (``exact`` is false), or
+    ``epsilon`` bounds the share of words with the other answer among all within the distance asked for, or so many
+    ``boxes`` of network states prove that there are none.
     """
 
     word: Word
@@ -31,6 +32,7 @@ class WordRobustness(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw
     exact: bool = True
     words: Count | None = None
     epsilon: float | None = None
+    boxes: Count | None = None
     reason: str
 
     def certified_at(self, distance: Distance) -> bool:
