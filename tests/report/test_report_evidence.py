@@ -131,7 +131,7 @@ def test_a_budget_that_ends_leaves_the_rest_standing() -> None:
         assert len(evidence.flow_scores) == 2
         told = [evidence.trace is not None, *(scores is not None for scores in evidence.flow_scores)]
         assert told == sorted(told, reverse=True)
-        assert all(told) == (steps >= 6 + 4 + 6), steps
+        assert all(told) == (steps >= 6 + 5 + 1), steps
     assert gather(MembershipOracle(network()), None, [], Extras()).trace is None
 
 

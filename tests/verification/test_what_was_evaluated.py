@@ -211,7 +211,9 @@ def test_what_was_not_searched_is_said():
         return [False for _ in words]
 
     spec = Spec.from_regex("!(.*)", LETTERS)
-    assert "does not show its states" in verify(wrap(answers, LETTERS), spec, settings=QUICK, **FEW).searched.reason
+    searched = verify(wrap(answers, LETTERS), spec, settings=QUICK, **FEW).searched
+    assert "does not show its states" in searched.reason
+    assert searched.changed_words > 0
     assert (
         "errors" in verify(CompiledNetwork(rejecting()), spec, method="errors", settings=QUICK, **FEW).searched.reason
     )

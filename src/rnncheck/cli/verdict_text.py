@@ -24,6 +24,8 @@ def described(verdict: Verdict) -> list[str | Line]:
     how_short = verdict.how_short()
     if how_short is not None:
         lines.append(f"  how short       {how_short}")
+    for other in verdict.other_counterexamples:
+        lines.append(f"  another         {glimpse(format_word(other))} ({_counted(len(other), 'letter')})")
     lines.append(f"  reason          {verdict.reason}")
     if verdict.assumption is not None:
         lines.append(f"  assumed         {glimpse(verdict.assumption.sentence())}")

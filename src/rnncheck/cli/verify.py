@@ -69,6 +69,8 @@ _NOT_REPEATED = {
 @click.option("--exhaustive", type=click.IntRange(min=0), metavar="N", help="First ask every word of up to N letters.")
 @click.option("--search-steps", type=click.IntRange(min=0), default=1_000_000, show_default=True,
               help="Network steps that auto spends on its guided search before it says satisfied.")  # fmt: skip
+@click.option("--counterexamples", type=click.IntRange(min=1), default=1, show_default=True, metavar="N",
+              help="Show up to N, that break the specification at different edges of it.")  # fmt: skip
 @click.option("--mass", type=click.IntRange(min=0), metavar="N",
               help="Measure how bad a violation is with N words.  [default: a share of the work]")  # fmt: skip
 @click.option("--on-data", type=click.Path(path_type=Path), metavar="FILE",
@@ -141,6 +143,7 @@ def _verified(loaded: Model, spec: Spec, limit: TimeLimit, choices: dict[str, An
         flows=flows if choices["pumps"] else None,
         mass_words=choices["mass"],
         on_data=None if choices["on_data"] is None else read_sequences(choices["on_data"], loaded.alphabet),
+        counterexamples=choices["counterexamples"],
         checkpoint=None if choices["checkpoint"] is None else str(choices["checkpoint"]),
         resume=choices["resume"],
         certificate=None if choices["certificate"] is None else str(choices["certificate"]),

@@ -221,16 +221,22 @@ class Evaluation(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
 
 
 class Searched(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """How far violations were looked for beyond random words, or why they were not."""
+    """How far violations were looked for beyond random words, or why they were not.
+
+    Where the model only knows whole words, ``guided_steps`` are the letters of ``changed_words``.
+    """
 
     guided_steps: Count = 0
+    changed_words: Count = 0
     exact_length: int | None = None
     reason: str | None = None
 
     def sentence(self) -> str:
         """For a person, without capital and full stop."""
         parts = []
-        if self.guided_steps:
+        if self.changed_words:
+            parts.append(f"{self.changed_words} changed random words were asked ({self.guided_steps} network steps)")
+        elif self.guided_steps:
             parts.append(f"promising words were followed for {self.guided_steps} network steps")
         if self.exact_length is not None:
             parts.append(f"every word of at most {self.exact_length} letters was asked")
@@ -451,6 +457,7 @@ class Verdict(
     confirmed: bool = False  # the counterexample, by the model's reference
     shortest: bool = False  # no shorter word is a violation: all were asked
     no_violation_up_to: Count | None = None  # no word of at most so many letters is one, beside a counterexample
+    other_counterexamples: tuple[Word, ...] = ()  # of other kinds, where several were asked for
     guarantee: Guarantee | None = None
     evaluation: Evaluation | None = None  # where a guarantee rests on it
     searched: Searched | None = None
@@ -547,7 +554,7 @@ def _check_words(verdict: Verdict) -> None:
     for dfa in (verdict.specification, verdict.hypothesis, assumed):
         if dfa is not None:
             dfa.over(verdict.alphabet)
-    words = [] if verdict.counterexample is None else [verdict.counterexample]
+    words = [*verdict.other_counterexamples, *([] if verdict.counterexample is None else [verdict.counterexample])]
     words += [word for flow in verdict.faulty_flows for word in (flow.prefix, flow.loop, flow.suffix)]
     for word in words:
         verdict.alphabet.encode(word)

@@ -15,13 +15,14 @@ from rnncheck.errors import ModelError
 from rnncheck.verdict.value import Outcome
 from rnncheck.verification.pdv import pdv
 from rnncheck.verification.prove_method import prove_cheaply
-from rnncheck.verification.searches import exhaustive, guided
+from rnncheck.verification.searches import exhaustive, guided, mutation
 from rnncheck.verification.smc import by_mass, sample_possible, smc
 from rnncheck.verification.task import Algorithm, Finding, Task
 
 _LESS = 0.25  # the share of what rarely finds anything that the others do not
 _RARE = 0.5  # words that could be violations are drawn apart where random words are it less often
 _LEAST_PRICE = 256  # steps that a turn is charged with at least
+_WHOLE_WORDS = 4  # the search has one step for so many, where the model only knows whole words
 
 
 @dataclass
@@ -60,15 +61,17 @@ def auto(task: Task) -> Algorithm:
     """
     # Coverage finds a violation in two thirds of the steps that sampling needs here (benchmarks/README.md).
     sampling, learning = _Activity(smc(task), 1.0), _Activity(pdv(task, "coverage"), 1.0)
+    stepping = task.oracle.stepping
+    searching = _Activity(guided(task) if stepping else mutation(task), 1.0)
     activities = [sampling, learning]
     alone = task.possible.alone_below_epsilon
-    if 0.0 < task.possible.mass < _RARE and not alone:  # then sampling draws them itself
+    if alone:  # sampling draws words that could be violations, and no sample is needed for ε
+        sampling.share = _LESS
+    elif 0.0 < task.possible.mass < _RARE:
         activities.append(_Activity(sample_possible(task), _LESS))
-    searching = None
-    if task.oracle.stepping:
-        searching = _Activity(guided(task), 1.0)
-        activities += [searching, _Activity(exhaustive(task), _LESS)]
-        sampling.share = _LESS if alone else sampling.share  # no sample is needed for ε
+    activities += [searching, _Activity(exhaustive(task), _LESS)]
+    # A model without states reads every word from its beginning, and mostly slowly.
+    search_steps = task.settings.search_steps // (1 if stepping else _WHOLE_WORDS)
     while True:
         activity = min((some for some in activities if some.running), key=lambda some: some.steps / some.share)
         activity.turn(task)
@@ -79,23 +82,22 @@ def auto(task: Task) -> Algorithm:
         failure = next((some.failure for some in activities if some.failure is not None), None)
         if failure is not None:
             task.best_so_far = Finding(Outcome.UNDECIDED, str(failure))
-            if not _hopeful(task, [sampling, learning, searching]):
+            if not _hopeful([sampling, learning, searching], search_steps):
                 raise failure
             continue
         if finding is not None and finding.outcome is Outcome.SATISFIED:
             task.best_so_far = _stronger(task.best_so_far, finding)
-        searched = searching is None or searching.steps >= task.settings.search_steps
-        if searched and (task.best_so_far or (alone and searching)):
+        if searching.steps >= search_steps and (task.best_so_far or alone):
             proof = yield from prove_cheaply(task)
             return (task.best_so_far or by_mass(task)) if proof.outcome is Outcome.UNDECIDED else proof
         if not sampling.running:  # the sample is complete: what is left to do is the search
             activities = [some for some in activities if some is not learning]
 
 
-def _hopeful(task: Task, activities: Sequence[_Activity | None]) -> bool:
+def _hopeful(activities: Sequence[_Activity], search_steps: int) -> bool:
     """Whether one of them still looks for a violation, within the steps that a search in vain may take."""
-    running = [some for some in activities if some is not None and some.running]
-    return bool(running) and max(some.steps for some in running) < task.settings.search_steps
+    running = [some for some in activities if some.running]
+    return bool(running) and max(some.steps for some in running) < search_steps
 
 
 def _stronger(earlier: Finding | None, later: Finding) -> Finding:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from rnncheck.automata.dfa import DFA
 from rnncheck.oracle import MembershipOracle
 from rnncheck.search.flows import Flow, FlowSettings, by_reference, find_flows
 from rnncheck.search.shrinking import shrink
+from rnncheck.verification.several import find_others
 from rnncheck.verification.shorter import shorter_violation, shortest_violation
 from rnncheck.verification.task import Task
-from rnncheck.words import Codes, WordBatch
+from rnncheck.words import Codes, WordBatch, shortlex_key
 
 _FLOWS_REPORTED = 5
 _FLOWS_SHARE, _FLOWS_LEAST = 8, 20_000  # one step for so many that were made before, or a few, goes into finding flows,
@@ -17,7 +19,7 @@ _REFERENCE_SHARE = 32  # and one of the reference for so many, or fewer, or a fe
 _REFERENCE_PRODUCTS, _REFERENCE_LEAST = 1 << 29, 2_000
 _SETTLING_LOOPS = 1000  # at most, to see whether the model's state comes back to itself
 # On a shorter counterexample at most so many steps are spent, or as many as finding the first one took.
-_POLISHING_STEPS = 120_000
+_POLISHING_STEPS = 140_000
 _SHORT_WORDS = 0.4  # the share of it for asking every short word
 
 
@@ -29,17 +31,30 @@ class Polish:
         self._told = told  # called after each improvement
         self.word = word
         self.flows: list[Flow] = []
+        self.others: list[Codes] = []
 
     def shorten(self, *, search: bool) -> None:
         """Shrink the word; with ``search`` shorter ones are looked for that are no part of it."""
         task = self._task
         self._shrink()
-        if search and task.oracle.stepping:
+        if search:
             spent = task.oracle.cost.work
             steps = max(_POLISHING_STEPS, spent)
             self._move(shortest_violation(task, self.word, int(_SHORT_WORDS * steps), plainly=spent + steps))
-            self._move(shorter_violation(task, self.word, end=spent + steps))
-            self._shrink()
+            if task.oracle.stepping:
+                self._move(shorter_violation(task, self.word, end=spent + steps))
+                self._shrink()
+
+    def find_others(self, spec: DFA, count: int) -> None:
+        """Look for counterexamples of other kinds; one that is shorter takes the word's place."""
+        find_others(self._task, spec, self.word, count, self._keep)
+
+    def _keep(self, word: Codes) -> None:
+        if shortlex_key(word) < shortlex_key(self.word):
+            self.word, word = word, self.word
+        self.others.append(word)
+        probability = self._task.distribution.probability
+        self.others.sort(key=lambda other: (-probability(other), shortlex_key(other)))
 
     def find_flows(self, settings: FlowSettings) -> None:
         """Look for flows through the word."""

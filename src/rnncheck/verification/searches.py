@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rnncheck.search.exhaustive import ExhaustiveSearch
 from rnncheck.search.guided import GuidedSearch
+from rnncheck.search.mutation import MutationSearch
 from rnncheck.search.prefix_tree import PrefixTree
 from rnncheck.verdict.value import Outcome
 from rnncheck.verification.task import Algorithm, Finding, Task, violated
@@ -35,6 +36,20 @@ def guided(task: Task) -> Algorithm:
         yield
     if task.confirmed(search.violation):
         return violated(search.violation, "found by following the model's scores, confirmed")
+    return (yield from _for_certain(task))
+
+
+def mutation(task: Task) -> Algorithm:
+    """Change random words towards a violation, until somebody stops the search: for models without states."""
+    search = MutationSearch(task.oracle, task.wanted, task.distribution, task.rng("mutation"))
+    while not search.finished:
+        before = task.oracle.cost.work
+        search.advance()
+        task.guided_steps += task.oracle.cost.work - before
+        task.changed_words = search.words
+        yield
+    if task.confirmed(search.violation):
+        return violated(search.violation, "found by changing random words, confirmed")
     return (yield from _for_certain(task))
 
 

@@ -20,6 +20,7 @@ class VerifySettings(LearningSettings):
     search_steps: int = 1_000_000  # network steps that ``auto`` spends on the guided search before "satisfied"
     shrink: bool = True
     flows: FlowSettings | None = FlowSettings()  # noqa: RUF009 - frozen
+    counterexamples: int = 1  # how many to show, each of another kind
     mass_words: int | None = None  # words to measure the mass of violations with; None: as a share of the work allows
     on_data: Sequences | None = None  # somebody's own words: how many of them are violations
     checkpoint: str | None = None  # a file to write now and then what the model has answered so far
@@ -32,6 +33,7 @@ class VerifySettings(LearningSettings):
         super().__post_init__()
         for name in ("exhaustive", "search_steps", "mass_words"):
             check_least(name, getattr(self, name), 0)
+        check_least("counterexamples", self.counterexamples, 1)
 
     def describe(self) -> dict[str, object]:
         """What is not left at its default, for whoever wants to ask the same again."""

@@ -12,7 +12,7 @@ from rnncheck.verification.searches import every_word, prefix_tree
 from rnncheck.verification.task import Task
 from rnncheck.words import Codes
 
-_MERGED_SHARE = 0.75  # of the steps that are left; beams have the rest
+_MERGED_SHARE = 0.65  # of the steps that are left; beams have the rest
 _FEWEST_STEPS = 5_000  # of a pass that is worth beginning
 _BEAM_WIDTH = 1024
 _BEAMS = 12  # tried in vain before the search gives up: every ranking twice

@@ -77,6 +77,7 @@ class Task(LearningTask):
         self.met = MetWords()
         self.possible = PossibleSample(oracle, wanted, distribution, confidence, self.rng("possible"))
         self.guided_steps = 0
+        self.changed_words = 0  # asked by the search that changes words, where there are no states to follow
 
     def violates(self, word: Codes) -> bool:
         """Whether a word is a violation: the model by its reference, and the specification, both evaluated."""

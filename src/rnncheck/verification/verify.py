@@ -257,10 +257,12 @@ class _Run:
         self._history.look(task)
         word, mass, extras = finding.word, HowBad(None, ()), self._extras
         flows: tuple[Flow, ...] = ()
+        others: list[Codes] = []
         if word is not None:
             self.oracle.budget = self._grace()
             extras.attempt("progress", self._tell)  # at once, as it was found
-            word, flows = self._polished(word)
+            polish = self._polished(word)
+            word, flows, others = polish.word, tuple(polish.flows), polish.others
             if question.settings.mass_words != 0:
                 measured = extras.attempt("the mass of violations", lambda: how_bad(task, finding, word, flows))
                 mass = measured or mass
@@ -289,6 +291,7 @@ class _Run:
             confirmed=word is not None,
             shortest=word is not None and len(word) == 1 + (-1 if none_up_to is None else none_up_to),
             no_violation_up_to=none_up_to,
+            other_counterexamples=tuple(map(question.model.alphabet.decode, others)),
             guarantee=None if word is not None else self._guarantee(finding, proof),
             evaluation=self._evaluation,
             searched=None if word is not None or finding.proof else self._searched(),
@@ -317,17 +320,21 @@ class _Run:
             version=__version__,
         )
 
-    def _polished(self, word: Codes) -> tuple[Codes, tuple[Flow, ...]]:
-        """A shorter counterexample where there is one, and flows through it."""
+    def _polished(self, word: Codes) -> Polish:
+        """A shorter counterexample where there is one, others beside it, and flows through it."""
         question, polish = self.question, Polish(self._task, word, self._tell)
         flows = question.settings.flows
         if question.settings.shrink:
             self._extras.attempt("a shorter counterexample", lambda: polish.shorten(search=question.method == "auto"))
         if self._none_up_to(polish.word) is not None:
             self._extras.attempt("whether the reference knows a shorter one", lambda: self._walk(polish))
+        others = question.settings.counterexamples - 1
+        if others:
+            spec = question.spec.dfa
+            self._extras.attempt("further counterexamples", lambda: polish.find_others(spec, others))
         if flows is not None:
             self._extras.attempt("faulty flows", lambda: polish.find_flows(flows))
-        return polish.word, tuple(polish.flows)
+        return polish
 
     def _walk(self, polish: Polish) -> None:
         """Let the reference be asked for the short words too, of which none is said to be a violation."""
@@ -399,8 +406,15 @@ class _Run:
         if method != "auto":
             reason = f"the method {method} does not follow promising words; auto does"
         elif not self.oracle.stepping:
-            reason = "promising words were not followed, since the model does not show its states between letters"
-        return Searched(guided_steps=task.guided_steps, exact_length=task.exact_length, reason=reason)
+            reason = (
+                "whole words were changed instead of followed, since the model does not show its states between letters"
+            )
+        return Searched(
+            guided_steps=task.guided_steps,
+            changed_words=task.changed_words,
+            exact_length=task.exact_length,
+            reason=reason,
+        )
 
     def _guarantee(self, finding: Finding, proof: ProofFacts | None) -> Guarantee | None:
         task, confidence = self._task, self.question.confidence

@@ -74,7 +74,16 @@ def counterexample(verdict: Verdict) -> Markup | None:
         *(tag("p", text) for text in told),
         trace_table(verdict, word),
         tag("details", tag("summary", "The word as text"), tag("pre", tag("code", format_word(word)))),
+        _others(verdict),
     )
+
+
+def _others(verdict: Verdict) -> Markup | None:
+    others = verdict.other_counterexamples
+    if not others:
+        return None
+    told = "Other counterexamples, each of which breaks the specification at another edge of it:"
+    return tag("div", tag("p", told), tag("ul", *(tag("li", word_markup(word)) for word in others)))
 
 
 def automata(verdict: Verdict) -> Markup | None:

@@ -21,7 +21,7 @@ from rnncheck.verdict.replay.claims import Claims, read_claims
 from rnncheck.verdict.replay.data import data
 from rnncheck.verdict.replay.drawing import assumption
 from rnncheck.verdict.replay.fresh import fresh_words
-from rnncheck.verdict.replay.model_checks import counterexample, flows, identity, trace
+from rnncheck.verdict.replay.model_checks import counterexample, flows, identity, other_counterexamples, trace
 from rnncheck.verdict.replay.proof import replay_proof
 from rnncheck.verdict.replay.structure import automata, numbers, structure
 from rnncheck.verdict.replay.tree import all_words
@@ -86,6 +86,7 @@ def _checks(claims: Claims, model: Model | None, settings: ReplaySettings) -> It
         if model.alphabet != claims.verdict.alphabet:
             return  # words of one alphabet cannot be read in the other
     yield from counterexample(claims, model)
+    yield from other_counterexamples(claims, model)
     yield from trace(claims, model)
     yield from flows(claims, model, settings.steps)
     yield from all_words(claims, model, settings.steps)

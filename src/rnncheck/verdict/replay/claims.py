@@ -20,6 +20,7 @@ _LONGEST_TEXT = 120
 _PIECES: Mapping[str, tuple[str, Any]] = {
     "shortest": ("no violation up to", False),
     "no_violation_up_to": ("no violation up to", None),
+    "other_counterexamples": ("another counterexample", []),
     "guarantee": ("guarantee", None),
     "spec": ("specification", {}),
     "hypothesis": ("hypothesis", None),

@@ -61,6 +61,28 @@ def counterexample(claims: Claims, model: Model | None) -> Iterator[Check]:
     yield judged("counterexample", spec.breaks(claims.relation, word, accepted), seen)
 
 
+def other_counterexamples(claims: Claims, model: Model | None) -> Iterator[Check]:
+    """Whether each of the others is a violation too, and of another kind: its last letter takes another edge."""
+    named, name = claims.named.get("specification"), "another counterexample"
+    kinds = set() if named is None or claims.counterexample is None else {_kind(named, claims.counterexample)}
+    for other in claims.verdict.other_counterexamples:
+        word = claims.encode(other)
+        if word is None:
+            yield refuted(name, "it has a letter that is not in the document's alphabet")
+        elif named is not None and _kind(named, word) in kinds:
+            yield refuted(name, f"{claims.text(word)} is of the same kind as one before it")
+        elif model is None or claims.spec is None:
+            yield left_open(name, NOT_ASKED)
+        else:
+            kinds |= set() if named is None else {_kind(named, word)}
+            breaks = claims.spec.breaks(claims.relation, word, model.reference_answer(word))
+            yield judged(name, breaks, f"{claims.text(word)} is {'' if breaks else 'not '}a violation")
+
+
+def _kind(spec: Table, word: Codes) -> tuple[int, int] | None:
+    return (spec.end(word[:-1]), word[-1]) if word else None
+
+
 def trace(claims: Claims, model: Model | None) -> Iterator[Check]:
     """Whether the model answers every prefix of the counterexample as the document says."""
     word = claims.counterexample

@@ -49,6 +49,7 @@ def _contradictions(claims: Claims) -> Iterator[str]:
             "a counterexample": verdict.counterexample is not None,
             "faulty flows": bool(verdict.faulty_flows),
             "the trace of a counterexample": verdict.trace is not None,
+            "further counterexamples": bool(verdict.other_counterexamples),
             "a mass of violations": verdict.violation_mass is not None or bool(verdict.mass_strata),
         }
         for name in (name for name, there in pieces.items() if there):
