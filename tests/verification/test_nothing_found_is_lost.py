@@ -52,7 +52,7 @@ def test_a_model_that_fails_before_anything_was_found_is_an_error() -> None:
     [
         (polish, "shrink", "a shorter counterexample"),
         (polish, "find_flows", "faulty flows"),
-        (running, "violation_mass", "the mass of violations"),
+        (running, "how_bad", "the mass of violations"),
         (evidence, "trace_of", "the trace"),
         (evidence, "pump_scores", "the scores of the flows"),
         (running, "health_notes", "the health checks"),
