@@ -431,7 +431,7 @@ class _Run:
             gamma=confidence.gamma,
             samples=words,
             bound=confidence.bound.value,
-            possible=possible,
+            possible=None if finding.proof else possible,
             hypothesis_epsilon=finding.hypothesis_epsilon,
             exact_length=task.exact_length,
             distribution=self.question.distribution.describe(),
