@@ -13,7 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rnncheck.automata.dfa import DFA
+from rnncheck.automata.minimisation import canonical
 from rnncheck.automata.regex.compiler import compile_regex, letters_in_regex
+from rnncheck.errors import ExpressionError
 from rnncheck.words import Alphabet, parse_word
 from support.clocks import calls_of
 from support.paths import ROOT
@@ -352,3 +354,27 @@ class TestSize:
             word = [f"t{(n + 2 * negated) % 6}" for n in range(6)]
             word[step] = f"t{letter}"
             assert automaton.accepts(word) == ((letter in (step, (step + 1) % 6)) != negated)
+
+
+@pytest.mark.parametrize(
+    ("together", "apart"),
+    [
+        ("(ab|c)*", "(a b | c)*"),
+        ("abc*", "a b c*"),
+        ("[ab]c{2}", "[a b] c{2}"),
+        ("let tail = ab*; a$tail", "let tail = a b*; a $tail"),
+        ("!(.*aa.*)", "!(.* a a .*)"),
+        ("aεb", "a b"),
+    ],
+)
+def test_letters_of_one_character_need_no_blanks(together: str, apart: str) -> None:
+    letters = Alphabet(["a", "b", "c"])
+    assert canonical(compile_regex(together, letters)) == canonical(compile_regex(apart, letters))
+
+
+def test_a_run_is_one_letter_where_some_letter_is_longer() -> None:
+    with pytest.raises(ExpressionError, match="unknown letter 'ab'; letters are separated by spaces"):
+        compile_regex("ab", Alphabet(["a", "b", "open"]))
+    assert compile_regex("open", Alphabet(["a", "open"])).accepts(["open"])
+    with pytest.raises(ExpressionError, match=r"unknown letter 'x'.*column 3"):
+        compile_regex("abx", Alphabet(["a", "b"]))

@@ -50,7 +50,7 @@ class TestErrors:
             ("[a-b]", 3, "no ranges"),
             ("a b c", 5, "unknown letter 'c'; the alphabet has 2: a, b"),
             ("a [b c]", 6, "unknown letter 'c'"),
-            ("b ab", 3, "unknown letter 'ab'; letters are separated by spaces: write 'a b'"),
+            ("b ac", 4, "unknown letter 'c'"),
             ("a ''", 3, "unknown letter ''"),
             ("a{3,1}", 2, "{3,1} ends before it begins; write {1,3}"),
             ("a{,3}", 2, "a repetition is written {3}, {2,5} or {2,}"),

@@ -35,7 +35,7 @@ def compile_regex(
     a definition does not parse or mentions a letter outside the alphabet, StateLimitError above ``max_states``, and
     ResourceLimitError where the states become so large that there is no time or memory for that many.
     """
-    parts = _parsed(text, definitions)
+    parts = _parsed(text, definitions, apart=all(len(letter) == 1 for letter in alphabet))
     what = f"the regular expression {short_repr(text)}"
     codes = _letter_codes(parts, alphabet)
     classes = letter_classes(codes.values(), len(alphabet))
@@ -118,15 +118,15 @@ def _build(program: Iterable[Item], sets: _LetterSets, meaning: Mapping[str, Ter
     return stack.pop()
 
 
-def _parsed(text: str, definitions: Mapping[str, str] | None) -> tuple[Definition, ...]:
+def _parsed(text: str, definitions: Mapping[str, str] | None, *, apart: bool = False) -> tuple[Definition, ...]:
     """Read an expression; returns the definitions it uses, each after those it refers to, then the expression itself.
 
     Definitions that are not used must still be well formed.
     """
     known: dict[str, Definition] = {}
     for name, given in (definitions or {}).items():
-        known[name] = _given_definition(name, given)
-    reader = Reader(text)
+        known[name] = _given_definition(name, given, apart=apart)
+    reader = Reader(text, apart=apart)
     while (start := reader.let()) is not None:
         if start.text in known:
             raise ExpressionError(
@@ -142,14 +142,14 @@ def _parsed(text: str, definitions: Mapping[str, str] | None) -> tuple[Definitio
     return tuple(used)
 
 
-def _given_definition(name: str, text: str) -> Definition:
+def _given_definition(name: str, text: str, *, apart: bool) -> Definition:
     if not isinstance(name, str) or not re.fullmatch(r"\w+", name):
         raise InputError(
             f"{short_repr(name)} cannot name a definition; a name is made of letters, digits and underscores"
         )
     origin = f"in the definition of ${name}: "
     try:
-        return Definition(name, text, Reader(text).expression("end"), origin)
+        return Definition(name, text, Reader(text, apart=apart).expression("end"), origin)
     except ExpressionError as error:
         raise ExpressionError(origin + error.problem, text, error.column) from None
 

@@ -9,6 +9,8 @@
     atom         = letter | "." | "[" [ "^" ] letter { letter } "]" | "$" name | "ε" | "()" | "∅" | "(" alternatives ")"
     letter       = a run of letters, digits and underscores | a quoted letter
 
+Over an alphabet of single characters each character of a run is a letter: ``ab`` is ``a b``.
+
 An expression is read into a program for a stack machine: operands first, then the operator that combines them. So
 nothing here recurses, and how deeply parentheses are nested does not matter.
 """
@@ -178,12 +180,13 @@ class _Group:
 
 
 class Reader:
-    """Reads one text from left to right."""
+    """Reads one text from left to right. With ``apart`` a letter is one character, so that ``ab`` is two."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, *, apart: bool = False) -> None:
         if not isinstance(text, str):
             raise InputError(f"a regular expression is a string, not {short_repr(text)}")
         self._text = text
+        self._apart = apart
         self._tokens = list(_tokens(text))
         self._at = 0
         self._program: list[Item] = []
@@ -222,6 +225,12 @@ class Reader:
         return tuple(self._program)
 
     def _next(self) -> _Token:
+        token = self._tokens[self._at]
+        if self._apart and token.kind == "letter" and len(token.text) > 1:
+            self._tokens[self._at : self._at + 1] = [
+                _Token(EPSILON if ch == EPSILON else "letter", ch, token.column + place)
+                for place, ch in enumerate(token.text)
+            ]
         self._at += 1
         return self._tokens[self._at - 1]
 
