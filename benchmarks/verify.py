@@ -188,7 +188,7 @@ def aalpy_kv(folder: Path, spec: DFA, limit: float):
 def ours(method: str):
     def run(folder: Path, spec: DFA, limit: float):
         model = rnncheck.load_model(folder, threads=1)
-        settings = VerifySettings(shrink=method == "auto", flows=None)
+        settings = VerifySettings(shrink=method == "auto", flows=None, mass_words=0)
         verdict = rnncheck.verify(
             model, spec, method=method, epsilon=EPSILON, gamma=GAMMA, timeout=limit, settings=settings
         )

@@ -17,8 +17,8 @@ from rnncheck.verification.error_language import ErrorLanguage
 from rnncheck.verification.task import Finding, Task
 from rnncheck.words import Codes
 
-# Unless told how many words: one step for so many that were made before, or so many.
-_SHARE, _LEAST_STEPS = 8, 20_000
+# Unless told how many words: one letter for so many that were asked before, or so many.
+_SHARE, _LEAST_STEPS = 16, 20_000
 _MOST_WORDS = 20_000
 
 
