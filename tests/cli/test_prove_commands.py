@@ -128,3 +128,35 @@ def test_bad_input_to_provable_training_is_one_clear_line(run, arguments, messag
     assert result.code == 2, result
     assert message in result.err
     assert "Traceback" not in result.err
+
+
+def test_a_verdict_is_replayed_with_the_certificate_that_it_names(run, model: Path, tmp_path: Path) -> None:
+    verdict, proof = tmp_path / "verdict.json", tmp_path / "proof.cert"
+    asked = ["prove", model, *PROPERTY, "--quiet"]
+    assert run(*asked, "--certificate", proof, "--json", verdict).code == 0
+    replayed = run("replay", verdict, "--model", model)
+    assert replayed.code == 0, replayed
+    assert "confirmed\tproof: boxes" in replayed.out
+    moved = tmp_path / "elsewhere"
+    moved.mkdir()
+    for file in (verdict, proof):
+        file.rename(moved / file.name)
+    assert run("replay", moved / "verdict.json", "--model", model).code == 0
+    (moved / "proof.cert").rename(tmp_path / "other.cert")
+    lost = run("replay", moved / "verdict.json", "--model", model)
+    assert lost.code == 3
+    assert "give it with --certificate FILE" in lost.out
+    assert run("replay", moved / "verdict.json", "--model", model, "--certificate", tmp_path / "other.cert").code == 0
+
+
+def test_a_certificate_of_another_question_confirms_no_verdict(run, model: Path, tmp_path: Path) -> None:
+    verdict, other = tmp_path / "verdict.json", tmp_path / "other.cert"
+    assert run("prove", model, *PROPERTY, "--quiet", "--json", verdict).code == 0
+    assert run("prove", model, "--regex", ".*", "--quiet", "--certificate", other).code == 0
+    digest = json.loads(other.read_text())["sha256"]
+    document = json.loads(verdict.read_text())
+    document["guarantee"]["invariant"] |= {"certificate": str(other), "sha256": digest}
+    verdict.write_text(json.dumps(document))
+    replayed = run("replay", verdict, "--model", model)
+    assert replayed.code == 1, replayed
+    assert "REFUTED\tproof: question" in replayed.out

@@ -15,7 +15,7 @@ from rnncheck.runtime.files import read_limited
 from rnncheck.verdict.certificate import Certificate, is_certificate
 from rnncheck.verdict.replay import ReplaySettings, Status
 from rnncheck.verdict.replay import replay as replay_document
-from rnncheck.verdict.replay.claims import read_claims
+from rnncheck.verdict.replay.claims import Claims, read_claims
 from rnncheck.word_files import read_sequences, read_words
 from rnncheck.words import Alphabet
 
@@ -43,6 +43,8 @@ _DEFAULTS = ReplaySettings()
               help="The file that --words-like of verify was given.")  # fmt: skip
 @click.option("--on-data", type=click.Path(path_type=Path), metavar="FILE",
               help="The file that --on-data of verify was given.")  # fmt: skip
+@click.option("--certificate", type=click.Path(path_type=Path), metavar="FILE",
+              help="The certificate of a proof.  [default: the one that the verdict names]")  # fmt: skip
 @click.option("--steps", type=click.IntRange(min=0), default=_DEFAULTS.steps, show_default=True, metavar="N",
               help="Network steps for each claim about many words.")  # fmt: skip
 @click.pass_context
@@ -61,6 +63,7 @@ def replay(
     seed: int,
     words_like: Path | None,
     on_data: Path | None,
+    certificate: Path | None,
     steps: int,
 ) -> None:
     """Check a verdict or a proof again, independently, and say what was checked and what was not.
@@ -82,13 +85,28 @@ def replay(
         claims = read_claims(text, str(verdict))
         model = _load(request, alphabet, claims.verdict.alphabet) if asked else None
         like = None if words_like is None else tuple(read_words(words_like, claims.verdict.alphabet))
+        shown = _certificate(verdict, claims) if certificate is None else _read_certificate(certificate)
         data = None if on_data is None else read_sequences(on_data, claims.verdict.alphabet)
-        result = replay_document(claims, model, ReplaySettings(words, seed, steps, like, data))
+        result = replay_document(claims, model, ReplaySettings(words, seed, steps, like, data, shown))
     for check in result.checks:
         refuted = check.status is Status.REFUTED
         say(Line(f"\t{check.name}\t{check.seen}", check.status.value, _COLOURS[check.status], bold=refuted))
     say(Line(f": {result.sentence()}", result.status.value.upper(), _COLOURS[result.status], bold=True))
     ctx.exit(result.exit_code)
+
+
+def _certificate(verdict: Path, claims: Claims) -> Certificate | None:
+    """The certificate that a verdict names: where it says, or beside the verdict, where both were moved together."""
+    invariant = None if claims.guarantee is None else claims.guarantee.invariant
+    if invariant is None or invariant.certificate is None:
+        return None
+    named = Path(invariant.certificate)
+    found = next((path for path in (named, verdict.parent / named.name) if path.is_file()), None)
+    return None if found is None else _read_certificate(found)
+
+
+def _read_certificate(path: Path) -> Certificate:
+    return Certificate.from_json(_read(path), str(path))
 
 
 def _read(verdict: Path) -> bytes:

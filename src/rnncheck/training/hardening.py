@@ -46,9 +46,9 @@ _INFLATED = 2e-4  # each bound, by each step
 _WORST_SHARE = 0.3  # of the worst box, beside the mean of all
 _FULL_WEIGHT = 0.5  # a larger loss of boxes is scaled down to this, or it would destroy what words have taught
 _FIRST_RADIUS, _LEAST_RADIUS, _LARGEST_RADIUS = 0.005, 0.001, 4.0
-_GROWTH, _SHRINKAGE = 1.04, 0.98  # while every box is on its side of the decision, and otherwise
+_GROWTH, _SHRINKAGE = 1.04, 0.98  # while every box is on its side of the decision, and while one is far from it
 _CENTRES_EVERY, _CENTRES_KEPT = 4, 0.4
-_NEAR = -0.5  # a clearance from which a proof is worth trying
+_NEAR = -0.5  # a clearance that is not far from the right side, so that a proof is worth trying
 
 
 @dataclass(frozen=True)
@@ -154,7 +154,10 @@ class Hardening:
         weight = min(1.0, _FULL_WEIGHT / float(loss.detach()))
         words = self._word_loss(rng, self._letters, _BOX_NOISE)
         self._optimizer.step(words + weight * loss, _BOX_RATE)
-        self._radius *= _GROWTH if self._clearance > 0.0 else _SHRINKAGE
+        if self._clearance > 0.0:
+            self._radius *= _GROWTH
+        elif self._clearance < _NEAR:
+            self._radius *= _SHRINKAGE
         self._radius = min(max(self._radius, _LEAST_RADIUS), _LARGEST_RADIUS)
         return self._kept_near(Boxes(boxes.lo.detach(), boxes.hi.detach()), self._radius)
 
@@ -229,7 +232,10 @@ class Hardening:
         right = functional.one_hot(states, exceeding.shape[1]).bool()
         guessed = torch.logsumexp(torch.where(right, 0.0, exceeding + _MARGIN), dim=1)[INITIAL + 1 :]
         self._clearance = float(clear.detach().min())
-        return (self._shares * (losses + guessed)).sum() + _WORST_SHARE * losses.max()
+        centres, radius = self._centres, self._radius  # what a box has beyond them is what keeps it from being closed
+        beyond = torch.relu(centres - boxes.lo - radius) + torch.relu(boxes.hi - centres - radius)
+        outside = torch.log1p(beyond / radius).mean(dim=1)[INITIAL + 1 :]
+        return (self._shares * (losses + guessed + outside)).sum() + _WORST_SHARE * losses.max()
 
     @property
     def _centres(self) -> Tensor:

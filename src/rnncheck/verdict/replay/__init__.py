@@ -22,7 +22,7 @@ from rnncheck.verdict.replay.data import data
 from rnncheck.verdict.replay.drawing import assumption
 from rnncheck.verdict.replay.fresh import fresh_words
 from rnncheck.verdict.replay.model_checks import counterexample, flows, identity, other_counterexamples, trace
-from rnncheck.verdict.replay.proof import replay_proof
+from rnncheck.verdict.replay.proof import named_proof, replay_proof
 from rnncheck.verdict.replay.structure import automata, numbers, structure
 from rnncheck.verdict.replay.tree import all_words
 from rnncheck.verdict.value import Verdict
@@ -36,8 +36,8 @@ __all__ = ["Check", "Replay", "ReplaySettings", "Status", "replay"]
 class ReplaySettings:
     """How much to ask the model: fresh words, and network steps for each claim about many words.
 
-    ``words_like`` are the words that an n-gram distribution was fitted to, ``on_data`` the sequences that were asked:
-    the document has their digests alone.
+    ``words_like`` are the words that an n-gram distribution was fitted to, ``on_data`` the sequences that were asked, and
+    ``certificate`` is that of a proof: the document has their digests alone.
     """
 
     words: int = 500
@@ -45,6 +45,7 @@ class ReplaySettings:
     steps: int = 2_000_000
     words_like: tuple[Word, ...] | None = None
     on_data: Sequences | None = None
+    certificate: Certificate | None = None
 
     def __post_init__(self) -> None:
         for name in ("words", "seed", "steps"):
@@ -91,6 +92,7 @@ def _checks(claims: Claims, model: Model | None, settings: ReplaySettings) -> It
     yield from flows(claims, model, settings.steps)
     yield from all_words(claims, model, settings.steps)
     yield from data(claims, model, settings.on_data)
+    yield from named_proof(claims, model, settings.certificate)
     yield from fresh_words(claims, model, settings.words, settings.seed, settings.words_like)
     yield from _only_told(claims)
 

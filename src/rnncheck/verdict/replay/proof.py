@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rnncheck.errors import FormatError, ModelError
+from rnncheck.errors import FormatError, ModelError, short_repr
 from rnncheck.models.labelled import network_of
 from rnncheck.models.network import RecurrentNetwork
 from rnncheck.models.protocol import Model
 from rnncheck.verdict.certificate import Arithmetic, Certificate
 from rnncheck.verdict.replay.checks import Check, Replay, confirmed, judged, left_open, refuted, unchecked
+from rnncheck.verdict.replay.claims import Claims
 from rnncheck.verdict.replay.directed import Interval
 from rnncheck.verdict.replay.interval_network import IntervalNetwork
 from rnncheck.verdict.replay.tables import Table, can_break
@@ -32,6 +33,46 @@ def replay_proof(certificate: Certificate | str | bytes, model: Model | None = N
     if not isinstance(certificate, Certificate):
         certificate = Certificate.from_json(certificate)
     return Replay(tuple(_checks(certificate, model)), "proof")
+
+
+def named_proof(claims: Claims, model: Model | None, proof: Certificate | None) -> Iterator[Check]:
+    """Check the certificate that a verdict rests on, and that it is about what the verdict says."""
+    invariant = None if claims.guarantee is None else claims.guarantee.invariant
+    if invariant is None or claims.spec is None or not claims.guarantee:
+        return
+    if proof is None:
+        where = "" if invariant.certificate is None else f" {short_repr(invariant.certificate, 200)},"
+        digest = short_repr(invariant.sha256, 80)
+        yield left_open(
+            "proof",
+            f"its boxes are in the certificate{where} with the sha256 {digest}; give it with --certificate FILE",
+        )
+        return
+    named = proof.sha256 == invariant.sha256
+    yield judged("proof", named, f"the certificate is {'the one' if named else 'another than the one'} that is named")
+    try:
+        same = proof.relation.value == claims.relation and _same_question(_judging(proof), claims.spec, claims.relation)
+    except FormatError:
+        same = False
+    same = same and proof.alphabet == claims.verdict.alphabet
+    yield judged("proof: question", same, f"it is about {'the same' if same else 'another'} relation and specification")
+    for check in _checks(proof, model):
+        yield dataclasses.replace(check, name=f"proof: {check.name}")
+
+
+def _same_question(one: Table, other: Table, relation: str) -> bool:
+    """Whether the same words could be violations of both, by the same answers."""
+    waiting = [(one.initial, other.initial)]
+    seen = set(waiting)
+    while waiting:
+        a, b = waiting.pop()
+        checked = one.can_break(relation, a)
+        if checked != other.can_break(relation, b) or (checked and (a in one.accepting) != (b in other.accepting)):
+            return False
+        found = set(zip(one.rows[a], other.rows[b], strict=True)) - seen
+        seen |= found
+        waiting += found
+    return True
 
 
 def _checks(proof: Certificate, model: Model | None) -> Iterator[Check]:
