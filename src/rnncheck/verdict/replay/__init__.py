@@ -36,8 +36,8 @@ __all__ = ["Check", "Replay", "ReplaySettings", "Status", "replay"]
 class ReplaySettings:
     """How much to ask the model: fresh words, and network steps for each claim about many words.
 
-    ``words_like`` are the words that an n-gram distribution was fitted to, ``on_data`` the sequences that were asked, and
-    ``certificate`` is that of a proof: the document has their digests alone.
+    ``words_like`` are the words that an n-gram distribution was fitted to, ``on_data`` the sequences that were asked,
+    ``certificate`` that of a proof: the document has their digests alone.
     """
 
     words: int = 500
