@@ -6,7 +6,6 @@ is, at the last length, every word that cannot be a violation whatever the model
 
 from __future__ import annotations
 
-from rnncheck.automata.dfa import Mask
 from rnncheck.search.prefix_tree import DEFAULT_MEMORY, Frontier, PrefixTree
 from rnncheck.words import Codes
 
@@ -28,6 +27,7 @@ class ExhaustiveSearch:
         self._kept_length = 0
         self._open_words = [0] * len(tree.spec)  # how many words of the present length lead to each state
         self._open_words[tree.spec.initial] = 1
+        self._kept_words = self._open_words
         self.length = -1
         self.violation: Codes | None = None
 
@@ -55,14 +55,23 @@ class ExhaustiveSearch:
         return length
 
     def price(self, longest: int) -> int:
-        """Network steps until all words of at most so many letters are asked."""
-        counts, total = self._open_words, 0
-        for length in range(max(0, self.length) + 1, longest + 1):
+        """Network steps until all words of at most so many letters are asked.
+
+        Where words of the present length are not held, it is the price of going there in one walk.
+        """
+        counts, total = self._kept_words, 0
+        for length in range(self._kept_length + 1, longest + 1 if longest > self.length else 0):
             counts = self._longer(counts)
-            wanted = self._tree.open_states if length < longest else self._tree.breakable
+            passing = self._tree.within(longest - length) if self._descends else self._tree.open_states
+            wanted = passing if length < longest else self._tree.breakable
             words = sum(count for count, is_wanted in zip(counts, wanted, strict=True) if is_wanted)
             total += words * self._tree.price(length)
         return total
+
+    @property
+    def _descends(self) -> bool:
+        """Whether the words of the present length are not held."""
+        return self._kept_length < self.length
 
     def _plain_price(self, longest: int) -> int:
         letters = len(self._tree.spec.alphabet)
@@ -85,6 +94,7 @@ class ExhaustiveSearch:
         room = self._kept.room(self._memory, len(self._tree.spec.alphabet))
         if self._kept_length == self.length and len(self._kept) <= room and not last:
             self._kept = self._tree.children(self._kept, self._tree.open_states)
+            self._kept_words = self._longer(self._kept_words)
             self._kept_length += 1
             self.violation = self._first_violation(self._kept)
         else:
@@ -93,7 +103,7 @@ class ExhaustiveSearch:
 
     def _descend(self, frontier: Frontier, levels: int, piece: int) -> Codes | None:
         """The first violation so many levels below, walking the frontier in pieces of so many rows."""
-        wanted: Mask = self._tree.open_states if levels > 1 else self._tree.breakable
+        wanted = self._tree.within(levels - 1)
         for start in range(0, len(frontier), piece):
             below = self._tree.children(frontier.take(slice(start, start + piece)), wanted)
             found = self._first_violation(below) if levels == 1 else self._descend(below, levels - 1, piece)

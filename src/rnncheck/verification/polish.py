@@ -14,12 +14,13 @@ from rnncheck.verification.task import Task
 from rnncheck.words import Codes, WordBatch, shortlex_key
 
 _FLOWS_REPORTED = 5
-_FLOWS_SHARE, _FLOWS_LEAST = 8, 20_000  # one step for so many that were made before, or a few, goes into finding flows,
-_REFERENCE_SHARE = 32  # and one of the reference for so many, or fewer, or a few, into confirming them
-_REFERENCE_PRODUCTS, _REFERENCE_LEAST = 1 << 29, 2_000
+# Finding flows takes one step for so many that were made before, or a few; confirming them takes one of the reference
+# for so many, or fewer where a step has many products, or a few.
+_FLOWS_SHARE, _FLOWS_LEAST = 16, 10_000
+_REFERENCE_SHARE, _REFERENCE_PRODUCTS, _REFERENCE_LEAST = 32, 1 << 29, 2_000
 _SETTLING_LOOPS = 1000  # at most, to see whether the model's state comes back to itself
 # On a shorter counterexample at most so many steps are spent, or as many as finding the first one took.
-_POLISHING_STEPS = 140_000
+_POLISHING_STEPS = 135_000
 _SHORT_WORDS = 0.4  # the share of it for asking every short word
 
 
