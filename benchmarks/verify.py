@@ -32,8 +32,8 @@ from rnncheck.automata.dfa import DFA
 from rnncheck.automata.formats.libraries import from_aalpy
 from rnncheck.automata.product import inclusion_witness
 from rnncheck.models.files.released_folder import load_released
+from rnncheck.probability.confidence import Confidence
 from rnncheck.probability.distributions import WordDistribution
-from rnncheck.probability.statistics import sample_size
 from rnncheck.verification.settings import VerifySettings
 
 EPSILON = GAMMA = 5e-4
@@ -137,7 +137,7 @@ def plain_pdv(folder: Path, spec: DFA, limit: float):
                     return "violated", len(word), model.steps
             else:
                 word = None
-                for _ in range(sample_size(EPSILON, GAMMA)):
+                for _ in range(Confidence(EPSILON, GAMMA).words):
                     drawn = words.sample(rng, 1)[0]
                     letters = model.alphabet.decode(drawn)
                     if model.accepts(drawn) and not hypothesis.accepts(letters):
