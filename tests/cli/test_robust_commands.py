@@ -81,6 +81,7 @@ def test_the_words_near_a_specification(run, tmp_path: Path) -> None:
     [
         (["--edits", "flip"], "edit 'flip' is unknown; choose from substitute, insert, delete, swap"),
         (["--edits", ","], "no edits; choose from"),
+        (["--edits", ""], "no edits; choose from"),
         (["--distance", "-1"], "distance -1 is negative"),
         (["--distance", "5"], "distance 5 is larger than the word '1 1 1' of 3 letters"),
         (["--locked", "x"], "the edits name 'x', which is not a letter"),
@@ -102,6 +103,7 @@ def test_bad_input_is_one_line(run, options, says: str) -> None:
         ("[costs]\nsubstitute = -1\n", "the cost of substitute is -1; an edit costs more than 0"),
         ("[costs]\nflip = 1\n", "edit 'flip' is unknown"),
         ("[cost]\nswap = 1\n", "'cost' is unknown; give [costs]"),
+        ("", "no edits; choose from"),
         ("costs = 3\n", "costs and replace are no tables"),
         ("[replace]\n1 = 3\n", "replacing '1' is 3"),
         ("[costs\n", "edits.toml: Expected"),

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rnncheck import Alphabet, Edits, InputError, Robustness, Spec, robustness, wrap
+from rnncheck import Alphabet, Edits, InputError, ModelError, Robustness, Spec, robustness, wrap
 from rnncheck.automata.edits import ball, distance_of, within
 from rnncheck.models.adapters import DFAModel
 from rnncheck.models.engine.compiled import CompiledNetwork, stepped
@@ -223,6 +223,58 @@ def test_an_original_that_differs_from_its_engine_is_asked_itself() -> None:
     assert any("different answers" in note for note in found.notes)
 
 
+def test_nothing_is_robust_before_the_reference_was_asked() -> None:
+    """The engine rejects every word, and the time is over while the reference is asked for some."""
+    network = rejecting_lstm()
+    model = CompiledNetwork(network)
+    asked = []
+
+    def judge(word):
+        asked.append(word)
+        return reference_judgement(network, word)
+
+    model._judge = judge
+    model._options["reference"] = judge
+    late = lambda: 1e9 if len(asked) > 5 else 0.0  # noqa: E731 - a clock
+    found = robustness(model, [("a", "b", "c", "a")], timeout=1, clock=late)
+    assert found.words[0].outcome is Outcome.UNDECIDED
+    assert found.words[0].certified == 0
+
+
+def test_where_no_neighbour_counts() -> None:
+    model = CompiledNetwork(rejecting_lstm())
+    one = robustness(model, [("a", "b", "c")], spec=Spec.from_regex("c{8}", LETTERS)).words[0]
+    assert (one.outcome, one.words) == (Outcome.SATISFIED, 0)
+    assert one.reason.startswith("no word within distance 1 counts")
+
+
+def test_a_model_of_short_words_is_asked_for_no_longer_ones() -> None:
+    def short(some):
+        assert all(len(word) <= 4 for word in some)
+        return [False for _ in some]
+
+    assert robustness(wrap(short, LETTERS, max_length=4), [("a", "b", "a", "b")], distance=2).robust
+
+
+@pytest.mark.parametrize("cost", ["1/4611686018427387904", 1e-9, "0.000001", "1e99999999"])
+def test_costs_of_many_digits_are_refused(cost) -> None:
+    model = DFAModel(Spec.from_regex("a*", LETTERS).dfa)
+    with pytest.raises(InputError):
+        robustness(model, [("a", "b")], edits=Edits(swap=cost))
+
+
+def test_a_model_that_cannot_travel_is_told() -> None:
+    with pytest.raises(ModelError, match="cannot be sent to other processes"):
+        robustness(wrap(lambda some: [True for _ in some], LETTERS), [("a", "b")], workers=1)
+
+
+def test_distances_that_costs_allow_are_the_rows_of_the_table() -> None:
+    model = DFAModel(Spec.from_regex(".* a", LETTERS).dfa)
+    edits = Edits(substitute=2, insert=None, delete=None, swap="0.5")
+    found = robustness(model, [("b", "a"), ("c", "c")], distance=2, edits=edits)
+    assert found.table() == [(0, 2, 0), (0.5, 1, 1), (1, 1, 1), (1.5, 1, 1), (2, 0, 2)]
+
+
 def test_models_of_whole_words_are_asked_too() -> None:
     model = wrap(lambda some: [word.count("a") < 3 for word in some], LETTERS)
     found = robustness(model, [("a", "b", "a", "b")], distance=2)
@@ -280,6 +332,8 @@ def test_words_are_aligned_letter_by_letter() -> None:
     [
         ({"distance": -1}, "distance -1 is negative"),
         ({"distance": "far"}, "distance is 'far'; give a number"),
+        ({"distance": "1e5000"}, "distance is '1e5000'; give a number"),
+        ({"distance": 10**5000}, "distance is larger than 1000000000"),
         ({"distance": 4}, "distance 4 is larger than the word 'a b' of 2 letters"),
         ({"edits": Edits(locked=frozenset("x"))}, "the edits name 'x', which is not a letter"),
         ({"max_steps": 0}, "at most 0 steps were allowed"),

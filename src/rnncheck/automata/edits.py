@@ -8,6 +8,7 @@ regular language, are a regular language again. Swapped letters are not edited a
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -26,6 +27,9 @@ Number: TypeAlias = int | float | str | Fraction
 _Costs: TypeAlias = npt.NDArray[np.int64]
 
 KINDS = ("substitute", "insert", "delete", "swap")
+_MOST_UNITS = 1000  # of the largest unit that all costs and the distance are multiples of
+_LARGEST = 10**9
+_NUMBER = re.compile(r"[0-9]{1,10}(\.[0-9]{1,10})?(/[0-9]{1,10})?")
 
 
 @dataclass(frozen=True)
@@ -75,10 +79,8 @@ class Edits:
         if unknown or not isinstance(costs, Mapping) or not isinstance(replace, Mapping):
             what = f"{short_repr(min(unknown))} is unknown" if unknown else "costs and replace are no tables"
             raise InputError(f"{what}; give [costs] with {', '.join(KINDS)}, and [replace.LETTER] with OTHER = COST")
-        if not costs:
-            return cls(replacements=replace, locked=frozenset(locked))
-        _check_kinds(costs)
-        prices = {kind: costs.get(kind) for kind in KINDS}
+        _check_kinds(costs or ["substitute"] * bool(replace))
+        prices = {kind: costs.get(kind) for kind in KINDS}  # what is not named is not allowed
         return cls(**prices, replacements=replace, locked=frozenset(locked))
 
     def check_letters(self, alphabet: Alphabet) -> None:
@@ -95,12 +97,22 @@ class Edits:
 
     def distances(self, largest: Cost) -> list[Cost]:
         """The distances above 0, and at most ``largest``, that two words can have, in order."""
-        found, new = set[Fraction](), {Fraction(0)}
-        while new:
-            new = {before + cost for before in new for cost in self.costs()} - found
-            new = {distance for distance in new if distance <= largest}
-            found |= new
-        return sorted(found)
+        unit = self.unit(largest)
+        most, costs = int(largest / unit), [int(cost / unit) for cost in self.costs()]
+        found = [True] + [False] * most
+        for distance in range(1, most + 1):
+            found[distance] = any(cost <= distance and found[distance - cost] for cost in costs)
+        return [distance * unit for distance in range(1, most + 1) if found[distance]]
+
+    def unit(self, distance: Cost) -> Cost:
+        """The largest cost that all costs, and the distance, are multiples of."""
+        unit = Fraction(1, math.lcm(*(cost.denominator for cost in self.costs()), distance.denominator))
+        if distance / unit > _MOST_UNITS:
+            raise InputError(
+                f"distance {plain(distance)} is more than {_MOST_UNITS} times the largest number that it and all costs "
+                "are multiples of; give a smaller distance, or costs with fewer digits"
+            )
+        return unit
 
     def describe(self) -> dict[str, object]:
         """For documents and people."""
@@ -189,7 +201,7 @@ class _Rows:
 
     def __init__(self, language: DFA, distance: Cost, edits: Edits) -> None:
         self.distance = distance
-        self._unit = Fraction(1, math.lcm(*(cost.denominator for cost in edits.costs()), distance.denominator))
+        self._unit = edits.unit(distance)
         self._most = int(distance / self._unit)
         self._language = language
         alphabet = language.alphabet
@@ -286,7 +298,12 @@ def _cost(name: str, value: object) -> Cost:
 def _fraction(name: str, value: object) -> Fraction:
     if isinstance(value, bool) or not isinstance(value, int | float | str | Fraction):
         raise InputError(f"{name} is {short_repr(value)}; give a number")
+    if isinstance(value, str) and not _NUMBER.fullmatch(value.strip().removeprefix("-")):
+        raise InputError(f"{name} is {short_repr(value)}; give a number, such as 2 or 0.5")
     try:
-        return Fraction(str(value)) if isinstance(value, float) else Fraction(value)
+        number = Fraction(str(value)) if isinstance(value, float) else Fraction(value)
     except (ValueError, ZeroDivisionError, OverflowError):
         raise InputError(f"{name} is {short_repr(value)}; give a number") from None
+    if number > _LARGEST:
+        raise InputError(f"{name} is larger than {_LARGEST}; give a smaller one")
+    return number

@@ -37,7 +37,9 @@ def edits_of(choices: dict[str, Any]) -> Edits:
     """What the options say; takes them out of the choices."""
     kinds, path, locked = choices.pop("edits"), choices.pop("costs"), frozenset(parse_word(choices.pop("locked") or ""))
     if path is None:
-        return Edits.of((kind.strip() for kind in (kinds or _USUAL).split(",") if kind.strip()), locked=locked)
+        return Edits.of(
+            (kind.strip() for kind in (_USUAL if kinds is None else kinds).split(",") if kind.strip()), locked=locked
+        )
     if kinds is not None:
         raise click.UsageError("--costs says which edits there are; leave out --edits")
     try:

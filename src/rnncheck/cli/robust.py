@@ -113,7 +113,7 @@ def _word_lines(one: WordRobustness, found: Robustness, edits: Edits) -> Iterato
     answer = {True: "accepted", False: "rejected", None: "not asked"}[one.accepted]
     yield f"{_HEADS[one.outcome]}: {format_word(one.word)} is {answer}; {one.reason}"
     if one.outcome is Outcome.SATISFIED and one.words is not None and one.boxes is None:
-        yield f"  {one.words:,} words were asked, the word itself among them"
+        yield f"  so near are {one.words:,} words" if one.words != 1 else "  so near is one word alone"
     if one.nearest is not None:
         yield from _flip_lines(one, found, edits)
     elif one.outcome is Outcome.UNDECIDED and one.certified is not None:
@@ -133,12 +133,12 @@ def _flip_lines(one: WordRobustness, found: Robustness, edits: Edits) -> Iterato
     for row, answer in enumerate(answers):
         letters = " ".join(pair[row].ljust(width) for pair, width in zip(shown, widths, strict=True))
         yield f"  {answer}  {letters}".rstrip()
-    marks = " ".join(("^" if a != b else " ").ljust(width) for (a, b), width in zip(shown, widths, strict=True))
+    marks = " ".join(("^" if a != b else " ").ljust(width) for (a, b), width in zip(pairs, widths, strict=True))
     yield f"            {marks}".rstrip()
 
 
 def _shown(letter: str | None) -> str:
-    return "-" if letter is None else letter_text(letter)
+    return "·" if letter is None else letter_text(letter)
 
 
 def _table_lines(found: Robustness, edits: Edits) -> Iterator[str]:

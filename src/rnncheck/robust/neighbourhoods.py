@@ -9,6 +9,7 @@ import numpy as np
 
 from rnncheck.automata.dfa import DFA
 from rnncheck.automata.edits import Cost, Edits, ball, plain
+from rnncheck.automata.language import short_words
 from rnncheck.automata.product import intersection
 from rnncheck.errors import ModelError, StateLimitError
 from rnncheck.models.engine.stepped_reference import SteppedReference
@@ -57,6 +58,7 @@ class _Word:
     language: DFA | None = None
     epsilon: float | None = None
     boxes: int | None = None  # of a proof
+    compared: bool = False  # the reference was asked for some of the words too
     why: str = ""
 
     @property
@@ -70,7 +72,7 @@ class EvaluatorDiffersError(Exception):
 
 @dataclass
 class Neighbourhoods:
-    """Some words and their neighbours, asked of one oracle. ``finish`` may be called after any interruption."""
+    """Some words and their neighbours, asked of one oracle. ``results`` may be asked for after any interruption."""
 
     oracle: MembershipOracle
     request: Request
@@ -94,7 +96,7 @@ class Neighbourhoods:
         for some in self._found:
             if some.why:
                 yield from self._search(some)
-        self._compare()
+        yield from self._compare()
 
     def results(self, reason: str = "") -> list[WordRobustness]:
         """What is known by now; ``reason`` says why no more is."""
@@ -119,7 +121,9 @@ class Neighbourhoods:
         return some.language
 
     def _near(self, word: Word, distance: Cost) -> DFA:
-        language = ball(word, distance, self.request.edits, self.oracle.alphabet)
+        language, longest = ball(word, distance, self.request.edits, self.oracle.alphabet), self.oracle.model.max_length
+        if longest is not None:
+            language = intersection(language, short_words(language.alphabet, longest))
         return language if self.request.spec is None else intersection(language, self.request.spec)
 
     def _walk(self, distance: Cost, balls: list[tuple[_Word, DFA]]) -> Iterator[None]:
@@ -167,7 +171,8 @@ class Neighbourhoods:
         if flip is not None:
             self._confirm(flip, not some.answer)
             some.nearest, some.distance, some.epsilon = flip, self._distance(some, flip), None
-            some.exact = False
+            nearer = [Cost(0), *(d for d in self.request.edits.distances(self.request.distance) if d < some.distance)]
+            some.exact = some.certified == nearer[-1]
 
     def _proof(self, wanted: Property) -> Generator[None, None, int | None]:
         """How many boxes of states prove it of the network's own weights; None where there is no proof."""
@@ -192,17 +197,18 @@ class Neighbourhoods:
         )
         return next(near, self.request.distance)
 
-    def _compare(self) -> None:
-        """Ask the reference for some of the words that everything rests on."""
-        if self.oracle.model.by_reference() is self.oracle.model:
-            return
+    def _compare(self) -> Iterator[None]:
+        """Ask the reference for some of the words that everything rests on; until then nothing is called robust."""
+        own = self.oracle.model.by_reference() is self.oracle.model
         for some in self._found:
-            asked = some.boxes is None and some.certified == self.request.distance
-            if some.nearest is None and some.language is not None and asked:
-                drawn = UniformWords(some.language).sample(self._rng(some), _COMPARED)
-                for word in dict.fromkeys(drawn):
-                    self._confirm(word, some.answer)
-                    self.compared += 1
+            if some.certified == self.request.distance and some.boxes is None:
+                source = None if own or some.language is None else UniformWords(some.language)
+                if source is not None and source.count:
+                    for word in dict.fromkeys(source.sample(self._rng(some), _COMPARED)):
+                        self._confirm(word, some.answer)
+                        self.compared += 1
+                        yield
+                some.compared = True
 
     def _rng(self, some: _Word) -> np.random.Generator:
         """Random numbers that depend on the word alone, not on its company."""
@@ -213,18 +219,24 @@ class Neighbourhoods:
             raise EvaluatorDiffersError(format_word(self.oracle.alphabet.decode(word)))
 
     def _result(self, some: _Word, reason: str) -> WordRobustness:
-        flipped, done = some.nearest is not None, some.certified == self.request.distance
+        flipped = some.nearest is not None
+        done = some.certified == self.request.distance and (some.boxes is not None or some.compared)
         outcome = Outcome.VIOLATED if flipped else Outcome.SATISFIED if done else Outcome.UNDECIDED
+        if outcome is Outcome.UNDECIDED and some.certified == self.request.distance:
+            some.certified = Cost(0)  # by the evaluator alone, which was not compared
+        near, words = f"every word within distance {plain(self.request.distance)}", _whole(some.language)
         if flipped:
             nearer = "no word nearer has it" if some.exact else "a nearer one may have it"
             reason = f"a word at distance {plain(some.distance or Cost(0))} has the other answer; {nearer}"
         elif some.boxes is not None:
             reason = (
-                f"every word within distance {plain(self.request.distance)} has the same answer, proved by "
-                f"{some.boxes} boxes of network states for every evaluation in IEEE arithmetic"
+                f"{near} has the same answer, proved by {some.boxes} boxes of network states for every evaluation in "
+                "IEEE arithmetic"
             )
+        elif done and words == 0:
+            reason = f"no word within distance {plain(self.request.distance)} counts, the word itself included"
         elif done:
-            reason = f"every word within distance {plain(self.request.distance)} was asked and has the same answer"
+            reason = f"{near} was asked and has the same answer"
         else:
             reason = some.why or reason or "not asked"
         return WordRobustness(
@@ -235,7 +247,7 @@ class Neighbourhoods:
             nearest=None if some.nearest is None else self.oracle.alphabet.decode(some.nearest),
             distance=None if some.distance is None else plain(some.distance),
             exact=some.exact,
-            words=_whole(some.language),
+            words=words,
             epsilon=some.epsilon,
             boxes=some.boxes,
             reason=reason,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import pickle
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from rnncheck.automata.dfa import DFA
 from rnncheck.automata.edits import Edits, Number, distance_of, plain
-from rnncheck.errors import InputError, short_repr
+from rnncheck.errors import InputError, ModelError, short_repr
 from rnncheck.models.protocol import BY_REFERENCE, Model
 from rnncheck.oracle import MembershipOracle
 from rnncheck.probability.confidence import Confidence
@@ -85,6 +86,7 @@ def robustness(
     facts = model.describe()
     return Robustness(
         distance=plain(request.distance),
+        distances=tuple(map(plain, request.edits.distances(request.distance))),
         edits=request.edits.describe(),
         spec=None if spec is None else spec.origin if isinstance(spec, Spec) else "an automaton",
         gamma=gamma,
@@ -106,11 +108,12 @@ def _check(words: Sequence[Word], request: Request, alphabet: Alphabet) -> None:
     if not words:
         raise InputError("no word to look at; give at least one")
     request.edits.check_letters(alphabet)
+    request.edits.unit(request.distance)
     shortest = min(words, key=len)
     if request.distance > len(shortest):
         raise InputError(
             f"distance {plain(request.distance)} is larger than the word {short_repr(format_word(shortest))} of "
-            f"{len(shortest)} letters, which leaves nothing of it; give a smaller distance, or leave the word out"
+            f"{len(shortest)} letters; give a smaller distance, or leave the word out"
         )
     if request.max_steps < 1:
         raise InputError(f"at most {request.max_steps} steps were allowed; give 1 or more")
@@ -149,8 +152,9 @@ class _Run:
 
     def on(self, executor: Executor, progress: Callable[[RobustnessProgress], None]) -> None:
         """Have them done elsewhere; what comes back is taken in their order."""
-        seconds = None if self.budget.deadline is None else self.budget.remaining()
-        futures = [executor.submit(_explored, self.model, self.request, piece, seconds) for piece in self._pieces]
+        _check_that_it_travels(self.model)
+        end = None if self.budget.deadline is None else time.time() + self.budget.remaining()
+        futures = [executor.submit(_explored, self.model, self.request, piece, end) for piece in self._pieces]
         try:
             for future in futures:
                 self._take(future.result())
@@ -171,8 +175,18 @@ class _Run:
             self._kept.save(explored)
 
 
-def _explored(model: Model, request: Request, words: list[Word], seconds: float | None) -> Explored:
-    """A piece of the work in another process."""
-    budget = Budget.lasting(seconds)
+def _check_that_it_travels(model: Model) -> None:
+    try:
+        pickle.dumps(model)
+    except Exception as error:  # whatever a model's own parts raise
+        raise ModelError(
+            f"the model cannot be sent to other processes ({short_repr(str(error), 100)}); leave out workers and "
+            "cluster, or make it of functions that a module names"
+        ) from None
+
+
+def _explored(model: Model, request: Request, words: list[Word], end: float | None) -> Explored:
+    """A piece of the work in another process, until a time of the clock on the wall, which all processes have."""
+    budget = Budget.lasting(None if end is None else max(0.0, end - time.time()))
     with watchdog(budget.remaining):
         return explore(MembershipOracle(model, budget=budget), request, words, lambda: None)

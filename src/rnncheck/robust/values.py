@@ -48,6 +48,7 @@ class Robustness(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
 
     schema: Literal["rnncheck/robustness/1"] = "rnncheck/robustness/1"
     distance: Distance
+    distances: tuple[Distance, ...]  # that words can have, up to it
     edits: dict[str, object]
     spec: str | None = None
     gamma: float
@@ -76,10 +77,10 @@ class Robustness(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     def exit_code(self) -> int:
         return self.outcome.exit_code
 
-    def table(self) -> list[tuple[int, int, int]]:
-        """For each whole distance: how many words are certified there, and how many have a flip within it."""
-        rows = []
-        for distance in range(int(self.distance) + 1):
+    def table(self) -> list[tuple[Distance, int, int]]:
+        """For each distance: how many words are certified there, and how many have a flip within it."""
+        rows: list[tuple[Distance, int, int]] = []
+        for distance in (0, *self.distances):
             flipped = sum(word.distance is not None and word.distance <= distance for word in self.words)
             rows.append((distance, sum(word.certified_at(distance) for word in self.words), flipped))
         return rows

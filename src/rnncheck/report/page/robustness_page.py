@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from rnncheck.automata.edits import Edits
-from rnncheck.report.markup import Markup, section, tag
+from rnncheck.automata.edits import KINDS, Edits
+from rnncheck.report.markup import Markup, count, section, tag
 from rnncheck.report.page.shell import grid, page
 from rnncheck.robust.alignment import aligned
 from rnncheck.robust.values import Robustness, WordRobustness
@@ -20,8 +20,13 @@ _FLIPS = 200  # shown, nearest first
 
 def robustness_page(found: Robustness, edits: Edits) -> str:
     """One HTML file: how many words are certified at each distance, and the nearest flips letter by letter."""
-    kinds = ", ".join(f"{name} {value}" for name, value in found.edits.items())
-    about = [f"{len(found.words)} words, distance {found.distance} ({kinds})"]
+    kinds = ", ".join(f"{name} {found.edits[name]}" for name in KINDS if name in found.edits)
+    about = [
+        f"{count(len(found.words), 'word')}, distance {found.distance}. Edits and what each costs: {kinds or 'none'}."
+    ]
+    about += [f"Locked letters: {', '.join(map(letter_text, sorted(edits.locked)))}."] if edits.locked else []
+    about += ["Some letters may be replaced by certain others alone."] if edits.replacements else []
+    about += [] if found.model_sha256 is None else [f"The model's sha256: {found.model_sha256}"]
     about += [] if found.spec is None else [f"Only words that satisfy {found.spec} count as neighbours."]
     asked_too = f" {found.compared} words were asked of the reference too: {found.reference}." if found.compared else ""
     about += [f"Answers: {found.evaluator}.{asked_too}"]
