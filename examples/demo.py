@@ -1,7 +1,11 @@
-"""The main job in a minute: verify a network that has a fault, look at the fault, and check the evidence again.
+"""The main job in a minute: verify a network that has a fault, look at the fault, check the evidence again,
+and prove a network right for every word.
 
 Run it with ``make demo``.
 """
+
+import tempfile
+from pathlib import Path
 
 import rnncheck
 from rnncheck import zoo
@@ -16,11 +20,24 @@ def main() -> None:
         verdict = rnncheck.verify(model, entry.spec(), timeout=60)
         show(verdict)
         print(f"  replayed        {rnncheck.replay(verdict, model).sentence()}")
+    prove("response-provable-lstm")
     print(
         "\nThe same from the command line:\n"
         f"  .venv/bin/rnncheck verify {zoo.entry('response-faulty-lstm').path} \\\n"
         f"      --ltlf '{zoo.entry('response-faulty-lstm').property_text}'"
     )
+
+
+def prove(name: str) -> None:
+    """A network that was trained to be provable: the certificate is written, and checked by code of its own."""
+    entry = zoo.entry(name)
+    model = rnncheck.load_model(entry.path)
+    print(f"\n{name}: {entry.description}\n")
+    with tempfile.TemporaryDirectory() as folder:
+        certificate = Path(folder, "proof.cert")
+        settings = rnncheck.VerifySettings(certificate=str(certificate))
+        show(rnncheck.verify(model, entry.spec(), method="prove", relation="equal", settings=settings))
+        print(f"  replayed        {rnncheck.replay(certificate.read_text(), model).sentence()}")
 
 
 def show(verdict: rnncheck.Verdict) -> None:

@@ -9,6 +9,7 @@ Takes about three minutes for all. The same machine gives the same weights, bit 
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Callable, Iterator
 
@@ -22,7 +23,16 @@ from rnncheck.models.engine.compiled import CompiledNetwork
 from rnncheck.models.files.safetensors_file import load_network, save_network
 from rnncheck.models.network import Cell
 from rnncheck.probability.distributions import WordDistribution
-from rnncheck.training import LabelledWords, TrainedNetwork, TrainingSettings, train_on_automaton, train_on_words
+from rnncheck.training import (
+    HardeningReport,
+    LabelledWords,
+    ProvableNetwork,
+    TrainedNetwork,
+    TrainingSettings,
+    train_on_automaton,
+    train_on_words,
+    train_provable,
+)
 from rnncheck.training.from_automaton import ConditionedSampler
 from rnncheck.words import Codes, WordBatch
 
@@ -85,13 +95,21 @@ def tokens(name: str) -> TrainedNetwork:
     return train_on_words(labelled, settings=settings, label="integer", source="scripts/build_zoo.py")
 
 
-RECIPES: dict[str, Callable[[str], TrainedNetwork]] = {
+def provable(name: str, cell: Cell) -> ProvableNetwork:
+    """Until L(R) = L(A) is proved for every word."""
+    return train_provable(zoo.entry(name).spec().dfa, cell=cell, hidden=16)
+
+
+RECIPES: dict[str, Callable[[str], TrainedNetwork | ProvableNetwork]] = {
     "response-lstm": response,
     "response-faulty-lstm": response_faulty,
     "tomita4-gru": tomita4,
     "even-elman": even,
     "xml-lstm": xml,
     "tokens-gru": tokens,
+    "response-provable-lstm": functools.partial(provable, cell=Cell.LSTM),
+    "tomita4-provable-gru": functools.partial(provable, cell=Cell.GRU),
+    "even-provable-elman": functools.partial(provable, cell=Cell.RNN_TANH),
 }
 
 
@@ -154,9 +172,10 @@ def main(names: tuple[str, ...], check: bool) -> None:
         entry = zoo.entry(name)
         trained = RECIPES[name](name)
         report = trained.report
+        accuracy = report.accuracy if isinstance(report, HardeningReport) else report.test_accuracy
         click.echo(
-            f"{name}: {report.ending.value}; {report.epochs} epochs, {report.seconds:.1f} s, "
-            f"test accuracy {report.test_accuracy:.2%}, {trained.network.sha256()[:16]}"
+            f"{name}: {report.ending.value}; {report.seconds:.1f} s, test accuracy {accuracy:.2%}, "
+            f"{trained.network.sha256()[:16]}"
         )
         if check:
             same = load_network(entry.path).sha256() == trained.network.sha256()

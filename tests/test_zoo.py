@@ -14,6 +14,10 @@ from rnncheck.models.engine.compiled import CompiledNetwork
 from rnncheck.models.engine.reference import reference_score
 from rnncheck.models.network import Cell
 from rnncheck.probability.distributions import WordDistribution
+from rnncheck.proving.certifying import certificate_of
+from rnncheck.proving.prove import Invariant, find_invariant
+from rnncheck.relations import Property, Relation
+from rnncheck.verdict.replay import Status, replay
 from rnncheck.words import WordBatch
 
 ENTRIES = zoo.entries()
@@ -42,7 +46,8 @@ def test_all_cells_and_both_verdicts_are_there() -> None:
 def test_networks_fit_their_properties_and_tell_how_they_were_trained(entry: zoo.Entry) -> None:
     network = entry.network()
     assert network.alphabet == entry.alphabet == entry.spec().alphabet
-    assert network.facts["training"]["test_accuracy"] >= 0.99
+    told = network.facts["training"]
+    assert told["accuracy" if entry.proved else "test_accuracy"] >= 0.99
     assert zoo.path(entry.name) == entry.path
 
 
@@ -82,6 +87,22 @@ def test_verification_says_what_the_entry_says(entry: zoo.Entry) -> None:
     assert verdict.outcome.value == entry.expected_verdict
     if entry.violation is not None:
         assert len(verdict.counterexample or ()) <= len(entry.violation)
+
+
+@pytest.mark.parametrize("entry", [entry for entry in ENTRIES if entry.proved], ids=lambda entry: entry.name)
+def test_proved_entries_are_proved_again_and_the_proof_is_confirmed(entry: zoo.Entry) -> None:
+    network = entry.network()
+    wanted = Property(entry.spec().dfa, Relation.EQUAL)
+    found = find_invariant(network, wanted)
+    assert isinstance(found, Invariant)
+    model = CompiledNetwork(network, threads=1)
+    proof = certificate_of(found, network, wanted, model.accepts_empty)
+    assert replay(proof, model).status is Status.CONFIRMED
+
+
+def test_a_proved_network_of_each_cell_is_there() -> None:
+    cells = {entry.network().cell for entry in ENTRIES if entry.proved}
+    assert cells == {Cell.LSTM, Cell.GRU, Cell.RNN_TANH}
 
 
 def test_unknown_names_are_refused_with_the_known_ones() -> None:

@@ -22,8 +22,8 @@ __all__ = ["Entry", "entries", "entry", "names", "path"]
 class Entry:
     """One network, its property (a formula, or else an expression), and whether L(R) ⊆ L(A).
 
-    ``satisfied`` was tried, not proved: see the README. Where it is False, ``violation`` is a word that R accepts and
-    A rejects.
+    ``satisfied`` was tried, and where ``proved`` it is proved for every word, even L(R) = L(A): see the README. Where
+    it is False, ``violation`` is a word that R accepts and A rejects.
     """
 
     name: str
@@ -33,6 +33,7 @@ class Entry:
     ltlf: str | None = None
     regex: str | None = None
     violation: Word | None = None
+    proved: bool = False
 
     @property
     def path(self) -> Path:
@@ -100,6 +101,30 @@ _ENTRIES = (
         Alphabet(["digit", "point", "sign"]),
         satisfied=True,
         regex="sign? digit+",
+    ),
+    Entry(
+        "response-provable-lstm",
+        "every request a is answered by a b later on, proved for every word",
+        Alphabet(["a", "b", "c"]),
+        satisfied=True,
+        ltlf="G(a -> F b)",
+        proved=True,
+    ),
+    Entry(
+        "tomita4-provable-gru",
+        "no three 0 in a row, proved for every word",
+        Alphabet(["0", "1"]),
+        satisfied=True,
+        regex="!(.* 0 0 0 .*)",
+        proved=True,
+    ),
+    Entry(
+        "even-provable-elman",
+        "an even number of a, proved for every word",
+        Alphabet(["a", "b"]),
+        satisfied=True,
+        regex="(b* a b* a)* b*",
+        proved=True,
     ),
 )
 
