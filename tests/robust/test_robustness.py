@@ -1,5 +1,6 @@
 """Robustness against brute force: every word, every distance, every kind of edit, on models made for the purpose."""
 
+import contextlib
 import dataclasses
 import itertools
 import json
@@ -21,6 +22,7 @@ from rnncheck.robust.alignment import aligned
 from rnncheck.robust.uniform_words import UniformWords
 from rnncheck.robust.walk import Ball, Walk, prefixes
 from rnncheck.verdict.value import Outcome
+from support.clusters import Cluster
 from support.networks import random_network
 from support.robust_networks import robust_network
 from support.strategies import dfas
@@ -289,6 +291,16 @@ def test_the_result_does_not_depend_on_the_workers(tmp_path) -> None:
     assert shared.words == alone.words
     assert (shared.network_steps, shared.compared) == (alone.network_steps, alone.compared)
     assert Robustness.from_json(alone.to_json()) == alone
+
+
+@pytest.mark.filterwarnings("ignore")  # what Dask and its event loop warn about is theirs
+def test_a_cluster_gives_the_same_result(tmp_path) -> None:
+    pytest.importorskip("distributed")
+    model = CompiledNetwork(random_network(Cell.GRU, hidden=(6,), alphabet=LETTERS, scale=3.0, seed=5))
+    some = [word for word in ALL if len(word) == 4][::2]
+    with contextlib.closing(Cluster(tmp_path)) as cluster:
+        shared = robustness(model, some, distance=2, cluster=cluster.address)
+    assert shared.words == robustness(model, some, distance=2).words
 
 
 def test_an_interrupted_run_goes_on(tmp_path) -> None:
