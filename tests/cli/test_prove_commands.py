@@ -109,6 +109,31 @@ def test_a_network_of_the_zoo_is_hardened(run, tmp_path) -> None:
     assert run("replay", proof, "--model", hard).code == 0
 
 
+def test_a_network_that_would_be_worse_is_not_written(run, tmp_path, monkeypatch) -> None:
+    from rnncheck.training import hardened
+
+    monkeypatch.setattr(hardened.HardeningReport, "spoilt", True)
+    hard = tmp_path / "hard.safetensors"
+    result = run("harden", zoo.path("even-elman"), "--regex", "(b* a b* a)* b*", "-o", hard, "--iterations", 1)
+    assert result.code == 3, result
+    assert "nothing is written" in result.out
+    assert not hard.exists()
+
+
+def test_when_a_network_is_spoilt() -> None:
+    from rnncheck.relations import Relation
+    from rnncheck.training.hardened import HardeningEnding, HardeningReport
+
+    def report(ending: HardeningEnding, accuracy: float, before: float | None) -> HardeningReport:
+        return HardeningReport(ending, Relation.EQUAL, 1, 1, 1.0, accuracy, before, 0, 100, None, 0.0, None, None)
+
+    given_up = next(ending for ending in HardeningEnding if ending is not HardeningEnding.PROVED)
+    assert report(given_up, 0.9, 1.0).spoilt
+    assert not report(given_up, 1.0, 1.0).spoilt
+    assert not report(given_up, 0.5, None).spoilt  # trained from the start
+    assert not report(HardeningEnding.PROVED, 0.9, 1.0).spoilt
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

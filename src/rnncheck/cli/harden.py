@@ -49,8 +49,9 @@ def harden(
 ) -> None:
     """Train a network further until the specification is proved of it for every word, and write it as .safetensors.
 
-    The network keeps its answers as far as the specification allows. Exit codes: 0 proved, 1 the network that was
-    written is wrong on a word, which is shown, 2 bad usage or bad input, 3 not proved.
+    The network keeps its answers as far as the specification allows. One that is not proved and answers fewer words
+    right than before is not written. Exit codes: 0 proved, 1 the network that was written is wrong on a word, which is
+    shown, 2 bad usage or bad input, 3 not proved.
     """
     from rnncheck.training import HardeningSettings
     from rnncheck.training import harden as harden_network
@@ -91,8 +92,13 @@ def written(made: ProvableNetwork, spec: Spec, output: Path, certificate: Path |
 
     from rnncheck.models.files.safetensors_file import save_network
 
-    save_network(made.network, output)
     report = made.report
+    if report.spoilt:
+        say(f"nothing is written: {report.relation.formula} is not proved, and the network would be worse than before")
+        for line in _facts(report):
+            say(line)
+        return 3
+    save_network(made.network, output)
     if made.certificate is not None and certificate is not None:
         proof = msgspec.structs.replace(made.certificate, origin=spec.origin).sealed()
         write_atomically(certificate, proof.to_json())
@@ -103,8 +109,7 @@ def written(made: ProvableNetwork, spec: Spec, output: Path, certificate: Path |
     return 3 if report.wrong_word is None else 1
 
 
-def _lines(report: HardeningReport, output: Path, certificate: Path | None) -> list[str]:
-    relation = report.relation.formula
+def _facts(report: HardeningReport) -> list[str]:
     before = (
         "" if report.accuracy_before is None else f"; before {report.accuracy_before:.2%}, {report.changed} changed"
     )
@@ -113,6 +118,11 @@ def _lines(report: HardeningReport, output: Path, certificate: Path | None) -> l
         f"  {report.accuracy:.2%} of {report.words} fresh words right{before}",
         f"  {report.ending.value}; {effort}",
     ]
+    return lines if report.obstacle is None else [*lines, f"  in the way: {report.obstacle}"]
+
+
+def _lines(report: HardeningReport, output: Path, certificate: Path | None) -> list[str]:
+    relation, lines = report.relation.formula, _facts(report)
     if report.proved:
         kept = "" if certificate is None else f"; the certificate is {certificate}"
         return [f"{output}: {relation} is proved for every word, with {report.boxes} boxes{kept}", *lines]
@@ -120,4 +130,4 @@ def _lines(report: HardeningReport, output: Path, certificate: Path | None) -> l
         shown = f"{output}: {relation} is not proved, and wrong on the word {format_word(report.wrong_word)}"
     else:
         shown = f"{output}: {relation} is not proved, and no violation was found"
-    return [shown, *lines, f"  in the way: {report.obstacle}"]
+    return [shown, *lines]

@@ -63,6 +63,11 @@ class HardeningReport:
     def proved(self) -> bool:
         return self.ending is HardeningEnding.PROVED
 
+    @property
+    def spoilt(self) -> bool:
+        """Whether there is no proof, and fewer words are answered right than before."""
+        return not self.proved and self.accuracy_before is not None and self.accuracy < self.accuracy_before
+
     def facts(self) -> dict[str, object]:
         """The report as plain values, for the model file."""
         return {
