@@ -30,7 +30,9 @@ _VALUES: Mapping[str, Callable[[str], object]] = {
     **dict.fromkeys(
         ("--max-states", "--max-hypothesis", "--max-query", "--memory", "--exhaustive", "--max-length"), _number
     ),
-    **dict.fromkeys(("--search-steps", "--mass", "--pumps", "--hits", "--loops", "--longest-loop"), _number),
+    **dict.fromkeys(
+        ("--search-steps", "--mass", "--pumps", "--hits", "--loops", "--longest-loop", "--counterexamples"), _number
+    ),
 }
 _KINDS = ("independent letters", "n-gram")
 _SETTINGS = ("bound", "equivalence", "exhaustive", "extraction", "flows", "known_words", "learner", "mass_words",
