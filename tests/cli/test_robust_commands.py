@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
 
-from rnncheck import Robustness, zoo
+from rnncheck import InputError, Robustness, zoo
 from rnncheck.automata.edits import Edits
 from rnncheck.report.page.robustness_page import robustness_page
 
@@ -53,6 +54,17 @@ def test_a_run_is_gone_on_with(run, tmp_path: Path) -> None:
     refused = run(*asked, "--resume", "--distance", "2")
     assert refused.code == 2
     assert "another question: its distance" in refused.err
+
+
+def test_a_file_that_cannot_be_written_takes_no_answer_away(run, tmp_path: Path, monkeypatch) -> None:
+    def full(*_):
+        raise InputError("out.json: No space left on device")
+
+    monkeypatch.setattr(sys.modules["rnncheck.cli.robust"], "write_atomically", full)
+    result = run("robust", MODEL, "--word", "1 1 1 1", "--json", tmp_path / "out.json")
+    assert result.code == 2
+    assert result.out.startswith("robust: 1 1 1 1 is accepted")
+    assert "No space left" in result.err
 
 
 def test_letters_cannot_become_markup() -> None:

@@ -324,6 +324,17 @@ def test_an_interrupted_run_goes_on(tmp_path) -> None:
         robustness(model, some, distance=1, checkpoint=kept, resume=True)
 
 
+def test_a_checkpoint_that_cannot_be_written_costs_no_result(tmp_path, monkeypatch) -> None:
+    def full(*_):
+        raise InputError("kept: No space left on device")
+
+    monkeypatch.setattr("rnncheck.robust.resuming.write_atomically", full)
+    model = DFAModel(Spec.from_regex("!(.*)", LETTERS).dfa)
+    found = robustness(model, [("a", "b")], checkpoint=str(tmp_path / "kept"))
+    assert found.robust
+    assert "No space left" in found.notes[0]
+
+
 def test_a_time_limit_leaves_words_undecided() -> None:
     model = CompiledNetwork(rejecting_lstm())
     ticks = itertools.count()

@@ -23,12 +23,15 @@ from rnncheck.cli.options import (
 from rnncheck.cli.output import say, say_document
 from rnncheck.cli.output_files import OutputFile
 from rnncheck.cli.progress import progress_line
+from rnncheck.cli.verify import collected
+from rnncheck.errors import InputError
 from rnncheck.probability.confidence import Confidence
 from rnncheck.report.page.robustness_page import robustness_page
 from rnncheck.robust.alignment import aligned
 from rnncheck.robust.neighbourhoods import Request
 from rnncheck.robust.robustness import robustness
 from rnncheck.robust.values import Robustness, WordRobustness
+from rnncheck.runtime.budget import BudgetExceeded
 from rnncheck.runtime.files import write_atomically
 from rnncheck.verdict.value import Outcome
 from rnncheck.words import format_word, letter_text
@@ -66,7 +69,11 @@ def robust(ctx: click.Context, /, model: ModelRequest, request: SpecRequest, **c
     if choices["resume"] and choices["checkpoint"] is None:
         raise click.UsageError("--resume goes on from a file; name it with --checkpoint FILE")
     limit = TimeLimit(choices["timeout"])
-    loaded = limit.load(model, request.alphabet)
+    try:
+        loaded = limit.load(model, request.alphabet)
+    except BudgetExceeded as end:
+        say(f"undecided: {end}", err=True)
+        ctx.exit(Outcome.UNDECIDED.exit_code)
     words = gather_words(choices["texts"], choices["words_file"], loaded.alphabet)
     edits = edits_of(choices)
     spec = request.build(loaded.alphabet) if request.given else None
@@ -85,15 +92,20 @@ def robust(ctx: click.Context, /, model: ModelRequest, request: SpecRequest, **c
                 for name in ("epsilon", "gamma", "seed", "max_steps", "workers", "cluster", "resume")
             },
         )
+    troubles: list[str] = []
     if choices["json_file"] is not None and str(choices["json_file"]) != "-":
-        write_atomically(choices["json_file"], found.to_json())
+        with collected(troubles):
+            write_atomically(choices["json_file"], found.to_json())
     if choices["report"] is not None:
-        write_atomically(choices["report"], robustness_page(found, edits))
+        with collected(troubles):
+            write_atomically(choices["report"], robustness_page(found, edits))
     if str(choices["json_file"]) == "-":
         say_document(found.to_json())
     else:
         for line in _described(found, edits):
             say(line)
+    if troubles:
+        raise InputError("; ".join(troubles))
     ctx.exit(found.exit_code)
 
 

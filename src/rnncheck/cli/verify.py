@@ -229,10 +229,10 @@ def _tell(verdict: Verdict, json_file: Path | None, report: Path | None) -> None
     troubles: list[str] = []
     written: str | None = None
     if json_file is not None and str(json_file) != "-":
-        with _collected(troubles):
+        with collected(troubles):
             write_atomically(json_file, verdict.to_json())
     if report is not None:
-        with _collected(troubles):
+        with collected(troubles):
             verdict.save_report(report)
             written = f"report written to {report}"
     if str(json_file) == "-":
@@ -247,7 +247,8 @@ def _tell(verdict: Verdict, json_file: Path | None, report: Path | None) -> None
 
 
 @contextlib.contextmanager
-def _collected(troubles: list[str]) -> Iterator[None]:
+def collected(troubles: list[str]) -> Iterator[None]:
+    """What goes wrong with a file is told after the answer, and takes none away."""
     try:
         yield
     except RnncheckError as error:

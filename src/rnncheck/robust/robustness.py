@@ -57,9 +57,10 @@ def robustness(
     """Does the model give the same answer to every word within a distance of each of these words?
 
     The neighbours are asked exactly, nearest first, so a word that flips the answer is as near as any. Where asking
-    all would take more than ``max_steps`` network steps, some are searched and drawn: a flip may be found, and
-    otherwise the outcome is undecided, with a bound on the share of flips. With ``spec`` only its words count as
-    neighbours. The same inputs and seed give the same result, whatever the number of ``workers``.
+    all would take more than ``max_steps`` network steps, boxes of network states may prove it; or else some are
+    searched and drawn: a flip may be found, and otherwise the outcome is undecided, with a bound on the share of flips.
+    With ``spec`` only its words count as neighbours. The same inputs and seed give the same result, whatever the number
+    of ``workers``.
     """
     began = clock()
     alphabet = model.alphabet
@@ -172,7 +173,10 @@ class _Run:
         self.notes += [] if explored.note is None else [explored.note]
         self._ended = self._ended or explored.ended
         if self._kept is not None and not explored.ended:
-            self._kept.save(explored)
+            try:
+                self._kept.save(explored)
+            except InputError as error:  # a full disk costs no result
+                self.notes.append(f"{error}; the work went on, but could not be resumed from there")
 
 
 def _check_that_it_travels(model: Model) -> None:
