@@ -99,7 +99,7 @@ def test_the_words_near_a_specification(run, tmp_path: Path) -> None:
         (["--locked", "x"], "the edits name 'x', which is not a letter"),
         (["--word", "1 x"], "unknown letter 'x'"),
         (["--resume"], "--resume goes on from a file"),
-        (["--costs", "none.toml"], "none.toml: cannot be read"),
+        (["--weights", "none.toml"], "none.toml: cannot be read"),
     ],
 )
 def test_bad_input_is_one_line(run, options, says: str) -> None:
@@ -123,7 +123,7 @@ def test_bad_input_is_one_line(run, options, says: str) -> None:
 )
 def test_bad_costs_name_their_file(run, tmp_path: Path, text: str, says: str) -> None:
     (tmp_path / "edits.toml").write_text(text)
-    result = run("robust", MODEL, "--word", "1 1 1", "--costs", tmp_path / "edits.toml")
+    result = run("robust", MODEL, "--word", "1 1 1", "--weights", tmp_path / "edits.toml")
     assert result.code == 2
     assert says in result.err
     assert "edits.toml" in result.err

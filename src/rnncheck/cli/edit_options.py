@@ -24,7 +24,7 @@ def edit_options(command: Command) -> Command:
             click.option("--distance", default="1", show_default=True, metavar="D", help="The largest that counts."),
             click.option("--edits", metavar="KINDS", help=f"Which edits there are, each for 1: {', '.join(KINDS)}.  "
                          f"[default: {_USUAL}]"),
-            click.option("--costs", type=click.Path(path_type=Path), metavar="FILE.toml",
+            click.option("--weights", "costs", type=click.Path(path_type=Path), metavar="FILE.toml",
                          help="What each edit costs, and which letters may replace which; instead of --edits."),
             click.option("--locked", metavar="LETTERS", help="Letters that may not change, with spaces between."),
         ]
@@ -41,7 +41,7 @@ def edits_of(choices: dict[str, Any]) -> Edits:
             (kind.strip() for kind in (_USUAL if kinds is None else kinds).split(",") if kind.strip()), locked=locked
         )
     if kinds is not None:
-        raise click.UsageError("--costs says which edits there are; leave out --edits")
+        raise click.UsageError("--weights says which edits there are; leave out --edits")
     try:
         return Edits.from_tables(tomllib.loads(read_limited(path, "edits").decode()), locked)
     except OSError as error:
