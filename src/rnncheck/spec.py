@@ -157,3 +157,13 @@ def parse_spec(text: str, alphabet: Alphabet | None = None, *, complete: bool = 
     if not text:
         raise InputError("the specification is empty; give a file, or regex:…, or ltlf:…")
     return Spec.from_file(text, alphabet, complete=complete)
+
+
+def parse_assumption(text: str, alphabet: Alphabet) -> Spec:
+    """Which words count, in one argument: an LTLf formula, or ``regex:…``, or ``dfa:FILE``."""
+    kind, colon, rest = text.partition(":")
+    if colon and kind == "regex":
+        return Spec.from_regex(rest, alphabet)
+    if colon and kind == "dfa":
+        return Spec.from_file(rest, alphabet)
+    return Spec.from_ltlf(text, alphabet)

@@ -185,3 +185,28 @@ def test_a_certificate_of_another_question_confirms_no_verdict(run, model: Path,
     replayed = run("replay", verdict, "--model", model)
     assert replayed.code == 1, replayed
     assert "REFUTED\tproof: question" in replayed.out
+
+
+def test_a_property_of_a_file_brings_its_terms(run, model: Path, tmp_path: Path) -> None:
+    """Should prove what the file says, by its relation and assumption, unless an option says otherwise."""
+    suite = tmp_path / "suite.toml"
+    suite.write_text(
+        '[properties.same]\nltlf = "G(a -> F b)"\nrelation = "equal"\n'
+        '[properties.no-a]\nltlf = "false"\nassume = "F a & G(a -> F b)"\nrelation = "superset"\nmax_length = 7\n'
+    )
+    proved = run("prove", model, "--spec", suite, "--property", "same", "--json", "-")
+    assert proved.code == 0, proved
+    assert json.loads(proved.out)["relation"] == "equal"
+    other = run("prove", model, "--spec", suite, "--property", "same", "--relation", "subset", "--json", "-")
+    assert json.loads(other.out)["relation"] == "subset"
+    assumed = json.loads(run("prove", model, "--spec", suite, "--property", "no-a", "--json", "-").out)
+    assert (assumed["relation"], assumed["assumption"]["max_length"]) == ("superset", 7)
+    for wrong, told in (
+        (["--spec", suite], "there are 2 properties; choose one: same, no-a"),
+        (["--spec", suite, "--property", "x"], "no property 'x'"),
+        (["--spec", suite, "--property", "same", *PROPERTY], "got --ltlf and --spec"),
+        ([*PROPERTY, "--property", "same"], "--property has no effect without --spec"),
+    ):
+        result = run("prove", model, *wrong)
+        assert result.code == 2
+        assert told in result.err

@@ -22,6 +22,7 @@ LAYERS: list[tuple[set[str], bool]] = [
     ({"models"}, True),
     ({"oracle"}, False),
     ({"verdict"}, False),
+    ({"suite"}, False),
     ({"search", "proving"}, False),
     ({"learning"}, False),
     ({"extraction"}, True),

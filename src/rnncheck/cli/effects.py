@@ -72,6 +72,7 @@ _RULES = (
     Rule(("extract",), ("learner",), _one_of("method", "bounded"), "with this --method"),
     Rule(("extract",), ("equivalence",), _one_of("method", "weiss", *_HIDDEN_STATES), "with this --method"),
     Rule(("compare-surrogates",), ("relation",), _missing("dfa", "regex", "ltlf"), "without a specification"),
+    Rule(("prove", "robust"), ("property_name",), _missing("suite"), "without --spec"),
     Rule(("replay",), _ASKING, _missing("path", "module"), "without --model or --module"),
     Rule(("replay",), ("cell",), _given("module"), "with --module"),
     Rule(("report",), _READING, _missing("model"), "without --model"),

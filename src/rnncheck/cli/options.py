@@ -14,12 +14,11 @@ from rnncheck.automata.dfa import DEFAULT_MAX_STATES
 from rnncheck.cli.output_files import OutputFile
 from rnncheck.errors import RnncheckError
 from rnncheck.models.cells import Cell
-from rnncheck.models.files.loading import load_model
 from rnncheck.models.protocol import Model
-from rnncheck.models.wrapping import import_model
 from rnncheck.probability.distributions import WordDistribution
 from rnncheck.relations import Relation
-from rnncheck.spec import Spec
+from rnncheck.spec import Spec, parse_assumption
+from rnncheck.suite.values import ModelEntry, Property, Suite
 from rnncheck.word_files import read_words
 from rnncheck.words import Alphabet, Word, parse_word
 
@@ -79,15 +78,18 @@ class SpecRequest:
     complete: bool
     nonempty: bool
     max_states: int
+    named: Property | None = None  # in a property file
 
     @property
     def given(self) -> bool:
         """Whether a specification was named at all."""
-        return any(kind is not None for kind in (self.dfa, self.regex, self.ltlf))
+        return any(kind is not None for kind in (self.dfa, self.regex, self.ltlf, self.named))
 
     def build(self, alphabet: Alphabet | None = None) -> Spec:
         """The specification, over ``alphabet`` (a model's, say) where no ``--alphabet`` was given."""
         letters = self.alphabet or alphabet
+        if self.named is not None:
+            return self.named.spec(letters)
         if self.dfa is not None:
             return Spec.from_file(self.dfa, letters, complete=self.complete, max_states=self.max_states)
         if self.regex is not None:
@@ -103,6 +105,22 @@ def spec_options(command: Command) -> Command:
 def optional_spec_options(command: Command) -> Command:
     """As ``spec_options``, for a command that can do without: its ``request`` is then not ``given``."""
     return _with_spec_options(command, required=False)
+
+
+def property_options(command: Command) -> Command:
+    """Add ``--spec`` and ``--property``, above the options that name a specification otherwise."""
+
+    def with_property(*args: Any, **kwargs: Any) -> Any:
+        path, name = kwargs.pop("suite"), kwargs.pop("property_name")
+        kwargs["named"] = None if path is None else Suite.read(path).property_named(name)
+        return command(*args, **kwargs)
+
+    options = [
+        click.option("--spec", "suite", type=click.Path(path_type=Path), metavar="FILE.toml",
+                     help="A property file, instead of --dfa, --regex or --ltlf."),
+        click.option("--property", "property_name", metavar="NAME", help="Which of its properties, if it has several."),
+    ]  # fmt: skip
+    return _decorated(command, with_property, options)
 
 
 def _with_spec_options(command: Command, *, required: bool) -> Command:
@@ -138,9 +156,10 @@ def _decorated(command: Command, wrapper: Any, options: list[Callable[[Any], Any
 
 def _request(parameters: dict[str, Any], required: bool) -> SpecRequest:
     kinds = ("dfa", "regex", "ltlf")
-    given = [kind for kind in kinds if parameters[kind] is not None]
+    named = parameters.pop("named", None)
+    given = [f"--{kind}" for kind in kinds if parameters[kind] is not None] + ["--spec"] * (named is not None)
     if len(given) > 1 or (required and not given):
-        found = "none was given" if not given else "got " + " and ".join(f"--{kind}" for kind in given)
+        found = "none was given" if not given else f"got {' and '.join(given)}"
         raise click.UsageError(f"give exactly one of --dfa, --regex, --ltlf ({found})")
     definitions = {}
     for definition in parameters.pop("define"):
@@ -149,7 +168,7 @@ def _request(parameters: dict[str, Any], required: bool) -> SpecRequest:
             raise click.UsageError(f"--define {definition!r} is not NAME=REGEX")
         definitions[name.strip()] = text
     others = {name: parameters.pop(name) for name in (*kinds, "alphabet", "complete", "nonempty", "max_states")}
-    return SpecRequest(definitions=definitions, **others)
+    return SpecRequest(definitions=definitions, named=named, **others)
 
 
 def model_options(command: Command) -> Command:
@@ -202,25 +221,16 @@ class ModelRequest:
 
         A function of ``--module`` is not even tried out on words of more than ``max_length`` letters.
         """
-        label = int(self.label) if self.label is not None and self.label.isdecimal() else self.label
-        dtype = "float64" if self.float64 else "float32"
-        if self.path is not None:
-            return load_model(
-                self.path,
-                alphabet=alphabet,
-                threshold=self.threshold,
-                label=label,
-                cell=self.cell,
-                dtype=dtype,
-                threads=self.threads,
-                cache=not self.no_cache,
-            )
-        if isinstance(label, str):
-            raise click.UsageError(f"--label {label!r}: give the number of the output that means yes")
-        options = {"threshold": self.threshold, "label": label, "threads": self.threads, "dtype": dtype}
-        options["max_length"] = max_length
-        given = {name: value for name, value in options.items() if value is not None}
-        return import_model(self.module or "", alphabet, **given)
+        entry = ModelEntry(
+            name=self.name,
+            path=None if self.path is None else Path(self.path),
+            module=self.module,
+            threshold=self.threshold,
+            label=int(self.label) if self.label is not None and self.label.isdecimal() else self.label,
+            cell=self.cell,
+            float64=self.float64,
+        )
+        return entry.load(alphabet, max_length=max_length, threads=self.threads, cache=not self.no_cache)
 
 
 def distribution_options(command: Command) -> Command:
@@ -257,7 +267,9 @@ def assumption_options(command: Command) -> Command:
 
     def with_assumption(*args: Any, **kwargs: Any) -> Any:
         text = kwargs.pop("assume")
-        return command(*args, assume=lambda alphabet: None if text is None else _assumed(text, alphabet), **kwargs)
+        return command(
+            *args, assume=lambda alphabet: None if text is None else parse_assumption(text, alphabet), **kwargs
+        )
 
     options = [
         click.option("--assume", metavar="FORMULA",
@@ -266,15 +278,6 @@ def assumption_options(command: Command) -> Command:
                      help="Only words of up to N letters count; the network is never asked for longer ones."),
     ]  # fmt: skip
     return _decorated(command, with_assumption, options)
-
-
-def _assumed(text: str, alphabet: Alphabet) -> Spec:
-    kind, colon, rest = text.partition(":")
-    if colon and kind == "regex":
-        return Spec.from_regex(rest, alphabet)
-    if colon and kind == "dfa":
-        return Spec.from_file(rest, alphabet)
-    return Spec.from_ltlf(text, alphabet)
 
 
 def _weights(text: str, alphabet: Alphabet) -> dict[str, float]:

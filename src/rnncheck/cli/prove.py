@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from rnncheck.cli.command import Command
 from rnncheck.cli.learning_options import TimeLimit, progress_text
@@ -13,6 +14,7 @@ from rnncheck.cli.options import (
     SpecRequest,
     assumption_options,
     model_options,
+    property_options,
     relation_option,
     spec_options,
     verdict_files,
@@ -23,6 +25,7 @@ from rnncheck.cli.verify import answer
 from rnncheck.models.protocol import Model
 from rnncheck.proving.prove import ProofSettings
 from rnncheck.spec import Spec
+from rnncheck.suite.values import Property
 from rnncheck.verdict.value import Verdict
 from rnncheck.verification.settings import VerifySettings
 from rnncheck.verification.verify import verify
@@ -32,6 +35,7 @@ _DEFAULTS = ProofSettings()
 
 @click.command(cls=Command)
 @model_options
+@property_options
 @spec_options
 @relation_option("subset: no false positives; superset: no false negatives.")
 @assumption_options
@@ -47,10 +51,15 @@ _DEFAULTS = ProofSettings()
 def prove(ctx: click.Context, /, model: ModelRequest, request: SpecRequest, **choices: Any) -> None:
     """Prove that the network satisfies the specification, for every word of any length.
 
+    A property of --spec brings its relation, assumption, longest length and time limit along, unless options say
+    otherwise.
+
     Exit codes: 0 proved, 1 violated (with the word), 2 bad usage or bad input, 3 not proved, which says nothing about
     the network.
     """
     choices["method"] = "prove"
+    if request.named is not None:
+        _take_terms(ctx, request.named, choices)
     answer(
         ctx,
         model,
@@ -59,6 +68,19 @@ def prove(ctx: click.Context, /, model: ModelRequest, request: SpecRequest, **ch
         lambda loaded: request.build(loaded.alphabet),
         lambda loaded, spec, limit: _proved(loaded, spec, limit, choices),
     )
+
+
+def _take_terms(ctx: click.Context, named: Property, choices: dict[str, Any]) -> None:
+    """What the property file says of the question, where no option does."""
+    terms = {
+        "relation": named.relation.value,
+        "assume": named.assumption,
+        "max_length": named.max_length,
+        "timeout": named.timeout,
+    }
+    for name, value in terms.items():
+        if ctx.get_parameter_source(name) is not ParameterSource.COMMANDLINE:
+            choices[name] = value
 
 
 def _proved(loaded: Model, spec: Spec, limit: TimeLimit, choices: dict[str, Any]) -> Verdict:

@@ -17,6 +17,7 @@ from rnncheck.cli.options import (
     gather_words,
     model_options,
     optional_spec_options,
+    property_options,
     verdict_files,
     words_options,
 )
@@ -44,6 +45,7 @@ _SHOWN = 20  # words with a flip that are shown
 @model_options
 @words_options
 @edit_options
+@property_options
 @optional_spec_options
 @click.option("--max-steps", type=click.IntRange(min=1), default=Request.max_steps, show_default=True,
               help="Ask all neighbours of a word only where that takes so few network steps.")  # fmt: skip

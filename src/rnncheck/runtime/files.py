@@ -18,6 +18,7 @@ _PREFIX, _SUFFIX = ".rnncheck-", ".part"
 MOST_BYTES = {
     "automaton": 1 << 30,
     "edits": 1 << 20,
+    "properties": 1 << 24,
     "verdict": 1 << 28,
     "checkpoint": 1 << 30,
     "text": 1 << 30,

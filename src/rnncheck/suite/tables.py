@@ -1,0 +1,170 @@
+"""The tables of a property file: each key is read once, as what it must be, and what nobody reads is refused."""
+
+from __future__ import annotations
+
+import difflib
+import enum
+import math
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+from rnncheck.errors import FormatError, short_repr
+from rnncheck.runtime.files import read_limited
+
+Choice = TypeVar("Choice", bound=enum.Enum)
+_Kind = TypeVar("_Kind")
+
+
+@dataclass(frozen=True)
+class Document:
+    """A TOML file: its content, and the line that each table begins on."""
+
+    path: Path
+    content: Mapping[str, Any]
+    lines: Mapping[tuple[str, ...], int] = field(repr=False)
+
+    @classmethod
+    def read(cls, path: str | Path) -> Document:
+        """Read a file; a FormatError names the line that is wrong."""
+        try:
+            text = read_limited(path, "properties").decode("utf-8-sig").replace("\r\n", "\n")
+            return cls(Path(path), tomllib.loads(text), dict(_headers(text)))
+        except OSError as error:
+            raise FormatError(f"cannot be read: {error.strerror or error}", str(path)) from None
+        except tomllib.TOMLDecodeError as error:
+            raise FormatError(f"not TOML: {error}; texts need quotes", str(path)) from None
+        except (ValueError, RecursionError) as error:  # not UTF-8, a name that no file has, a million brackets
+            raise FormatError(f"cannot be read as TOML: {error}", str(path)) from None
+
+    def table(self, *names: str) -> Table:
+        """The table of that name, empty where the file has none."""
+        found: Any = self.content
+        for depth, name in enumerate(names, start=1):
+            found = found.get(name, {})
+            if not isinstance(found, Mapping):
+                where = ".".join(names[:depth])
+                raise FormatError(f"{where} = {short_repr(found)} is no table; write [{where}]", str(self.path))
+        return Table(self, names, found)
+
+    def tables(self, name: str) -> Iterator[tuple[str, Table]]:
+        """The tables below a name, in the order of the file."""
+        for inner in self.table(name).content:
+            yield inner, self.table(name, inner)
+
+
+def _headers(text: str) -> Iterator[tuple[tuple[str, ...], int]]:
+    for number, line in enumerate(text.split("\n"), start=1):
+        if line.lstrip().startswith("["):
+            try:
+                found: Any = tomllib.loads(line)
+            except tomllib.TOMLDecodeError:  # part of a list, or of a text of several lines
+                continue
+            names: tuple[str, ...] = ()
+            while isinstance(found, dict) and found:
+                (name, found), *_ = found.items()
+                names = (*names, name)
+            yield names, number
+
+
+class Table:
+    """One table. Every reader takes a key away; ``finish`` refuses what is left."""
+
+    def __init__(self, document: Document, names: tuple[str, ...], content: Mapping[str, Any]) -> None:
+        self.document = document
+        self.names = names
+        self.content = content
+        self._known: list[str] = []
+
+    @property
+    def line(self) -> int:
+        """The line it begins on; 0 where that is not known."""
+        return self.document.lines.get(self.names, 0)
+
+    def error(self, problem: str, key: str | None = None) -> FormatError:
+        """What is wrong with the table, or with the value of a key."""
+        shown = "" if key is None else f" {key} = {short_repr(self.content.get(key))}"
+        return FormatError(f"[{'.'.join(self.names)}]{shown}: {problem}", str(self.document.path), self.line)
+
+    def has(self, key: str) -> bool:
+        return key in self.content
+
+    def text(self, key: str, default: _Kind) -> str | _Kind:
+        value = self._value(key)
+        if value is None:
+            return default
+        if not isinstance(value, str) or not value.strip():
+            raise self.error('write a text in quotes, such as "…"', key)
+        return value
+
+    def path(self, key: str, default: Path | None = None) -> Path | None:
+        """A file, named relative to the property file."""
+        text = self.text(key, None)
+        return default if text is None else self.document.path.parent / text
+
+    def flag(self, key: str, default: bool) -> bool:
+        value = self._value(key)
+        if not isinstance(value, bool | None):
+            raise self.error("write true or false", key)
+        return default if value is None else value
+
+    def whole(self, key: str, default: _Kind, *, least: int) -> int | _Kind:
+        value = self._value(key)
+        if value is None:
+            return default
+        if isinstance(value, bool) or not isinstance(value, int) or value < least:
+            raise self.error(f"write a whole number of at least {least}", key)
+        return value
+
+    def number(self, key: str, default: _Kind, *, above: float, below: float = math.inf) -> float | _Kind:
+        value = self._value(key)
+        if value is None:
+            return default
+        if isinstance(value, bool) or not isinstance(value, int | float) or not above < value < below:
+            bounds = f"above {above:g}" if below == math.inf else f"between {above:g} and {below:g}"
+            raise self.error(f"write a number {bounds}", key)
+        return float(value)
+
+    def choice(self, key: str, default: Choice) -> Choice:
+        value = self._value(key)
+        try:
+            return default if value is None else type(default)(value)
+        except ValueError:
+            known = ", ".join(f'"{member.value}"' for member in type(default))
+            raise self.error(f"write one of {known}", key) from None
+
+    def texts(self, key: str, default: tuple[str, ...] = ()) -> tuple[str, ...]:
+        value = self._value(key)
+        if value is None:
+            return default
+        if not isinstance(value, list) or not all(isinstance(one, str) and one for one in value):
+            raise self.error('write a list of texts, such as ["a", "b"]', key)
+        return tuple(value)
+
+    def one_of(self, keys: Iterable[str], what: str) -> tuple[str, str]:
+        """The one of these keys that is there, and its text."""
+        names = tuple(keys)
+        given = [key for key in names if self._value(key) is not None]
+        if len(given) != 1:
+            found = "none is there" if not given else f"got {' and '.join(given)}"
+            raise self.error(f"give exactly one of {', '.join(names)}, {what} ({found})")
+        return given[0], self.text(given[0], "")
+
+    def inner(self, key: str) -> Table | None:
+        """A table within this one, where the value of the key is one."""
+        value = self._value(key)
+        return Table(self.document, (*self.names, key), value) if isinstance(value, Mapping) else None
+
+    def finish(self) -> None:
+        """Raise FormatError where there is a key that means nothing here."""
+        for key in self.content:
+            if key not in self._known:
+                near = difflib.get_close_matches(key, self._known, n=1)
+                hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(sorted(self._known))}"
+                raise self.error(f"unknown key; {hint}", key)
+
+    def _value(self, key: str) -> Any:
+        self._known.append(key)
+        return self.content.get(key)

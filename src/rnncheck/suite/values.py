@@ -1,0 +1,265 @@
+"""What a property file says: models, properties, and the terms on which they are verified."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from rnncheck.automata.dfa import DEFAULT_MAX_STATES
+from rnncheck.errors import InputError, short_repr
+from rnncheck.models.files.loading import load_model
+from rnncheck.models.protocol import Model
+from rnncheck.models.wrapping import import_model
+from rnncheck.probability.confidence import Confidence
+from rnncheck.probability.distributions import WordDistribution
+from rnncheck.relations import Relation
+from rnncheck.spec import Spec, parse_assumption
+from rnncheck.suite.definitions import Definitions
+from rnncheck.verdict.value import MethodName
+from rnncheck.word_files import Sequences, read_sequences, read_words
+from rnncheck.words import Alphabet
+
+KINDS = ("ltlf", "regex", "dfa", "moore_ltlf", "moore_regex")  # the keys that a specification can be written under
+
+
+class Severity(enum.Enum):
+    """What it means that a property does not hold: a failure, or something to know."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    NOTE = "note"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelEntry:
+    """A model by where it comes from: a file or folder, or ``module`` (package.module:name), which is run."""
+
+    name: str
+    path: Path | None = None
+    module: str | None = None
+    alphabet: Alphabet | None = None
+    threshold: float | None = None
+    label: int | str | None = None
+    cell: str | None = None
+    float64: bool = False
+    description: str = ""
+    line: int = 0
+
+    def __post_init__(self) -> None:
+        if (self.path is None) == (self.module is None):
+            raise InputError(f"the model {short_repr(self.name)} needs either a path or a module")
+
+    @property
+    def source(self) -> str:
+        """Where it comes from, for people."""
+        return str(self.path or self.module)
+
+    def load(
+        self,
+        alphabet: Alphabet | None = None,
+        *,
+        max_length: int | None = None,
+        threads: int | None = None,
+        cache: bool = True,
+    ) -> Model:
+        """The model; ``alphabet`` is for files and code that do not say their letters.
+
+        A function of a module is not even tried out on words of more than ``max_length`` letters.
+        """
+        letters = self.alphabet or alphabet
+        dtype = "float64" if self.float64 else "float32"
+        if self.path is not None:
+            return load_model(
+                self.path,
+                alphabet=letters,
+                threshold=self.threshold,
+                label=self.label,
+                cell=self.cell,
+                dtype=dtype,
+                threads=threads,
+                cache=cache,
+            )
+        if isinstance(self.label, str):
+            raise InputError(f"label {short_repr(self.label)}: give the number of the output that means yes (--label)")
+        options = {"threshold": self.threshold, "label": self.label, "threads": threads, "dtype": dtype}
+        options["max_length"] = max_length
+        given = {name: value for name, value in options.items() if value is not None}
+        return import_model(self.module or "", letters, **given)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DistributionEntry:
+    """How random words are drawn: letters by ``weights`` until ``stop``, or like the words of a file.
+
+    A weight of ``*`` is for the letters that are not named.
+    """
+
+    stop: float | None = None
+    weights: Mapping[str, float] = field(default_factory=dict)
+    words_like: Path | None = None
+    order: int = 2
+
+    def over(self, alphabet: Alphabet) -> WordDistribution:
+        """The distribution of words over an alphabet."""
+        if self.words_like is not None:
+            return WordDistribution.fit(alphabet, read_words(self.words_like, alphabet), order=self.order)
+        weights = dict(self.weights)
+        if "*" in weights and "*" not in alphabet:
+            weights = dict.fromkeys(alphabet, weights.pop("*")) | weights
+        return WordDistribution(alphabet, weights or None, **({} if self.stop is None else {"stop": self.stop}))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Terms:
+    """On which terms a property is verified; the options of ``rnncheck.verify`` by their names."""
+
+    severity: Severity = Severity.ERROR
+    allow_undecided: bool = False
+    tags: tuple[str, ...] = ()
+    relation: Relation = Relation.SUBSET
+    method: MethodName = "auto"
+    epsilon: float = Confidence.epsilon
+    gamma: float = Confidence.gamma
+    seed: int = 0
+    timeout: float | None = None
+    assume: str | None = None
+    max_length: int | None = None
+    exhaustive: int | None = None
+    search_steps: int = 1_000_000
+    distribution: DistributionEntry | None = None
+    data: Path | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Property(Terms):
+    """A named specification, written under one of the KINDS, of some models or all (None)."""
+
+    name: str
+    kind: str
+    text: str
+    description: str = ""
+    models: tuple[str, ...] | None = None
+    complete: bool = False
+    nonempty: bool = False
+    max_states: int = DEFAULT_MAX_STATES
+    definitions: Definitions = field(default_factory=Definitions)
+    folder: Path = Path()  # that files are named relative to
+    line: int = 0
+
+    @property
+    def about_labels(self) -> bool:
+        """Whether it is about the labels that a network says, and not about yes and no."""
+        return self.kind.startswith("moore_")
+
+    @property
+    def whole_text(self) -> str:
+        """The formula or expression with its definitions, or the name of the automaton's file."""
+        if self.kind == "dfa":
+            return str(self.folder / self.text)
+        if self.kind.endswith("regex"):
+            return self.definitions.in_expression(self.text)
+        return self.definitions.in_formula(self.text)
+
+    def spec(self, alphabet: Alphabet | None = None) -> Spec:
+        """The specification over an alphabet (a model's, say); an error names the property."""
+        try:
+            return self._compiled(alphabet)
+        except InputError as error:
+            raise InputError(f"property {short_repr(self.name)}: {error}") from None
+
+    def _compiled(self, alphabet: Alphabet | None) -> Spec:
+        if self.about_labels:
+            raise InputError(f"{self.kind} is about labels, and this needs a language; write ltlf, regex or dfa")
+        if self.kind == "dfa":
+            return Spec.from_file(self.whole_text, alphabet, complete=self.complete, max_states=self.max_states)
+        if self.kind == "regex":
+            return Spec.from_regex(self.whole_text, alphabet, max_states=self.max_states)
+        return Spec.from_ltlf(self.whole_text, alphabet, nonempty=self.nonempty, max_states=self.max_states)
+
+    @property
+    def assumed_text(self) -> str | None:
+        """The assumption with its definitions, as ``parse_assumption`` reads it."""
+        if self.assume is None:
+            return None
+        kind, _, rest = self.assume.partition(":")
+        if kind == "regex":
+            return f"regex:{self.definitions.in_expression(rest)}"
+        return f"dfa:{self.folder / rest}" if kind == "dfa" else self.definitions.in_formula(self.assume)
+
+    def assumption(self, alphabet: Alphabet) -> Spec | None:
+        """The words that count, where not all do."""
+        text = self.assumed_text
+        try:
+            return None if text is None else parse_assumption(text, alphabet)
+        except InputError as error:
+            raise InputError(f"property {short_repr(self.name)}: assume: {error}") from None
+
+    def words_drawn(self, alphabet: Alphabet) -> WordDistribution:
+        """The distribution that probabilities are about."""
+        return WordDistribution(alphabet) if self.distribution is None else self.distribution.over(alphabet)
+
+    def sequences(self, alphabet: Alphabet) -> Sequences | None:
+        """The person's own sequences, where there are any."""
+        return None if self.data is None else read_sequences(self.data, alphabet)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Suite:
+    """A property file."""
+
+    path: Path
+    models: tuple[ModelEntry, ...]
+    properties: tuple[Property, ...]
+    title: str = ""
+
+    @classmethod
+    def read(cls, path: str | Path) -> Suite:
+        """Read a property file; a FormatError names the table, the key and the value that is wrong."""
+        from rnncheck.suite.reading import read_suite
+
+        return read_suite(path)
+
+    def property_named(self, name: str | None) -> Property:
+        """The property of that name; without a name, the only one."""
+        known = [one.name for one in self.properties]
+        if name is None and len(known) == 1:
+            return self.properties[0]
+        if name is None:
+            raise InputError(f"{self.path}: there are {len(known)} properties; choose one: {', '.join(known)}")
+        if name not in known:
+            raise InputError(f"{self.path}: no property {short_repr(name)}; there are {', '.join(known)}")
+        return self.properties[known.index(name)]
+
+    def selected(
+        self, *, tags: Iterable[str] = (), properties: Iterable[str] = (), models: Iterable[str] = ()
+    ) -> tuple[tuple[ModelEntry, Property], ...]:
+        """What is to be verified, model after model: properties with one of the tags, of these names, of these models.
+
+        Without tags, without names: all.
+        """
+        wanted, names = set(tags), {self.property_named(name).name for name in properties}
+        chosen = {self.model_named(name).name for name in models}
+        unknown = wanted - {tag for one in self.properties for tag in one.tags}
+        if unknown:
+            known = ", ".join(sorted({tag for one in self.properties for tag in one.tags})) or "none"
+            raise InputError(f"{self.path}: no property has the tag {short_repr(min(unknown))}; tags are: {known}")
+        return tuple(
+            (model, one)
+            for model in self.models
+            for one in self.properties
+            if (not chosen or model.name in chosen)
+            and (not names or one.name in names)
+            and (not wanted or wanted & set(one.tags))
+            and (one.models is None or model.name in one.models)
+        )
+
+    def model_named(self, name: str) -> ModelEntry:
+        """The model of that name."""
+        for model in self.models:
+            if model.name == name:
+                return model
+        raise InputError(
+            f"{self.path}: no model {short_repr(name)}; there are {', '.join(m.name for m in self.models)}"
+        )
