@@ -45,6 +45,7 @@ from rnncheck.robust.robustness import robustness
 from rnncheck.robust.values import Robustness, WordRobustness
 from rnncheck.search.flows import FlowSettings
 from rnncheck.spec import Spec
+from rnncheck.suite.values import Suite
 from rnncheck.verdict.certificate import Certificate
 from rnncheck.verdict.replay import Replay, ReplaySettings, replay
 from rnncheck.verdict.value import Evaluation, FaultyFlow, Guarantee, Searched, Verdict
@@ -93,6 +94,7 @@ __all__ = [
     "Searched",
     "Spec",
     "StateLimitError",
+    "Suite",
     "Verdict",
     "VerifySettings",
     "WordDistribution",
