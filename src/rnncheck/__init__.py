@@ -37,6 +37,7 @@ from rnncheck.models.engine.compiled import CompiledNetwork
 from rnncheck.models.files.loading import load_model
 from rnncheck.models.files.safetensors_file import save_network
 from rnncheck.models.network import RecurrentNetwork
+from rnncheck.models.steps.wrapping import wrap_steps
 from rnncheck.models.wrapping import wrap
 from rnncheck.probability.confidence import Bound, Confidence
 from rnncheck.probability.distributions import WordDistribution
@@ -116,4 +117,5 @@ __all__ = [
     "verify",
     "verify_labels",
     "wrap",
+    "wrap_steps",
 ]
