@@ -82,7 +82,7 @@ def run_piece(seeds: range, out: Path, code: str | None, end: float) -> Counts:
         outcome = run_case(case)
         counts.cases += 1
         counts.near += outcome.near
-        counts.verdicts.update(f"{case.kind}/{method}/{ending}" for method, ending in outcome.verdicts.items())
+        counts.verdicts.update(f"{case.model}/{method}/{ending}" for method, ending in outcome.verdicts.items())
         if outcome.problems:
             counts.failed.append(seed)
             write_atomically(_failure(out, seed), failure_text(case, outcome.problems))

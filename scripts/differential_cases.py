@@ -6,12 +6,14 @@ counted. A word on which a network overflows has no answer.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+import msgspec
 import numpy as np
 from differential_originals import Module, Table, TorchOriginal
 
@@ -30,12 +32,50 @@ METHODS = ("auto", "pdv", "smc", "aamc", "errors", "prove")
 RELATIONS = ("subset", "superset", "equal")
 LEARNERS = ("ttt", "kv", "lstar")
 NETWORKS = ("network", "complement", "module")
-MODELS = (*NETWORKS, "automaton", "function")
+MODELS = {"network": 0.4, "complement": 0.2, "module": 0.05, "automaton": 0.2, "function": 0.15}  # modules are slow
 GAMMA = 1e-6
 _MOST_WORDS = 1500  # that brute force asks
 _MOST_LETTERS = 60
+_QUESTIONS_PER_MODEL = 20
 _METHODS_PER_CASE = 2  # enough to hold one against the other; another case is worth more than a third
-_TICKS = 20_000  # readings of a clock that counts them: a time limit that does not depend on the machine
+_TICKS = 5_000  # readings of a clock that counts them: a time limit that does not depend on the machine
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The model of a case."""
+
+    seed: int
+    kind: str
+    cell: str
+    hidden: tuple[int, ...]
+    scale: float
+    threshold: float
+    letters: int
+
+    @classmethod
+    def drawn(cls, seed: int) -> Asked:
+        rng = np.random.default_rng([seed, 2])
+        return cls(
+            seed=seed,
+            kind=str(rng.choice(list(MODELS), p=list(MODELS.values()))),
+            cell=str(rng.choice([cell.value for cell in Cell])),
+            hidden=tuple(rng.integers(1, 9, size=rng.integers(1, 3)).tolist()),
+            scale=float(rng.choice([0.5, 1.0, 2.0, 4.0])),
+            threshold=float(rng.choice([0.5, 0.5, 0.2, 0.9])),
+            letters=int(rng.integers(1, 4)),
+        )
+
+    @property
+    def is_network(self) -> bool:
+        return self.kind in NETWORKS
+
+    @property
+    def alphabet(self) -> Alphabet:
+        return Alphabet([chr(ord("a") + letter) for letter in range(self.letters)])
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.cell}" if self.is_network else self.kind
 
 
 @dataclass(frozen=True)
@@ -43,12 +83,7 @@ class Case:
     """Everything that a comparison depends on; it goes into the file as it is."""
 
     seed: int
-    model: str
-    cell: str
-    hidden: tuple[int, ...]
-    scale: float
-    threshold: float
-    letters: int
+    model: Asked
     states: int
     changes: int  # in how many states an automaton differs from the specification
     stop: float
@@ -57,6 +92,7 @@ class Case:
     exhaustive: int | None
     relation: str
     flows: bool
+    effort: int  # network steps of a search, and of a replay
     methods: tuple[str, ...]
 
     @classmethod
@@ -64,26 +100,18 @@ class Case:
         rng = np.random.default_rng(seed)
         return cls(
             seed=seed,
-            model=str(rng.choice(MODELS)),
-            cell=str(rng.choice([cell.value for cell in Cell])),
-            hidden=tuple(rng.integers(1, 9, size=rng.integers(1, 3)).tolist()),
-            scale=float(rng.choice([0.5, 1.0, 2.0, 4.0])),
-            threshold=float(rng.choice([0.5, 0.5, 0.2, 0.9])),
-            letters=int(rng.integers(1, 4)),
+            model=Asked.drawn(seed // _QUESTIONS_PER_MODEL),
             states=int(rng.integers(1, 9)),
             changes=int(rng.integers(0, 2)),
             stop=float(rng.choice([0.1, 0.3, 0.5])),
-            epsilon=float(rng.choice([0.01, 0.05])),
+            epsilon=float(rng.choice([0.01, 0.05, 0.1])),
             learner=str(rng.choice(LEARNERS)),
             exhaustive=[None, 0, 3, 6][int(rng.integers(4))],
             relation=str(rng.choice(RELATIONS)),
-            flows=bool(rng.random() < 0.3),
+            flows=bool(rng.random() < 0.1),
+            effort=int(rng.choice([2_000, 5_000, 20_000], p=[0.6, 0.3, 0.1])),
             methods=tuple(rng.choice(METHODS, size=_METHODS_PER_CASE, replace=False).tolist()),
         )
-
-    @property
-    def kind(self) -> str:
-        return f"{self.model} {self.cell}" if self.model in NETWORKS else self.model
 
 
 @dataclass(frozen=True)
@@ -104,36 +132,94 @@ class Outcome:
     near: int = 0
 
 
+class Subject:
+    """What is asked: a model, and the original that answers for it."""
+
+    near = 0  # short words that rounding may decide
+
+    def __init__(self, asked: Asked, table: Table | None = None) -> None:
+        self._asked = asked
+        self._alphabet = asked.alphabet
+        self._table = table or Table([], [])
+        self._network = _network(asked) if asked.is_network else None
+        self._torch = None if self._network is None else TorchOriginal(self._network)
+        self.model = self._model()
+
+    def _model(self) -> Model:
+        if self._network is None:
+            if self._asked.kind == "automaton":
+                return DFAModel(self._table.dfa(self._alphabet))
+            accepts, encode = self._table.accepts, self._alphabet.encode
+            return wrap(lambda words: [accepts(encode(word)) for word in words], alphabet=self._alphabet)
+        if self._asked.kind == "module":
+            module, threshold = Module(self._network), self._asked.threshold
+            return wrap(module, self._alphabet, threshold=threshold, output="logit", threads=1)
+        model = CompiledNetwork(self._network, threads=1)
+        return complement(model) if self._asked.kind == "complement" else model
+
+    @functools.cached_property
+    def short_answers(self) -> dict[Codes, bool]:
+        """The original's answers to all short words."""
+        words = list(_short_words(self._asked.letters))
+        if self._torch is None:
+            return {word: self._table.accepts(word) for word in words}
+        longest = [word for word in words if len(word) == len(words[-1])]
+        known: dict[Codes, bool | None] = {(): self._empty()}
+        for some in self._torch.prefixes(longest):
+            known |= some
+        self.near = sum(yes is None for yes in known.values())
+        settled = ((word, self._settled(word, known[word])) for word in words)
+        return {word: yes for word, yes in settled if yes is not None}
+
+    @functools.cached_property
+    def engine_problems(self) -> list[Problem]:
+        words = list(self.short_answers)
+        said = self.model.accepts_batch(WordBatch.from_codes(words)).tolist()
+        return [
+            Problem("engine", f"says {yes}, the original {answer}", self._alphabet.decode(word))
+            for (word, answer), yes in zip(self.short_answers.items(), said, strict=True)
+            if yes != answer
+        ]
+
+    def answer(self, word: Codes) -> bool | None:
+        """The original's; None where the network overflows."""
+        if self._torch is None:
+            return self._table.accepts(word)
+        clear = next(self._torch.prefixes([word]))[word] if word else self._empty()
+        return self._settled(word, clear)
+
+    def _empty(self) -> bool | None:
+        assert self._torch is not None
+        # A module cannot be asked about no letters; it is told to reject them.
+        return False if self._asked.kind == "module" else self._torch.empty()
+
+    def _settled(self, word: Codes, clear: bool | None) -> bool | None:
+        if clear is not None:
+            return clear != (self._asked.kind == "complement")
+        try:
+            return self.model.reference_answer(word)
+        except ModelError:
+            return None
+
+
 class Trial:
     """A case, made."""
 
     def __init__(self, case: Case) -> None:
         rng = np.random.default_rng([case.seed, 1])
         self.case = case
-        self.alphabet = Alphabet([chr(ord("a") + letter) for letter in range(case.letters)])
-        self.table = Table.drawn(rng, case.states, case.letters)
+        self.alphabet = case.model.alphabet
+        self.table = Table.drawn(rng, case.states, case.model.letters)
         self.spec = Spec.from_dfa(self.table.dfa(self.alphabet))
         self.distribution = WordDistribution(self.alphabet, stop=case.stop)
+        other = self.table.changed(rng, case.changes)
+        self._subject = network_subject(case.model) if case.model.is_network else Subject(case.model, other)
         self.outcome = Outcome()
-        self._other = self.table.changed(rng, case.changes)
-        self._network = _network(case, self.alphabet, rng)
-        self._torch = TorchOriginal(self._network) if case.model in NETWORKS else None
-        self.model = self._model()
-
-    def _model(self) -> Model:
-        if self.case.model == "module":
-            return wrap(Module(self._network), self.alphabet, threshold=self.case.threshold, output="logit", threads=1)
-        if self.case.model == "automaton":
-            return DFAModel(self._other.dfa(self.alphabet))
-        if self.case.model == "function":
-            asked = self._other.accepts
-            return wrap(lambda words: [asked(self.alphabet.encode(word)) for word in words], alphabet=self.alphabet)
-        model = CompiledNetwork(self._network, threads=1)
-        return complement(model) if self.case.model == "complement" else model
 
     def run(self) -> Outcome:
-        answers = self._short_answers()
-        self._compare_engine(answers)
+        answers = self._subject.short_answers
+        self.outcome.near = self._subject.near
+        self.outcome.problems += self._subject.engine_problems
         violations = {word for word, yes in answers.items() if self._broken(yes, self.table.accepts(word))}
         done = {}
         for method in self.case.methods:
@@ -158,39 +244,9 @@ class Trial:
     def _tell(self, method: str, what: str, word: tuple[str, ...] | None = None) -> None:
         self.outcome.problems.append(Problem(method, what, word))
 
-    def _short_answers(self) -> dict[Codes, bool]:
-        """The original's answers to all short words."""
-        words = list(_short_words(self.case.letters))
-        if self._torch is None:
-            return {word: self._other.accepts(word) for word in words}
-        longest = [word for word in words if len(word) == len(words[-1])]
-        known: dict[Codes, bool | None] = {(): self._empty()}
-        for some in self._torch.prefixes(longest):
-            known |= some
-        settled = ((word, self._settled(word, known[word])) for word in words)
-        return {word: yes for word, yes in settled if yes is not None}
-
-    def _empty(self) -> bool | None:
-        assert self._torch is not None
-        # A module cannot be asked about no letters; it is told to reject them.
-        return False if self.case.model == "module" else self._torch.empty()
-
-    def _settled(self, word: Codes, clear: bool | None) -> bool | None:
-        if clear is not None:
-            return clear != (self.case.model == "complement")
-        self.outcome.near += 1
-        try:
-            return self.model.reference_answer(word)
-        except ModelError:
-            return None
-
     def _breaks(self, word: Codes) -> bool:
         """Whether a word is a violation, by the original and the plain table."""
-        if self._torch is None:
-            answer: bool | None = self._other.accepts(word)
-        else:
-            clear = next(self._torch.prefixes([word]))[word] if word else self._empty()
-            answer = self._settled(word, clear)
+        answer = self._subject.answer(word)
         return answer is not None and self._broken(answer, self.table.accepts(word))
 
     def _broken(self, model: bool, allowed: bool) -> bool:
@@ -198,24 +254,18 @@ class Trial:
             self.case.relation
         ]
 
-    def _compare_engine(self, answers: Mapping[Codes, bool]) -> None:
-        words = list(answers)
-        for word, yes in zip(words, self.model.accepts_batch(WordBatch.from_codes(words)).tolist(), strict=True):
-            if yes != answers[word]:
-                self._tell("engine", f"says {yes}, the original {answers[word]}", self.alphabet.decode(word))
-
     def _verdict(self, method: str) -> Verdict | RnncheckError:
         case = self.case
         settings = VerifySettings(
             learner=case.learner,
             exhaustive=case.exhaustive,
-            search_steps=20_000,
+            search_steps=case.effort,
             flows=FlowSettings() if case.flows else None,
             clock=itertools.count().__next__,
         )
         try:
             return verify(
-                self.model,
+                self._subject.model,
                 self.spec,
                 method=method,
                 relation=case.relation,
@@ -233,7 +283,7 @@ class Trial:
         """That a network overflows is no failure; anything else is."""
         self.outcome.verdicts[method] = "refused"
         if not (
-            self.case.model in NETWORKS and self.case.cell == Cell.RNN_RELU.value and isinstance(error, ModelError)
+            self.case.model.is_network and self.case.model.cell == Cell.RNN_RELU.value and isinstance(error, ModelError)
         ):
             self._tell(method, f"ended in {type(error).__name__}: {error}")
 
@@ -262,30 +312,39 @@ class Trial:
                 self._tell(method, f"differences below {guarantee.hypothesis_epsilon}, and those known have {mass}")
 
     def _replayed(self, method: str, verdict: Verdict) -> None:
-        result = replay(verdict, self.model, ReplaySettings(words=50, seed=self.case.seed, steps=20_000))
+        result = replay(
+            verdict, self._subject.model, ReplaySettings(words=50, seed=self.case.seed, steps=self.case.effort)
+        )
         for check in result.checks:
             if check.status is Status.REFUTED:
                 self._tell(method, f"replay refutes {check.name}: {check.seen}")
 
     def _probability(self, word: Codes) -> float:
         """Of a word under letters of equal weight, by the formula and not by the library."""
-        return float(((1 - self.case.stop) / self.case.letters) ** len(word) * self.case.stop)
+        return float(((1 - self.case.stop) / self.case.model.letters) ** len(word) * self.case.stop)
 
 
-def _network(case: Case, alphabet: Alphabet, rng: np.random.Generator) -> RecurrentNetwork:
-    """Random weights of the usual size, times the case's scale."""
-    cell, width, layers = Cell(case.cell), 3, []
+@functools.lru_cache(maxsize=1)
+def network_subject(asked: Asked) -> Subject:
+    """Many questions are put to one network: making it costs more than a question."""
+    return Subject(asked)
+
+
+def _network(asked: Asked) -> RecurrentNetwork:
+    """Random weights of the usual size, times the given scale."""
+    rng = np.random.default_rng([asked.seed, 3])
+    cell, width, layers = Cell(asked.cell), 3, []
 
     def draw(*shape: int) -> np.ndarray[Any, np.dtype[np.float32]]:
-        return (rng.uniform(-1, 1, size=shape) * case.scale / np.sqrt(shape[-1])).astype(np.float32)
+        return (rng.uniform(-1, 1, size=shape) * asked.scale / np.sqrt(shape[-1])).astype(np.float32)
 
-    for size in case.hidden:
+    for size in asked.hidden:
         rows = cell.gates * size
         layers.append(Layer(draw(rows, width), draw(rows, size), draw(rows), draw(rows)))
         width = size
-    inputs = rng.normal(size=(case.letters, 3)).astype(np.float32)
+    inputs = rng.normal(size=(asked.letters, 3)).astype(np.float32)
     head = draw(1, width), draw(1)
-    return RecurrentNetwork(alphabet, cell, inputs, tuple(layers), *head, threshold=case.threshold)
+    return RecurrentNetwork(asked.alphabet, cell, inputs, tuple(layers), *head, threshold=asked.threshold)
 
 
 def _short_words(letters: int) -> Iterator[Codes]:
@@ -313,5 +372,4 @@ def failure_text(case: Case, problems: list[Problem]) -> str:
 
 def case_in(text: str) -> Case:
     """The case of a failure's file."""
-    given = json.loads(text)["case"]
-    return Case(**{name: tuple(value) if isinstance(value, list) else value for name, value in given.items()})
+    return msgspec.convert(json.loads(text)["case"], Case)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -73,12 +74,12 @@ class RecurrentNetwork:
     def outputs(self) -> int:
         return len(self.head_weight)
 
-    @property
+    @functools.cached_property
     def logit_threshold(self) -> float:
         """The largest output whose ``sigmoid`` does not exceed the threshold, in the arithmetic of the weights."""
         return largest_rejected(self.threshold, self.number_type)
 
-    @property
+    @functools.cached_property
     def number_type(self) -> np.dtype[Any]:
         """The arithmetic of the weights: float64 where some of them are."""
         return np.result_type(*(array for array in self._arrays() if array is not None))

@@ -24,6 +24,7 @@ _ROWS_AT_ONCE = 4096  # enough to keep the cores busy, few enough to hear of a d
 _LETTERS_AT_ONCE = 1 << 18
 _PREFIX_LETTERS_AT_ONCE = 1 << 20
 _FEWEST_LETTERS = 1 << 10  # put to a model that only knows whole words, before it has shown how fast it is
+_REFERENCES_AT_ONCE = 64
 _QUICK = 0.1  # seconds; the budget is looked at about so often
 
 
@@ -126,8 +127,10 @@ class SteppingBackend(QueryBackend):
         for first, last in slices_within(words.offsets, _PREFIX_LETTERS_AT_ONCE):
             part = words.take(np.arange(first, last))
             outputs, doubt = self._readout.along(part, self._counters.tick)
-            for position in np.flatnonzero(doubt).tolist():
-                outputs[position] = self._reference(part.prefix_ending_at(position))
+            doubtful = {position: part.prefix_ending_at(position) for position in np.flatnonzero(doubt).tolist()}
+            settled = dict(self._settled(list(dict.fromkeys(doubtful.values()))))
+            for position, word in doubtful.items():
+                outputs[position] = settled[word]
             found.append(outputs)
             self._counters.count_prefixes(part)
         return found[0] if len(found) == 1 else np.concatenate([np.zeros(0, dtype=np.bool_), *found])
@@ -163,12 +166,16 @@ class SteppingBackend(QueryBackend):
         outputs, doubt = self._readout.at(states)
         read = zip(words, outputs.tolist(), doubt.tolist(), strict=True)
         store({word: output for word, output, doubtful in read if not doubtful})
-        for row in np.flatnonzero(doubt).tolist():
-            store({words[row]: self._reference(self._keys.codes(words[row]))})
+        key_of = {self._keys.codes(words[row]): words[row] for row in np.flatnonzero(doubt).tolist()}
+        for word, output in self._settled(list(key_of)):
+            store({key_of[word]: output})
 
-    def _reference(self, word: Codes) -> int:
-        self._counters.tick(len(word))
-        return self._readout.reference(word)
+    def _settled(self, words: Sequence[Codes]) -> Iterator[tuple[Codes, int]]:
+        """Words with their outputs by the reference, a few at a time: it may be slow, and a budget is kept."""
+        for start in range(0, len(words), _REFERENCES_AT_ONCE):
+            some = words[start : start + _REFERENCES_AT_ONCE]
+            self._counters.tick(sum(map(len, some)))
+            yield from zip(some, self._readout.reference(some), strict=True)
 
 
 class SortedRows:

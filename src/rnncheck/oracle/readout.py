@@ -6,7 +6,9 @@ asked for them.
 
 from __future__ import annotations
 
+import functools
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -14,7 +16,7 @@ import numpy as np
 from rnncheck.automata.dfa import Mask
 from rnncheck.automata.moore import Outputs
 from rnncheck.models.labelled import LabelledNetwork, labels_by_score
-from rnncheck.models.protocol import States, SteppingModel, Tick, letters_in_step, near_threshold
+from rnncheck.models.protocol import Model, States, SteppingModel, Tick, letters_in_step, near_threshold
 from rnncheck.words import Codes, WordBatch
 
 Read: TypeAlias = tuple[Mask | Outputs, Mask]  # what was read, and where it is in doubt
@@ -35,8 +37,8 @@ class Readout(ABC):
         """The output after every letter of every word, aligned with ``words.codes``."""
 
     @abstractmethod
-    def reference(self, word: Codes) -> int:
-        """The output of one word by the model's reference."""
+    def reference(self, words: Sequence[Codes]) -> Sequence[int]:
+        """The outputs of words by the model's reference, each as if it were alone."""
 
 
 class AnswerReadout(Readout):
@@ -54,8 +56,13 @@ class AnswerReadout(Readout):
         scores = self.model.prefix_scores(words, tick)
         return scores > 0.0, near_threshold(scores, self.model.margin)
 
-    def reference(self, word: Codes) -> bool:
-        return self.model.reference_answer(word)
+    def reference(self, words: Sequence[Codes]) -> Sequence[int]:
+        answers: list[int] = self._by_reference.accepts_batch(WordBatch.from_codes(words)).tolist()
+        return answers
+
+    @functools.cached_property
+    def _by_reference(self) -> Model:
+        return self.model.by_reference()
 
 
 class LabelReadout(Readout):
@@ -79,5 +86,5 @@ class LabelReadout(Readout):
             labels[at], doubt[at] = self.at(states)
         return labels, doubt
 
-    def reference(self, word: Codes) -> int:
-        return self._network.reference_label(word)
+    def reference(self, words: Sequence[Codes]) -> Sequence[int]:
+        return list(map(self._network.reference_label, words))

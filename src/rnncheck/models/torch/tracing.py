@@ -6,6 +6,7 @@ runs. Nothing is attached to the module.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -127,6 +128,7 @@ def _tensors(result: Any) -> bool:
     return result is None or isinstance(result, torch.Tensor)
 
 
+@functools.cache
 def cell_called(name: str) -> Cell | None:
     """The kind of cell that a PyTorch function of this name computes."""
     function = name.removesuffix(_SINGLE_STEP)
