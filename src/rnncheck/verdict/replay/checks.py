@@ -19,6 +19,8 @@ class Status(enum.Enum):
     UNCHECKED = "not checked"
 
 
+# A claim is refuted where what is seen would happen less often than this if the claim were right.
+SURPRISE = 1e-7
 SAMPLE_SIZE = "sample size"  # the one number of a claim that fewer words than it had cannot show
 
 

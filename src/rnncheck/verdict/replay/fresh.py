@@ -11,7 +11,7 @@ from rnncheck.models.protocol import Model
 from rnncheck.probability.conditioned import conditioned
 from rnncheck.probability.distributions import WordDistribution
 from rnncheck.probability.statistics import clopper_pearson
-from rnncheck.verdict.replay.checks import SAMPLE_SIZE, Check, judged, left_open, refuted, unchecked
+from rnncheck.verdict.replay.checks import SAMPLE_SIZE, SURPRISE, Check, judged, left_open, refuted, unchecked
 from rnncheck.verdict.replay.claims import Claims
 from rnncheck.verdict.replay.drawing import drawn, possible_words
 from rnncheck.verdict.replay.model_checks import NOT_ASKED
@@ -19,8 +19,6 @@ from rnncheck.verdict.replay.strata_checks import FreshAnswers, strata
 from rnncheck.verdict.replay.structure import impossible_mass
 from rnncheck.words import Word
 
-# A claim is refuted where what is seen would happen less often than this if the claim were right.
-_SURPRISE = 1e-4
 _ROUNDING = 1e-9
 
 
@@ -125,7 +123,7 @@ def _mass(claims: Claims, answers: FreshAnswers, distribution: WordDistribution)
         yield refuted("violation mass", seen)
         return
     found = len(answers.breaking(spec, claims.relation))
-    low, high = clopper_pearson(found, len(answers.words), 1 - 2 * _SURPRISE)
+    low, high = clopper_pearson(found, len(answers.words), 1 - 2 * SURPRISE)
     seen = (
         f"{found} of {len(answers.words)} fresh words are violations; {claimed[0]:.3g} to {claimed[1]:.3g} is claimed"
     )
@@ -134,7 +132,7 @@ def _mass(claims: Claims, answers: FreshAnswers, distribution: WordDistribution)
 
 def _surprising(failures: int, words: int, epsilon: float) -> bool:
     """Whether so many failures are too many for a probability of at most ε."""
-    return clopper_pearson(failures, words, 1 - 2 * _SURPRISE)[0] > epsilon
+    return clopper_pearson(failures, words, 1 - 2 * SURPRISE)[0] > epsilon
 
 
 def _upper(words: int) -> float:

@@ -12,7 +12,7 @@ from rnncheck.models.protocol import Model
 from rnncheck.probability.conditioned import conditioned
 from rnncheck.probability.distributions import WordDistribution
 from rnncheck.probability.statistics import clopper_pearson
-from rnncheck.verdict.replay.checks import Check, judged, refuted, unchecked
+from rnncheck.verdict.replay.checks import SURPRISE, Check, judged, refuted, unchecked
 from rnncheck.verdict.replay.claims import Claims
 from rnncheck.verdict.replay.drawing import possible_words
 from rnncheck.verdict.replay.structure import impossible_mass
@@ -21,7 +21,6 @@ from rnncheck.verdict.strata import divided, interval_of
 from rnncheck.words import Codes, WordBatch
 
 _ROUNDING = 1e-9
-_SURPRISE = 1e-4
 
 
 class FreshAnswers:
@@ -71,8 +70,8 @@ def strata(
             continue
         many = max(1, words // len(claimed))
         found = len(FreshAnswers(model, list(drawn.sample(rng, many))).breaking(claims.spec, claims.relation))
-        here = clopper_pearson(found, many, 1 - _SURPRISE)
-        there = clopper_pearson(stratum.violations, stratum.words, 1 - _SURPRISE)
+        here = clopper_pearson(found, many, 1 - SURPRISE)
+        there = clopper_pearson(stratum.violations, stratum.words, 1 - SURPRISE)
         seen = (
             f"{found} of {many} fresh {stratum.name} are violations; {stratum.violations} of {stratum.words} is claimed"
         )
