@@ -51,6 +51,7 @@ from rnncheck.verdict.certificate import Certificate
 from rnncheck.verdict.replay import Replay, ReplaySettings, replay
 from rnncheck.verdict.value import Evaluation, FaultyFlow, Guarantee, Searched, Verdict
 from rnncheck.verification.assertion import NotSatisfiedError, assert_satisfies
+from rnncheck.verification.difference import diff
 from rnncheck.verification.labels import label_spec, verify_labels
 from rnncheck.verification.settings import VerifySettings
 from rnncheck.verification.verify import verify
@@ -105,6 +106,7 @@ __all__ = [
     "assert_satisfies",
     "compare_surrogates",
     "complement",
+    "diff",
     "extract_automaton",
     "format_word",
     "label_spec",

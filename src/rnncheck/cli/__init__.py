@@ -13,6 +13,7 @@ import click
 from rnncheck.cli.bench import bench
 from rnncheck.cli.command import Group
 from rnncheck.cli.contacts import contacts
+from rnncheck.cli.diff import diff
 from rnncheck.cli.draw import draw_command
 from rnncheck.cli.extraction import compare_surrogates, extract
 from rnncheck.cli.harden import harden
@@ -40,6 +41,7 @@ def rnncheck() -> None:
 
 for command in (
     verify,
+    diff,
     prove,
     robust,
     extract,

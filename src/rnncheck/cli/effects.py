@@ -41,9 +41,10 @@ def _extracted_by(*methods: str) -> Callable[[Choices], bool]:
     return lambda choices: choices["method"] == "aamc" and choices["extraction"] in methods
 
 
-_DRAWING_WORDS = ("verify", "extract", "compare-surrogates")
+_DRAWING_WORDS = ("verify", "diff", "extract", "compare-surrogates")
 _WITH_SPEC = ("verify", "prove", "compare-surrogates", "train", "harden", "spec show", "spec test", "spec convert")
 _WITH_MODEL = ("verify", "prove", "harden", "extract", "compare-surrogates", "inspect", "classify")
+_METHODICAL = ("verify", "diff")
 _LEARNER = ("learner", "max_query", "known_words")
 _HIDDEN_STATES = ("kmeans", "grid")
 _TRAINING = ("cell", "hidden", "layers", "words", "target_accuracy", "train_seconds")
@@ -59,14 +60,16 @@ _RULES = (
     Rule(_WITH_SPEC, ("nonempty",), _missing("ltlf"), "without --ltlf"),
     Rule(_WITH_MODEL, ("cell", "no_cache"), _given("module"), "with --module"),
     Rule(("verify",), ("extraction",), lambda choices: choices["method"] != "aamc", "without --method aamc"),
-    Rule(("verify",), ("search_steps",), lambda choices: choices["method"] != "auto", "without --method auto"),
-    Rule(("verify",), (*_LEARNER, "equivalence", "max_hypothesis"), _one_of("method", "smc"), "with --method smc"),
-    Rule(("verify",), ("equivalence",), _one_of("method", "errors"), "with --method errors"),
+    Rule(_METHODICAL, ("search_steps",), lambda choices: choices["method"] != "auto", "without --method auto"),
+    Rule(_METHODICAL, (*_LEARNER, "equivalence", "max_hypothesis"), _one_of("method", "smc"), "with --method smc"),
+    Rule(_METHODICAL, ("equivalence",), _one_of("method", "errors"), "with --method errors"),
     Rule(("verify",), _LEARNER, _extracted_by(*_HIDDEN_STATES), "with this --extraction"),
     Rule(("verify",), ("learner",), _extracted_by("bounded"), "with this --extraction"),
     Rule(("verify",), ("equivalence",), _extracted_by("weiss", *_HIDDEN_STATES), "with this --extraction"),
     Rule(("verify",), ("hits", "loops", "longest_loop"), lambda choices: not choices["pumps"], "with --pumps 0"),
-    Rule(("verify", "train"), ("resume",), _missing("checkpoint"), "without the --checkpoint FILE to go on from"),
+    Rule(
+        ("verify", "diff", "train"), ("resume",), _missing("checkpoint"), "without the --checkpoint FILE to go on from"
+    ),
     Rule(("verify", "bench random", "bench contacts"), ("workers",), _given("cluster"), "with --cluster"),
     Rule(("extract",), _LEARNER, _one_of("method", *_HIDDEN_STATES), "with this --method"),
     Rule(("extract",), ("learner",), _one_of("method", "bounded"), "with this --method"),
@@ -74,6 +77,7 @@ _RULES = (
     Rule(("compare-surrogates",), ("relation",), _missing("dfa", "regex", "ltlf"), "without a specification"),
     Rule(("prove", "robust"), ("property_name",), _missing("suite"), "without --spec"),
     Rule(("replay",), _ASKING, _missing("path", "module"), "without --model or --module"),
+    Rule(("replay",), ("against",), _missing("path", "module"), "without --model or --module"),
     Rule(("replay",), ("cell",), _given("module"), "with --module"),
     Rule(("report",), _READING, _missing("model"), "without --model"),
     Rule(("train",), ("stop", "count", "balance", "pumped"), _given("words"), "with --words"),

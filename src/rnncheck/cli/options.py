@@ -50,11 +50,10 @@ cell_option = click.option(
 )
 
 
-def relation_option(meaning: str) -> Callable[[Command], Command]:
+def relation_option(meaning: str, default: Relation = Relation.SUBSET) -> Callable[[Command], Command]:
     """The option that names a relation between two languages."""
     names = [relation.value for relation in Relation]
-    default = Relation.SUBSET.value
-    return click.option("--relation", type=click.Choice(names), default=default, show_default=True, help=meaning)
+    return click.option("--relation", type=click.Choice(names), default=default.value, show_default=True, help=meaning)
 
 
 def verdict_files(command: Command) -> Command:

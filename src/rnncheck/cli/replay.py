@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -29,6 +30,8 @@ _DEFAULTS = ReplaySettings()
     "--model", "path", type=click.Path(), metavar="MODEL", help="The network, to ask it again: a file or folder."
 )
 @click.option("--module", metavar="MODULE:NAME", help="Import the model from your own code, which is run.")
+@click.option("--against", type=click.Path(), metavar="MODEL",
+              help="The old network, of a verdict that compares two; --model is the new one.")  # fmt: skip
 @click.option("--alphabet", type=AlphabetType(), help="The letters.  [default: the model's, or the verdict's]")
 @click.option("--threshold", type=float, help="Accept above this probability.  [default: the file's, or 0.5]")
 @click.option("--label", metavar="LABEL", help="The label that means yes, by name or number (several outputs).")
@@ -53,6 +56,7 @@ def replay(
     verdict: Path,
     path: str | None,
     module: str | None,
+    against: str | None,
     alphabet: Alphabet | None,
     threshold: float | None,
     label: str | None,
@@ -84,10 +88,13 @@ def replay(
     else:
         claims = read_claims(text, str(verdict))
         model = _load(request, alphabet, claims.verdict.alphabet) if asked else None
+        other = None
+        if against is not None:
+            other = _load(replace(request, path=against, module=None), alphabet, claims.verdict.alphabet)
         like = None if words_like is None else tuple(read_words(words_like, claims.verdict.alphabet))
         shown = _certificate(verdict, claims) if certificate is None else _read_certificate(certificate)
         data = None if on_data is None else read_sequences(on_data, claims.verdict.alphabet)
-        result = replay_document(claims, model, ReplaySettings(words, seed, steps, like, data, shown))
+        result = replay_document(claims, model, ReplaySettings(words, seed, steps, like, data, shown), against=other)
     for check in result.checks:
         refuted = check.status is Status.REFUTED
         say(Line(f"\t{check.name}\t{check.seen}", check.status.value, _COLOURS[check.status], bold=refuted))

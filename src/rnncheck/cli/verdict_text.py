@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from rnncheck.cli.output import Line
+from rnncheck.relations import Relation
 from rnncheck.report.page.label_pairs import pairs_along
-from rnncheck.verdict.value import Verdict
+from rnncheck.verdict.value import Comparison, PropertyChange, Verdict
 from rnncheck.words import EPSILON, Word, format_word
 
 _COLOURS = {"violated": "red", "satisfied": "green", "undecided": "yellow"}
@@ -19,6 +20,8 @@ def described(verdict: Verdict) -> list[str | Line]:
     if verdict.label_question is not None:
         asked = "every trace of letters and labels as specified"
     lines: list[str | Line] = [Line(f": {asked} {sign}", outcome.upper(), _COLOURS[outcome], bold=True)]
+    if verdict.comparison is not None:
+        lines = [Line(f": {_compared(verdict.comparison, outcome)}", _lead(verdict), _COLOURS[outcome], bold=True)]
     if verdict.counterexample is not None:
         lines += _counterexample(verdict, verdict.counterexample)
     how_short = verdict.how_short()
@@ -46,11 +49,38 @@ def described(verdict: Verdict) -> list[str | Line]:
         lines.append(f"  how bad         {told}{f': violations are {shown}' if shown else ''}")
     if verdict.data is not None:
         lines.append(f"  on your data    {verdict.data.sentence()}")
+    for change in () if verdict.comparison is None else verdict.comparison.properties:
+        lines += _property(change)
     for flow in verdict.faulty_flows:
         lines.append(f"  faulty flow     {glimpse(str(flow))}: {flow.hits} of n = 1 … {flow.pumps}{flow.ever}")
     for note in verdict.health:
         lines.append(Line(f"            {note.message}", "  note", "yellow"))
     return [*lines, f"  cost            {_cost(verdict)}"]
+
+
+def _compared(comparison: Comparison, outcome: str) -> str:
+    claim = comparison.sentence()
+    return {
+        "violated": f"it is not so that {claim}",
+        "satisfied": f"{claim}, as far as is known below",
+        "undecided": f"it is open whether {claim}",
+    }[outcome]
+
+
+def _lead(verdict: Verdict) -> str:
+    if verdict.comparison is None or verdict.undecided or verdict.comparison.relation is not Relation.EQUAL:
+        return verdict.outcome.value.upper()
+    return "DIFFERENT" if verdict.violated else "ALIKE"
+
+
+def _property(change: PropertyChange) -> list[str]:
+    """What became of a property, with the words that break it."""
+    told = "as before" if not change.changed else "CHANGED"
+    lines = [f"  property        {glimpse(change.text)}: {told}, old {change.old.value}, new {change.new.value}"]
+    for name, word in (("old", change.old_word), ("new", change.new_word)):
+        if word is not None:
+            lines.append(f"                  {name}: {glimpse(format_word(word))}")
+    return lines
 
 
 def _counterexample(verdict: Verdict, word: Word) -> list[str]:
@@ -63,6 +93,13 @@ def _counterexample(verdict: Verdict, word: Word) -> list[str]:
             f"                  {length}, and what the network says after each breaks the specification:",
             f"                  {glimpse(' '.join(pairs) or EPSILON)}",
         ]
+    compared = verdict.comparison
+    if compared is not None:
+        lines = [shown, f"                  {length}"]
+        if compared.old_said is not None and compared.new_said is not None:
+            said = f"{compared.old_said[-1]} (old), and {compared.new_said[-1]} (new)"
+            lines[1] += f"; what the two say of it: {said}"
+        return lines
     accepts = verdict.specification is not None and verdict.specification.accepts(word)
     network, spec = ("rejects", "accepts") if accepts else ("accepts", "rejects")
     return [shown, f"                  {length}; the network {network} it, the specification {spec} it"]

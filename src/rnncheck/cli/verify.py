@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
+import functools
 import math
 import shlex
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 import msgspec
@@ -39,6 +41,7 @@ from rnncheck.runtime.files import write_atomically
 from rnncheck.search.flows import FlowSettings
 from rnncheck.spec import Spec
 from rnncheck.verdict.value import Outcome, Verdict
+from rnncheck.verification.difference import diff as diff_models
 from rnncheck.verification.labels import label_spec, verify_labels
 from rnncheck.verification.methods import METHODS
 from rnncheck.verification.settings import VerifySettings
@@ -46,6 +49,8 @@ from rnncheck.verification.verify import never_begun
 from rnncheck.verification.verify import verify as verify_model
 from rnncheck.word_files import read_sequences
 from rnncheck.words import format_word
+
+Asked = TypeVar("Asked", bound=Spec | Model)
 
 _NOT_REPEATED = {
     *("json_file", "report", "certificate", "quiet", "threads", "workers", "cluster", "checkpoint", "resume"),
@@ -58,6 +63,8 @@ _NOT_REPEATED = {
 @optional_spec_options
 @click.option("--moore-ltlf", metavar="TEXT", help="A formula over letters and labels: 'G(a -> F label=alarm)'.")
 @click.option("--moore-regex", metavar="TEXT", help="An expression over pairs: \"$label_idle* 'a/alarm'\".")
+@click.option("--against", type=click.Path(), metavar="MODEL",
+              help="Another model in the place of the specification; `rnncheck diff` tells more.")  # fmt: skip
 @click.option("--method", type=click.Choice(list(METHODS)), default="auto", show_default=True)
 @relation_option("subset: no false positives; superset: no false negatives.")
 @click.option("--extraction", type=click.Choice(list(EXTRACTIONS)), default=DEFAULT_EXTRACTION, show_default=True,
@@ -98,7 +105,7 @@ def verify(ctx: click.Context, /, model: ModelRequest, request: SpecRequest, **c
         model,
         request,
         choices,
-        lambda loaded: _spec(request, loaded, choices),
+        lambda loaded: _spec(model, request, loaded, choices),
         lambda loaded, spec, limit: _verified(loaded, spec, limit, choices),
     )
 
@@ -108,8 +115,8 @@ def answer(
     model: ModelRequest,
     request: SpecRequest,
     choices: dict[str, Any],
-    spec_for: Callable[[Model], Spec],
-    verified: Callable[[Model, Spec, TimeLimit], Verdict],
+    spec_for: Callable[[Model], Asked],
+    verified: Callable[[Model, Asked, TimeLimit], Verdict],
 ) -> None:
     """Load, compile and verify within the one time limit, tell the verdict, and exit with its code."""
     limit = TimeLimit(choices["timeout"])
@@ -125,14 +132,19 @@ def answer(
             ctx.exit(Outcome.UNDECIDED.exit_code)
         asked = ("method", "relation", "epsilon", "gamma", "seed")
         verdict = never_begun(str(end), letters, **{name: choices[name] for name in asked if name in choices})
+    conclude(ctx, verdict, choices)
+
+
+def conclude(ctx: click.Context, verdict: Verdict, choices: dict[str, Any]) -> None:
+    """Tell the verdict with the command that asks the same again, and exit with its code."""
     settings = {**verdict.settings, "timeout": choices["timeout"]}
     verdict = msgspec.structs.replace(verdict, command=_command_line(ctx), settings=settings)
     _tell(verdict, choices["json_file"], choices["report"])
     ctx.exit(verdict.exit_code)
 
 
-def _verified(loaded: Model, spec: Spec, limit: TimeLimit, choices: dict[str, Any]) -> Verdict:
-    about_labels = _about_labels(choices)
+def _verified(loaded: Model, spec: Spec | Model, limit: TimeLimit, choices: dict[str, Any]) -> Verdict:
+    about_labels, against = _about_labels(choices), isinstance(spec, Model)
     flows = FlowSettings(choices["pumps"], choices["hits"], choices["loops"], choices["longest_loop"])
     settings = VerifySettings(
         **learning_fields(choices, loaded.alphabet),
@@ -150,13 +162,12 @@ def _verified(loaded: Model, spec: Spec, limit: TimeLimit, choices: dict[str, An
     )
     if about_labels and (choices["workers"] is not None or choices["cluster"] is not None):
         raise click.UsageError("--workers and --cluster share yes-or-no questions; leave them out for labels")
+    if against and (choices["workers"] is not None or choices["cluster"] is not None):
+        raise click.UsageError("--workers and --cluster share the words of one network; leave them out with --against")
     assumed = limit.spent_on("the assumption was being compiled", lambda: choices["assume"](loaded.alphabet))
     sharing = _shared(loaded, choices["workers"], choices["cluster"], limit)
     with sharing as shared, progress_line(quiet=choices["quiet"]) as line:
-        ask = verify_labels if about_labels else verify_model
-        return ask(
-            shared,
-            spec,
+        return _asked(shared, spec, choices)(
             method=choices["method"],
             relation="superset" if about_labels else choices["relation"],
             epsilon=choices["epsilon"],
@@ -164,14 +175,22 @@ def _verified(loaded: Model, spec: Spec, limit: TimeLimit, choices: dict[str, An
             distribution=choices["distribution"](loaded.alphabet),
             seed=choices["seed"],
             timeout=limit.left,
-            progress=_teller(line),
+            progress=teller(line),
             settings=settings,
             assume=assumed,
             max_length=choices["max_length"],
         )
 
 
-def _teller(line: ProgressLine) -> Callable[[Progress], None]:
+def _asked(model: Model, spec: Spec | Model, choices: dict[str, Any]) -> Callable[..., Verdict]:
+    """Who answers: of one network, of its labels, or of two networks."""
+    if isinstance(spec, Model):
+        names = (choices["against"], choices["named"])
+        return functools.partial(diff_models, spec, model, labels=False, names=names)
+    return functools.partial(verify_labels if _about_labels(choices) else verify_model, model, spec)
+
+
+def teller(line: ProgressLine) -> Callable[[Progress], None]:
     """Tells progress in a calm line, and the first violation at once, in one that stays."""
     told = False
 
@@ -192,18 +211,21 @@ def _about_labels(choices: dict[str, Any]) -> bool:
 
 
 def _check_one_spec(request: SpecRequest, choices: dict[str, Any]) -> None:
-    given = [request.given, choices["moore_ltlf"] is not None, choices["moore_regex"] is not None]
-    if sum(given) != 1:
-        raise click.UsageError("give exactly one of --dfa, --regex, --ltlf, --moore-ltlf, --moore-regex")
+    others = ("moore_ltlf", "moore_regex", "against")
+    if request.given + sum(choices[name] is not None for name in others) != 1:
+        raise click.UsageError("give exactly one of --dfa, --regex, --ltlf, --moore-ltlf, --moore-regex, --against")
     if _about_labels(choices) and choices["relation"] != "subset":
         raise click.UsageError("--relation is about a language; a specification of labels holds of all words or not")
 
 
-def _spec(request: SpecRequest, model: Model, choices: dict[str, Any]) -> Spec:
-    """The specification: of words, or over letters and labels."""
+def _spec(request: ModelRequest, spec: SpecRequest, model: Model, choices: dict[str, Any]) -> Spec | Model:
+    """The specification: of words, over letters and labels, or another model."""
+    if choices["against"] is not None:
+        choices["named"] = request.name
+        return dataclasses.replace(request, path=choices["against"], module=None).load(spec.alphabet or model.alphabet)
     if _about_labels(choices):
         return label_spec(model, ltlf=choices["moore_ltlf"], regex=choices["moore_regex"])
-    return request.build(model.alphabet)
+    return spec.build(model.alphabet)
 
 
 def _command_line(ctx: click.Context) -> str:
@@ -215,7 +237,7 @@ def _command_line(ctx: click.Context) -> str:
             continue
         value = ctx.params[name]
         if isinstance(parameter, click.Argument):
-            words.append(str(value))
+            words += map(str, value if parameter.nargs == -1 else [value])
         elif isinstance(parameter, click.Option) and parameter.is_flag:
             words.append(parameter.opts[0])
         else:

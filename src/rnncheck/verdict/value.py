@@ -434,6 +434,45 @@ class LabelQuestion(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
     said: tuple[str, ...] | None = None
 
 
+class PropertyChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """What became of one property: the verdicts on the old and on the new model, and the words that break it."""
+
+    text: str
+    old: Outcome
+    new: Outcome
+    old_word: Word | None = None
+    new_word: Word | None = None
+
+    @property
+    def changed(self) -> bool:
+        return self.old is not self.new
+
+
+class Comparison(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Two models side by side: how the new one is to stand to the old one, and what each says.
+
+    Such a verdict is about the model that says yes to the words on which the two break the relation, and about the
+    property that there are none. ``old_said`` and ``new_said`` are what they say of each prefix of the counterexample,
+    the empty word first: one of ``labels``.
+    """
+
+    relation: Relation
+    labels: tuple[str, ...]
+    old: str | None = None  # what a person calls them
+    new: str | None = None
+    old_said: tuple[str, ...] | None = None
+    new_said: tuple[str, ...] | None = None
+    properties: tuple[PropertyChange, ...] = ()
+
+    def sentence(self) -> str:
+        """What was to be shown, without capital and full stop."""
+        return {
+            Relation.EQUAL: "the two models answer every word alike",
+            Relation.SUBSET: "every word that the new model accepts is accepted by the old one",
+            Relation.SUPERSET: "every word that the old model accepts is accepted by the new one",
+        }[self.relation]
+
+
 class Verdict(
     Displayable,
     msgspec.Struct,
@@ -469,6 +508,7 @@ class Verdict(
     data: DataFacts | None = None  # where sequences were given
     error_language: ErrorDescription | None = None  # where the method learns it
     label_question: LabelQuestion | None = None  # where the question is about labels
+    comparison: Comparison | None = None  # where two models are compared
     health: tuple[HealthNote, ...] = ()
     trace: Trace | None = None
     history: tuple[Round, ...] = ()
@@ -538,6 +578,7 @@ class Verdict(
             verdict = msgspec.json.decode(text, type=cls, dec_hook=decode_part)
             _check_words(verdict)
             _check_labels(verdict)
+            _check_comparison(verdict)
         except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
             raise FormatError(f"not a verdict: {visible(str(error))}", source) from None
         except InputError as error:
@@ -578,6 +619,17 @@ def _check_labels(verdict: Verdict) -> None:
         raise InputError(
             f"{len(question.said)} labels do not fit the {len(verdict.counterexample)} letters of the counterexample"
         )
+
+
+def _check_comparison(verdict: Verdict) -> None:
+    compared = verdict.comparison
+    for said in () if compared is None else (compared.old_said, compared.new_said):
+        if said is None or compared is None or verdict.counterexample is None:
+            continue
+        if len(said) != len(verdict.counterexample) + 1 or not set(said) <= set(compared.labels):
+            raise InputError(
+                f"{len(said)} answers do not fit the {len(verdict.counterexample) + 1} prefixes of the counterexample"
+            )
 
 
 def encode_part(value: object) -> Any:

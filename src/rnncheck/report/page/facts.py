@@ -53,7 +53,7 @@ def repeat(verdict: Verdict) -> Markup:
 
 
 def _relation(verdict: Verdict) -> str:
-    if verdict.label_question is not None:
+    if verdict.label_question is not None or verdict.comparison is not None:
         return sentences.formula(verdict)
     return f"{verdict.relation.value}: {verdict.relation.formula}"
 

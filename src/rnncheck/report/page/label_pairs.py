@@ -25,10 +25,13 @@ def pairs_along(verdict: Verdict) -> Word | None:
 
 
 def as_shown(verdict: Verdict) -> Verdict:
-    """The verdict without what only serves to put a question about labels: the property of all words, and scores that
-    say no more than yes or no. Any other verdict as it is.
+    """The verdict without what only serves to put a question about labels or about two models: the property of all
+    words or of none, and scores that say no more than yes or no. Any other verdict as it is.
     """
     question = verdict.label_question
+    if verdict.comparison is not None:  # the property that no word is answered differently shows nothing
+        facts = SpecFacts(origin=verdict.comparison.sentence(), sha256=verdict.spec_facts.sha256)
+        return msgspec.structs.replace(verdict, spec_facts=facts)
     if question is None:
         return verdict
     return msgspec.structs.replace(

@@ -6,6 +6,7 @@ offered is built from options and values that are known to do nothing but ask, e
 
 from __future__ import annotations
 
+import itertools
 import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping
@@ -20,7 +21,7 @@ _name = re.compile(r"[a-z][a-z0-9_-]*").fullmatch
 # machine or import code are not among them.
 _FLAGS = ("--complete", "--nonempty", "--float64", "--no-shrink")
 _VALUES: Mapping[str, Callable[[str], object]] = {
-    **dict.fromkeys(("--dfa", "--words-like", "--known-words", "--on-data"), str.isprintable),
+    **dict.fromkeys(("--dfa", "--against", "--words-like", "--known-words", "--on-data"), str.isprintable),
     **dict.fromkeys(("--regex", "--ltlf", "--moore-regex", "--moore-ltlf"), str.isprintable),
     **dict.fromkeys(("--alphabet", "--define", "--label", "--weights", "--assume"), str.isprintable),
     **dict.fromkeys(
@@ -48,32 +49,37 @@ def repeat_text(verdict: Verdict) -> str:
 def replay_text(verdict: Verdict) -> str:
     """The command that checks the evidence again."""
     words = _command(verdict) or []
-    model = words[2] if len(words) > 2 and not words[2].startswith("-") else "MODEL"
-    return shlex.join(["rnncheck", "replay", "verdict.json", "--model", model])
+    files = [word for word in words[2:4] if not word.startswith("-")]
+    if verdict.comparison is None:
+        return shlex.join(["rnncheck", "replay", "verdict.json", "--model", *(files[:1] or ["MODEL"])])
+    against = dict(itertools.pairwise(words)).get("--against")
+    old, new = (against, *files[:1]) if against and files else (files if len(files) == 2 else ("OLD", "NEW"))
+    return shlex.join(["rnncheck", "replay", "verdict.json", "--model", new, "--against", old])
 
 
 def _command(verdict: Verdict) -> list[str] | None:
     """The words of a command that asks the same; None where the document has none, or one that does more than ask."""
     try:
         words = shlex.split(verdict.command or "")
-        return ["rnncheck", "verify", *_asking(words[2:])] if words[:2] == ["rnncheck", "verify"] else None
+        known = words[:1] == ["rnncheck"] and words[1:2] in (["verify"], ["diff"])
+        return [*words[:2], *_asking(words[2:], models=2 if words[1] == "diff" else 1)] if known else None
     except ValueError:
         return None
 
 
-def _asking(words: list[str]) -> Iterator[str]:
+def _asking(words: list[str], models: int) -> Iterator[str]:
     """The same words, each one checked; ValueError where one may not be offered."""
     rest = iter(words)
     for place, word in enumerate(rest):
-        if word == "--module":  # whose code would be run
+        if word in ("--module", "--old-module", "--new-module"):  # whose code would be run
             next(rest, None)
-            yield from ("--module", "MODULE:NAME")
+            yield from (word, "MODULE:NAME")
         elif word in _VALUES:
             value = next(rest, "")
             if not _VALUES[word](value):
                 raise ValueError(word)
             yield from (word, value)
-        elif word in _FLAGS or (place == 0 and word.isprintable() and not word.startswith("-")):
+        elif word in _FLAGS or (place < models and word.isprintable() and not word.startswith("-")):
             yield word
         else:
             raise ValueError(word)
@@ -91,6 +97,11 @@ def python_call(verdict: Verdict) -> str:
     if verdict.assumption is not None and verdict.assumption.max_length is not None:
         lines.append(f"    max_length={verdict.assumption.max_length},")
     call = ["rnncheck.verify(", "    model,", "    spec,", *lines]
+    if verdict.comparison is not None:
+        lines[lines.index(f"    relation={verdict.relation.value!r},")] = (
+            f"    relation={verdict.comparison.relation.value!r},"
+        )
+        call = ["rnncheck.diff(", "    old,", "    new,", *lines]
     drawn = asked.get("distribution")
     if isinstance(drawn, Mapping) and not (drawn.get("weights") == "uniform" and drawn.get("stop") == 0.01):
         kind = next((known for known in _KINDS if known == drawn.get("kind")), "of an unknown kind")

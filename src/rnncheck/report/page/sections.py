@@ -57,6 +57,11 @@ def counterexample(verdict: Verdict) -> Markup | None:
         else "a score above zero means that the network accepts the prefix, below zero that it rejects it; under it "
         "stand the states of the automata."
     )
+    if verdict.comparison is not None:
+        about = (
+            "a score above zero means that the two answer it differently, below zero that they agree; it is the "
+            "distance of the nearer one from its decision. Under it stands what each of them says."
+        )
     intro = f"Each column is a prefix of the word: {about}" + (
         " The dashed line is where the loop of the faulty flow goes." if verdict.faulty_flows else ""
     )
@@ -104,6 +109,8 @@ def automata(verdict: Verdict) -> Markup | None:
         about = "What was learned of the network: an approximation, not the network itself."
         if question is not None:
             about = "The words along which the network says what it should, as far as was learned."
+        if verdict.comparison is not None:
+            about = "The words on which the two differ, as far as was learned."
         parts.append(figure("hypothesis", "Hypothesis H", about, verdict.hypothesis, marks))
     elif parts and verdict.method == "errors":
         told = "No automaton of the network was learned: this method learns the mistakes alone."

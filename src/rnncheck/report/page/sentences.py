@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from rnncheck.relations import Relation
 from rnncheck.report.markup import count
 from rnncheck.report.page.label_pairs import RIGHT
-from rnncheck.verdict.value import Guarantee, Outcome, Verdict, scope_of
+from rnncheck.verdict.value import Comparison, Guarantee, Outcome, Verdict, scope_of
 from rnncheck.words import letter_text
 
 _ASKED = {
@@ -35,6 +35,8 @@ _UNDECIDED_LIMITS = (
 
 def headline(verdict: Verdict) -> str:
     """The verdict in one sentence."""
+    if verdict.comparison is not None:
+        return _compared(verdict, verdict.comparison)
     if verdict.counterexample is not None and verdict.label_question is not None:
         return "What the network says along this word breaks the specification."
     if verdict.counterexample is not None:
@@ -50,6 +52,17 @@ def headline(verdict: Verdict) -> str:
             return f"No word{scope or ' at all'} violates the specification."
         return f"No violation was found: {_scope(verdict.guarantee)}."
     return "It is open whether the network satisfies the specification."
+
+
+def _compared(verdict: Verdict, comparison: Comparison) -> str:
+    """The headline where two models are compared."""
+    if verdict.outcome is Outcome.SATISFIED:
+        return f"No difference was found: {_scope(verdict.guarantee)}."
+    if verdict.outcome is Outcome.UNDECIDED:
+        return f"It is open whether {comparison.sentence()}."
+    if comparison.old_said is None or comparison.new_said is None:
+        return f"It is not so that {comparison.sentence()}."
+    return f"Of this word the old model says {comparison.old_said[-1]}, and the new one {comparison.new_said[-1]}."
 
 
 def _scope(guarantee: Guarantee | None) -> str:
@@ -74,11 +87,15 @@ def question(verdict: Verdict) -> str:
         asked = (
             "Does the network, after each letter of a word, say a label that fits the specification, whatever the word?"
         )
+    if verdict.comparison is not None:
+        asked = f"Is it so that {verdict.comparison.sentence()}? A violation here is a word that shows otherwise."
     return asked if verdict.assumption is None else f"{asked} {capital(verdict.assumption.sentence())}."
 
 
 def formula(verdict: Verdict) -> str:
     """What was to be shown, in a few signs."""
+    if verdict.comparison is not None:
+        return verdict.comparison.sentence()
     return RIGHT if verdict.label_question is not None else verdict.relation.formula
 
 
@@ -96,6 +113,11 @@ def meaning(verdict: Verdict) -> list[str]:
             "Network and specification were both evaluated on this very word, the network as its owner would call it, "
             "on that word alone. No probability is involved."
         )
+        if verdict.comparison is not None:
+            real = (
+                "Both models were evaluated on this very word, each as its owner would call it, on that word alone. No "
+                "probability is involved."
+            )
         found = [real, f"How: {verdict.reason}."]
         if verdict.shortest:
             found.append(f"{capital(verdict.how_short() or '')}.")

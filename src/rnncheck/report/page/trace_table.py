@@ -32,12 +32,15 @@ def trace_table(verdict: Verdict, word: Sequence[str]) -> Markup:
         rows.append(
             _row(tag("span", "as a bar", class_="hidden"), shown, lambda n: gauge(scores[n], largest), class_="gauges")
         )
-        rows.append(_row("network’s score", shown, lambda n: Markup(score_text(scores[n])), class_="number"))
+        named = "network’s score" if verdict.comparison is None else "above 0: they differ"
+        rows.append(_row(named, shown, lambda n: Markup(score_text(scores[n])), class_="number"))
     question, pairs = verdict.label_question, pairs_along(verdict)
     if question is not None and question.said is not None:
         said = [EPSILON, *question.said]
         rows.append(_row("network says", shown, lambda n: tag("bdi", "–" if n == 0 else shortened(said[n], 16))))
-    if trace is not None and len(trace.answers) == len(letters):
+    for name, each in _said(verdict):
+        rows.append(_row(name, shown, lambda n, each=each: tag("bdi", shortened(each[n], 16))))  # type: ignore[misc]
+    if trace is not None and len(trace.answers) == len(letters) and verdict.comparison is None:
         name = "network R" if question is None else "as specified"
         rows.append(_row(name, shown, lambda n: answer(trace.answers[n])))
     if question is not None and pairs is not None:
@@ -55,6 +58,13 @@ def trace_table(verdict: Verdict, word: Sequence[str]) -> Markup:
         role="region",
         aria_label="The counterexample letter by letter; scrolls sideways",
     )
+
+
+def _said(verdict: Verdict) -> list[tuple[str, tuple[str, ...]]]:
+    """What each of two models says of every prefix."""
+    compared = verdict.comparison
+    both = () if compared is None else (("old says", compared.old_said), ("new says", compared.new_said))
+    return [(name, said) for name, said in both if said is not None]
 
 
 def answer(accepted: bool) -> Markup:

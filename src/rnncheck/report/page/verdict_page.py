@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rnncheck.report.markup import shortened
-from rnncheck.report.page import facts, flow_panels, mistakes, sections
+from rnncheck.report.page import compared, facts, flow_panels, mistakes, sections
 from rnncheck.report.page.embedded import embedded
 from rnncheck.report.page.label_pairs import as_shown
 from rnncheck.report.page.shell import page
@@ -12,6 +12,7 @@ from rnncheck.verdict.value import Verdict
 _SECTIONS = (
     ("meaning", "Meaning", sections.meaning),
     ("counterexample", "Counterexample", sections.counterexample),
+    ("compared", "Two models", compared.compared),
     ("flows", "Faulty flows", flow_panels.flows),
     ("mistakes", "Mistakes", mistakes.mistakes),
     ("automata", "Automata", sections.automata),

@@ -12,7 +12,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from rnncheck.automata.moore import NO_YES
 from rnncheck.errors import InputError, short_repr
+from rnncheck.models.difference import difference
 from rnncheck.models.protocol import Model
 from rnncheck.models.traces import as_judged
 from rnncheck.verdict.certificate import Certificate, is_certificate
@@ -21,7 +23,14 @@ from rnncheck.verdict.replay.claims import Claims, read_claims
 from rnncheck.verdict.replay.data import data
 from rnncheck.verdict.replay.drawing import assumption
 from rnncheck.verdict.replay.fresh import fresh_words
-from rnncheck.verdict.replay.model_checks import counterexample, flows, identity, other_counterexamples, trace
+from rnncheck.verdict.replay.model_checks import (
+    comparison,
+    counterexample,
+    flows,
+    identity,
+    other_counterexamples,
+    trace,
+)
 from rnncheck.verdict.replay.proof import named_proof, replay_proof
 from rnncheck.verdict.replay.structure import automata, numbers, structure
 from rnncheck.verdict.replay.tree import all_words
@@ -58,10 +67,13 @@ def replay(
     verdict: Verdict | Claims | Certificate | str | bytes,
     model: Model | None = None,
     settings: ReplaySettings | None = None,
+    *,
+    against: Model | None = None,
 ) -> Replay:
     """Check everything that a verdict or certificate (or the JSON text of one) says; without the model, what can be.
 
-    The model is judged as it was then: by its labels, where the verdict is about labels.
+    The model is judged as it was then: by its labels, where the verdict is about labels. Of a verdict about two models
+    it is the new one, and ``against`` the old one.
     """
     if isinstance(verdict, str | bytes) and is_certificate(verdict):
         verdict = Certificate.from_json(verdict)
@@ -73,7 +85,22 @@ def replay(
     if model is not None and claims.verdict.label_question is not None:
         question = claims.verdict.label_question
         model = as_judged(model, question.automaton, question.text)
+    model = _compared(claims, model, against)
     return Replay(tuple(_checks(claims, model, settings or ReplaySettings())))
+
+
+def _compared(claims: Claims, model: Model | None, against: Model | None) -> Model | None:
+    """The model that a verdict about two is about, where both are given."""
+    comparison = claims.verdict.comparison
+    if comparison is None:
+        if against is not None:
+            raise InputError("the verdict is about one model; leave the other one out (--against)")
+        return model
+    if model is None:
+        return None
+    if against is None:
+        raise InputError("the verdict is about two models; give the old one too: against=… (--against)")
+    return difference(against, model, comparison.relation, labels=comparison.labels != NO_YES)
 
 
 def _checks(claims: Claims, model: Model | None, settings: ReplaySettings) -> Iterator[Check]:
@@ -87,6 +114,7 @@ def _checks(claims: Claims, model: Model | None, settings: ReplaySettings) -> It
         if model.alphabet != claims.verdict.alphabet:
             return  # words of one alphabet cannot be read in the other
     yield from counterexample(claims, model)
+    yield from comparison(claims, model)
     yield from other_counterexamples(claims, model)
     yield from trace(claims, model)
     yield from flows(claims, model, settings.steps)

@@ -34,6 +34,7 @@ _PIECES: Mapping[str, tuple[str, Any]] = {
     "data": ("data", None),
     "error_language": ("error language", None),
     "label_question": ("label question", None),
+    "comparison": ("comparison", None),
     "alphabet": ("alphabet", ["?"]),
 }
 

@@ -8,6 +8,7 @@ import msgspec
 import numpy as np
 
 from rnncheck.errors import short_repr
+from rnncheck.models.difference import SteppingDifference, WordDifference
 from rnncheck.models.protocol import Model, SteppingModel
 from rnncheck.verdict.replay.checks import Check, confirmed, judged, left_open, refuted, unchecked
 from rnncheck.verdict.replay.claims import Claims
@@ -59,6 +60,28 @@ def counterexample(claims: Claims, model: Model | None) -> Iterator[Check]:
     accepted, wanted = model.reference_answer(word), spec.accepts(word)
     seen = f"{claims.text(word)}: the model {_verb(accepted)} it, the specification {_verb(wanted)} it"
     yield judged("counterexample", spec.breaks(claims.relation, word, accepted), seen)
+
+
+def comparison(claims: Claims, model: Model | None) -> Iterator[Check]:
+    """Whether each of two models says of every prefix of the counterexample what the document says."""
+    compared, word = claims.verdict.comparison, claims.counterexample
+    if compared is None:
+        return
+    if word is not None and compared.old_said is not None and compared.new_said is not None:
+        if not isinstance(model, WordDifference | SteppingDifference):
+            yield left_open("what the two say", "the networks were not asked; give --model and --against")
+        else:
+            pairs = [model.said(word[:length]) for length in range(len(word) + 1)]
+            names = model.pair.labels
+            same = [(names[old], names[new]) for old, new in pairs] == list(
+                zip(compared.old_said, compared.new_said, strict=False)
+            )
+            seen = f"{len(pairs)} answers of each, {'the same' if same else 'not those that are claimed'}"
+            yield judged("what the two say", same, seen)
+    for change in compared.properties:
+        yield unchecked(
+            "property", f"{short_repr(change.text)}: verify it on each of the two with --json, and replay these"
+        )
 
 
 def other_counterexamples(claims: Claims, model: Model | None) -> Iterator[Check]:

@@ -1,0 +1,144 @@
+"""``rnncheck diff``: two networks side by side."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from rnncheck.cli.command import Command
+from rnncheck.cli.learning_options import TimeLimit, learning_fields, learning_options
+from rnncheck.cli.options import (
+    ALIKE_CELLS,
+    AlphabetType,
+    ModelRequest,
+    assumption_options,
+    distribution_options,
+    relation_option,
+    verdict_files,
+)
+from rnncheck.cli.output import say
+from rnncheck.cli.output_files import OutputFile
+from rnncheck.cli.progress import progress_line
+from rnncheck.cli.verify import conclude, teller
+from rnncheck.models.protocol import Model
+from rnncheck.relations import Relation
+from rnncheck.runtime.budget import BudgetExceeded
+from rnncheck.spec import Spec
+from rnncheck.verdict.value import Outcome, Verdict
+from rnncheck.verification.difference import diff as diff_models
+from rnncheck.verification.methods import METHODS
+from rnncheck.verification.settings import VerifySettings
+from rnncheck.word_files import read_sequences
+from rnncheck.words import Alphabet
+
+_MODEL = ("threshold", "label", "cell", "threads", "float64", "no_cache")
+
+
+@click.command(cls=Command)
+@click.argument("models", metavar="OLD NEW", nargs=-1, type=click.Path())
+@click.option("--old-module", metavar="MODULE:NAME", help="Import the old model from your own code, which is run.")
+@click.option("--new-module", metavar="MODULE:NAME", help="Import the new model from your own code, which is run.")
+@click.option("--alphabet", type=AlphabetType(), help="The letters, for files that do not say them.")
+@click.option("--threshold", type=float, help="Accept above this probability.  [default: the file's, or 0.5]")
+@click.option("--label", metavar="LABEL", help="Compare what they say of one label.  [default: of all]")
+@click.option("--cell", type=click.Choice(ALIKE_CELLS),
+              help="The activation of Elman networks whose files do not say it.")  # fmt: skip
+@click.option("--threads", type=click.IntRange(min=1), help="Threads for the networks.  [default: all cores]")
+@click.option("--float64", is_flag=True, help="Compute in double precision.")
+@click.option("--no-cache", is_flag=True, help="Check the engine anew, and remember nothing of it.")
+@click.option("--ltlf", multiple=True, metavar="TEXT", help="A property to verify on both; may be repeated.")
+@click.option("--regex", multiple=True, metavar="TEXT", help="The same, as a regular expression.")
+@click.option("--dfa", multiple=True, type=click.Path(path_type=Path), metavar="FILE", help="The same, as a file.")
+@click.option("--method", type=click.Choice(list(METHODS)), default="auto", show_default=True)
+@relation_option("Of the new to the old one. subset: the new one accepts nothing more; superset: nothing less.",
+                 Relation.EQUAL)  # fmt: skip
+@learning_options
+@distribution_options
+@assumption_options
+@click.option("--exhaustive", type=click.IntRange(min=0), metavar="N", help="First ask every word of up to N letters.")
+@click.option("--search-steps", type=click.IntRange(min=0), default=1_000_000, show_default=True,
+              help="Steps that auto spends on its guided search before it says alike.")  # fmt: skip
+@click.option("--mass", type=click.IntRange(min=0), metavar="N",
+              help="Measure how often they differ with N words.  [default: a share of the work]")  # fmt: skip
+@click.option("--on-data", type=click.Path(path_type=Path), metavar="FILE",
+              help="Say on which of your own sequences they differ (text, .csv, .jsonl).")  # fmt: skip
+@click.option("--checkpoint", metavar="FILE", type=OutputFile(), help="Write the answers there now and then.")
+@click.option("--resume", is_flag=True, help="Go on from the --checkpoint: the same verdict as without interruption.")
+@click.option("--no-shrink", is_flag=True, help="Show the word as it was found.")
+@verdict_files
+@click.pass_context
+def diff(ctx: click.Context, /, models: tuple[str, ...], **choices: Any) -> None:
+    """Do two networks answer every word alike? Where not: the shortest word, how often, which properties changed.
+
+    Exit codes: 0 no difference within the stated guarantee, 1 a word on which they differ, 2 bad usage or bad input, 3
+    undecided.
+    """
+    requests = _requests(models, choices)
+    limit = TimeLimit(choices["timeout"])
+    try:
+        old, new = (limit.load(request, choices["alphabet"], choices["max_length"]) for request in requests)
+        specs = limit.spent_on("the properties were being compiled", lambda: _properties(choices, old.alphabet))
+        verdict = _compared(old, new, specs, (requests[0].name, requests[1].name), limit, choices)
+    except BudgetExceeded as end:
+        say(f"undecided: {end}", err=True)
+        ctx.exit(Outcome.UNDECIDED.exit_code)
+    conclude(ctx, verdict, choices)
+
+
+def _requests(models: tuple[str, ...], choices: dict[str, Any]) -> tuple[ModelRequest, ModelRequest]:
+    """The two models: files in the order given, where no code is named in their place."""
+    modules, files = (choices["old_module"], choices["new_module"]), list(models)
+    if len(files) + sum(module is not None for module in modules) != 2:
+        raise click.UsageError(
+            f"give two models, OLD and NEW ({len(files)} files were named); code: --old-module, --new-module"
+        )
+    options = {name: choices[name] for name in _MODEL}
+    old, new = (
+        ModelRequest(path=files.pop(0) if module is None else None, module=module, **options) for module in modules
+    )
+    return old, new
+
+
+def _properties(choices: dict[str, Any], alphabet: Alphabet) -> list[Spec]:
+    return [
+        *(Spec.from_ltlf(text, alphabet) for text in choices["ltlf"]),
+        *(Spec.from_regex(text, alphabet) for text in choices["regex"]),
+        *(Spec.from_file(path, alphabet) for path in choices["dfa"]),
+    ]
+
+
+def _compared(
+    old: Model, new: Model, specs: list[Spec], names: tuple[str, str], limit: TimeLimit, choices: dict[str, Any]
+) -> Verdict:
+    settings = VerifySettings(
+        **learning_fields(choices, old.alphabet),
+        exhaustive=choices["exhaustive"],
+        search_steps=choices["search_steps"],
+        shrink=not choices["no_shrink"],
+        mass_words=choices["mass"],
+        on_data=None if choices["on_data"] is None else read_sequences(choices["on_data"], old.alphabet),
+        checkpoint=None if choices["checkpoint"] is None else str(choices["checkpoint"]),
+        resume=choices["resume"],
+    )
+    assumed = limit.spent_on("the assumption was being compiled", lambda: choices["assume"](old.alphabet))
+    with progress_line(quiet=choices["quiet"]) as line:
+        return diff_models(
+            old,
+            new,
+            properties=specs,
+            labels=choices["label"] is None,
+            names=names,
+            method=choices["method"],
+            relation=choices["relation"],
+            epsilon=choices["epsilon"],
+            gamma=choices["gamma"],
+            distribution=choices["distribution"](old.alphabet),
+            seed=choices["seed"],
+            timeout=limit.left,
+            progress=teller(line),
+            settings=settings,
+            assume=assumed,
+            max_length=choices["max_length"],
+        )

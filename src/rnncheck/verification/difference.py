@@ -1,0 +1,92 @@
+"""Two models side by side: is there a word that they answer differently, how often, and which properties changed?"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Iterator
+from typing import Unpack
+
+import msgspec
+
+from rnncheck.automata.language import empty_language
+from rnncheck.errors import InputError, short_repr
+from rnncheck.models.difference import DifferenceModel, difference
+from rnncheck.models.protocol import Model
+from rnncheck.relations import Relation
+from rnncheck.spec import Spec
+from rnncheck.verdict.value import Comparison, PropertyChange, Verdict
+from rnncheck.verification.extras import Extras
+from rnncheck.verification.question import VerifyOptions
+from rnncheck.verification.settings import VerifySettings
+from rnncheck.verification.verify import verify
+from rnncheck.words import Word
+
+
+def diff(
+    old: Model,
+    new: Model,
+    *,
+    properties: Iterable[Spec] = (),
+    labels: bool = True,
+    names: tuple[str | None, str | None] = (None, None),
+    **options: Unpack[VerifyOptions],
+) -> Verdict:
+    """Do two models answer every word alike? Satisfied where no difference was found, violated with a word of one.
+
+    Both read every word together, and all that ``verify`` does is done: every method, the shortest word it can find,
+    how often they differ under the distribution, and on data. ``options`` are those of ``verify``; ``relation`` is of
+    the new model to the old one, ``equal`` unless told (``subset``: the new one accepts nothing that the old one
+    rejects). Models with several labels are compared by what they say, or, with ``labels`` false, by the label that
+    means yes. ``properties`` are verified on each of the two afterwards. ``names`` are what a person calls the two.
+    """
+    for name, model in (("old", old), ("new", new)):
+        if not isinstance(model, Model):
+            raise InputError(f"the {name} model is {short_repr(model)}; read a file by rnncheck.load_model(path)")
+    relation = Relation.named(options.pop("relation", Relation.EQUAL))
+    specs, timeout, settings = list(properties), options.get("timeout"), options.get("settings") or VerifySettings()
+    began = settings.clock()
+    if specs and timeout is not None:
+        options["timeout"] = timeout / 2
+    pair = difference(old, new, relation, labels=labels)
+    comparison = Comparison(relation=relation, labels=pair.pair.labels, old=names[0], new=names[1])
+    verdict = verify(pair, Spec.from_dfa(empty_language(pair.alphabet), origin=comparison.sentence()), **options)
+    extras = Extras()
+    said = _said(pair, verdict.counterexample, extras)
+    left = None if timeout is None else max(0.0, timeout - (settings.clock() - began))
+    changes = tuple(_changes(old, new, specs, left, options))
+    comparison = msgspec.structs.replace(comparison, old_said=said[0], new_said=said[1], properties=changes)
+    asked = {**verdict.settings, "timeout": timeout}
+    health = (*verdict.health, *extras.notes)
+    return msgspec.structs.replace(verdict, comparison=comparison, health=health, settings=asked)
+
+
+def _said(pair: DifferenceModel, word: Word | None, extras: Extras) -> tuple[tuple[str, ...] | None, ...]:
+    """What each of the two says of every prefix of the word, the empty one first."""
+    if word is None:
+        return None, None
+    codes, names = pair.alphabet.encode(word), pair.pair.labels
+    found = extras.attempt(
+        "what the two say along the counterexample",
+        lambda: [pair.said(codes[:length]) for length in range(len(codes) + 1)],
+    )
+    return (None, None) if found is None else tuple(tuple(names[each[side]] for each in found) for side in (0, 1))
+
+
+def _changes(
+    old: Model, new: Model, specs: list[Spec], seconds: float | None, options: VerifyOptions
+) -> Iterator[PropertyChange]:
+    """Each property on both models; of the time that is left, each verification may take an equal share."""
+    asked: VerifyOptions = {**options, "timeout": None if seconds is None else seconds / max(1, 2 * len(specs))}
+    settings = options.get("settings") or VerifySettings()
+    asked["settings"] = dataclasses.replace(
+        settings, flows=None, mass_words=0, on_data=None, checkpoint=None, resume=False, certificate=None
+    )
+    for spec in specs:
+        before, after = verify(old, spec, **asked), verify(new, spec, **asked)
+        yield PropertyChange(
+            text=spec.origin,
+            old=before.outcome,
+            new=after.outcome,
+            old_word=before.counterexample,
+            new_word=after.counterexample,
+        )

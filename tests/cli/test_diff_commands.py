@@ -1,0 +1,87 @@
+"""``rnncheck diff`` and ``verify --against``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rnncheck import zoo
+
+OLD, NEW = str(zoo.path("response-lstm")), str(zoo.path("response-faulty-lstm"))
+QUICK = ("--quiet", "--epsilon", "0.02", "--search-steps", "300000")
+
+
+def test_a_difference_is_told_written_and_replayed(run: Any, tmp_path: Path) -> None:
+    """Should exit with 1, show what each says, and which property changed."""
+    document, page = tmp_path / "d.json", tmp_path / "d.html"
+    result = run("diff", OLD, NEW, *QUICK, "--ltlf", "G(a -> F b)", "--json", document, "--report", page)
+    assert result.code == 1
+    assert "DIFFERENT: it is not so that the two models answer every word alike" in (result.out + result.err)
+    assert "what the two say of it: no (old), and yes (new)" in (result.out + result.err)
+    assert "property        G(a -> F b): CHANGED, old satisfied, new violated" in (result.out + result.err)
+    compared = json.loads(document.read_text())["comparison"]
+    assert (compared["old"], compared["new"], compared["relation"]) == (OLD, NEW, "equal")
+    text = page.read_text()
+    assert "Of this word the old model says no, and the new one yes." in text
+    assert f"rnncheck replay verdict.json --model {NEW} --against {OLD}" in text
+    assert f"rnncheck diff {OLD} {NEW}" in text
+    assert run("replay", document, "--model", NEW, "--against", OLD).code == 0
+    assert run("replay", document, "--model", OLD, "--against", OLD).code == 1
+    assert run("replay", document).code == 3
+    assert run("replay", document, "--model", NEW).code == 2
+
+
+def test_no_difference_exits_with_0(run: Any) -> None:
+    result = run("diff", OLD, OLD, "--method", "smc", "--quiet", "--epsilon", "0.05")
+    assert result.code == 0
+    assert "ALIKE: the two models answer every word alike, as far as is known below" in (result.out + result.err)
+
+
+def test_out_of_time_is_undecided(run: Any) -> None:
+    result = run("diff", OLD, OLD, "--quiet", "--timeout", "0")
+    assert result.code == 3
+
+
+def test_on_data(run: Any, tmp_path: Path) -> None:
+    data = tmp_path / "data.txt"
+    data.write_text("a b\na c c c c c c c c c c\n")
+    result = run("diff", OLD, NEW, *QUICK, "--on-data", data)
+    assert "1 of 2 sequences" in (result.out + result.err)
+
+
+@pytest.mark.parametrize(("relation", "code"), [("subset", 1), ("superset", 0)])
+def test_against_a_model(run: Any, relation: str, code: int) -> None:
+    """Should verify the relation of the network to the other one: the faulty one accepts more."""
+    result = run("verify", NEW, "--against", OLD, "--relation", relation, *QUICK)
+    assert result.code == code
+    assert "accepted by the" in (result.out + result.err)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("diff", OLD), "give two models, OLD and NEW (1 files were named)"),
+        (("diff", OLD, NEW, OLD), "(3 files were named)"),
+        (("diff", OLD, str(zoo.path("even-elman"))), "two models are compared over the same letters"),
+        (("verify", NEW, "--against", OLD, "--ltlf", "G a"), "give exactly one of"),
+        (("verify", NEW, "--against", OLD, "--workers", "2"), "leave them out with --against"),
+        (("diff", OLD, NEW, "--method", "smc", "--search-steps", "5"), "has no effect without --method auto"),
+    ],
+)
+def test_bad_use(run: Any, arguments: tuple[str, ...], message: str) -> None:
+    result = run(*arguments)
+    assert result.code == 2
+    assert message in (result.out + result.err)
+
+
+def test_code_in_the_place_of_a_file(run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "my_code_for_diff.py").write_text(
+        f"import rnncheck\ndef load():\n    return rnncheck.load_model({NEW!r})\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    result = run("diff", OLD, "--new-module", "my_code_for_diff:load", *QUICK)
+    assert result.code == 1
+    assert "no (old), and yes (new)" in (result.out + result.err)

@@ -1,0 +1,170 @@
+"""Two models side by side: brute force over all short words is the judge."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import rnncheck
+from rnncheck import zoo
+from rnncheck.automata.product import symmetric_difference
+from rnncheck.models.difference import difference
+from rnncheck.models.exact_network import exact_network
+from rnncheck.models.protocol import SteppingModel
+from rnncheck.relations import Relation
+from rnncheck.words import Alphabet
+from support.strategies import dfas
+
+AB = ("a", "b")
+
+
+def all_words(letters: Any, longest: int) -> list[tuple[str, ...]]:
+    return [word for length in range(longest + 1) for word in itertools.product(letters, repeat=length)]
+
+
+def breaks(relation: Relation, old: bool, new: bool) -> bool:
+    return {"equal": old != new, "subset": new and not old, "superset": old and not new}[relation.value]
+
+
+@given(st.data())
+@settings(deadline=None, max_examples=25)
+def test_it_says_yes_where_the_two_break_the_relation(data: Any) -> None:
+    """Should agree with brute force, stepped and by whole words, whatever the order of the new one's letters."""
+    old = data.draw(dfas(alphabet=Alphabet(list("abc")), max_states=4))
+    new = data.draw(dfas(alphabet=Alphabet(list("cab")), max_states=4))
+    relation = data.draw(st.sampled_from(list(Relation)))
+    words = all_words("abc", 4)
+    expected = [breaks(relation, old.accepts(word), new.accepts(word)) for word in words]
+    network = rnncheck.CompiledNetwork(exact_network(new))
+    for other in (
+        rnncheck.DFAModel(new),
+        network,
+        rnncheck.wrap(lambda batch: [new.accepts(w) for w in batch], list("cab")),
+    ):
+        pair = difference(rnncheck.DFAModel(old), other, relation)
+        assert isinstance(pair, SteppingModel) == isinstance(other, SteppingModel)
+        assert pair.accepts_batch(words).tolist() == expected
+        assert pair.by_reference().accepts_batch(words).tolist() == expected
+        assert [pair.reference_answer(pair.alphabet.encode(word)) for word in words] == expected
+        scores = pair.scores_batch(words)
+        assert scores is None or [score > 0 for score in scores] == expected
+
+
+@given(dfas(alphabet=Alphabet(list("ab")), max_states=4), dfas(alphabet=Alphabet(list("ab")), max_states=4))
+@settings(deadline=None, max_examples=15)
+def test_diff_finds_the_least_difference(old: Any, new: Any) -> None:
+    verdict = rnncheck.diff(rnncheck.DFAModel(old), rnncheck.DFAModel(new), epsilon=0.05,
+                            settings=rnncheck.VerifySettings(exhaustive=8, search_steps=1000))  # fmt: skip
+    least = next((word for word in all_words("ab", 8) if old.accepts(word) != new.accepts(word)), None)
+    assert verdict.violated == (least is not None)
+    if verdict.counterexample is not None:
+        assert least is not None
+        assert len(verdict.counterexample) == len(least)
+        assert verdict.comparison is not None
+        assert verdict.comparison.old_said is not None
+        yes = [old.accepts(verdict.counterexample[:length]) for length in range(len(least) + 1)]
+        assert list(verdict.comparison.old_said) == ["yes" if answer else "no" for answer in yes]
+
+
+def test_networks_that_differ_in_one_word_of_nine_letters() -> None:
+    """Should find it, show that nothing is shorter, and be confirmed by a replay of both."""
+    word = tuple("abbabaaba")
+    language = rnncheck.Spec.from_regex("(a b* a | b)*", alphabet=AB).dfa
+    one = rnncheck.Spec.from_regex(" ".join(word), alphabet=AB).dfa
+    old, new = (rnncheck.CompiledNetwork(exact_network(dfa)) for dfa in (language, symmetric_difference(language, one)))
+    verdict = rnncheck.diff(old, new, timeout=60)
+    assert verdict.counterexample == word
+    assert verdict.shortest
+    assert verdict.exit_code == 1
+    assert rnncheck.replay(verdict, new, against=old).exit_code == 0
+    assert rnncheck.replay(verdict, old, against=old).exit_code == 1
+    with pytest.raises(rnncheck.InputError, match="against"):
+        rnncheck.replay(verdict, new)
+
+
+def rounded(network: rnncheck.RecurrentNetwork, kind: str) -> rnncheck.RecurrentNetwork:
+    def change(array: Any) -> Any:
+        if array is None:
+            return None
+        if kind == "float16":
+            return array.astype(np.float16).astype(np.float32)
+        unit = np.abs(array).max() / 7
+        return (np.round(array / unit) * unit).astype(np.float32)
+
+    layers = tuple(
+        dataclasses.replace(
+            layer, **{part.name: change(getattr(layer, part.name)) for part in dataclasses.fields(layer)}
+        )
+        for layer in network.layers
+    )
+    return dataclasses.replace(network, layers=layers, head_weight=change(network.head_weight))
+
+
+def test_a_coarse_copy_differs_and_a_fine_one_does_not() -> None:
+    network = zoo.entry("response-lstm").network()
+    old = rnncheck.CompiledNetwork(network)
+    fast = rnncheck.VerifySettings(search_steps=20_000, exhaustive=5)
+    fine = rnncheck.diff(old, rnncheck.CompiledNetwork(rounded(network, "float16")), epsilon=0.01, settings=fast)
+    assert fine.satisfied
+    assert fine.exit_code == 0
+    coarse = rnncheck.CompiledNetwork(rounded(network, "4 bits"))
+    verdict = rnncheck.diff(old, coarse, epsilon=0.01, settings=fast, properties=[zoo.entry("response-lstm").spec()])
+    assert verdict.violated
+    assert verdict.counterexample is not None
+    assert old.reference_answer(old.alphabet.encode(verdict.counterexample)) != coarse.reference_answer(
+        coarse.alphabet.encode(verdict.counterexample)
+    )
+    assert verdict.violation_mass is not None
+    assert verdict.comparison is not None
+    assert [change.old.value for change in verdict.comparison.properties] == ["satisfied"]
+    assert rnncheck.Verdict.from_json(verdict.to_json()) == verdict
+
+
+def test_labels_are_compared_by_what_is_said() -> None:
+    """Should find a word with another label, though neither is the one that means yes."""
+    path = zoo.path("tokens-gru")
+    old = rnncheck.load_model(path, label="integer")
+    assert isinstance(old, rnncheck.CompiledNetwork)
+    network = old.network
+    swap = [0, 2, 1] if network.label == 0 else [2, 1, 0] if network.label == 1 else [1, 0, 2]
+    swapped = dataclasses.replace(network, head_weight=network.head_weight[swap], head_bias=network.head_bias[swap])
+    new = rnncheck.CompiledNetwork(swapped)
+    fast = rnncheck.VerifySettings(search_steps=1000)
+    verdict = rnncheck.diff(old, new, epsilon=0.05, settings=fast)
+    assert verdict.violated
+    compared = verdict.comparison
+    assert compared is not None
+    assert compared.old_said is not None
+    assert compared.new_said is not None
+    assert compared.old_said[-1] != compared.new_said[-1]
+    assert rnncheck.diff(old, new, epsilon=0.05, labels=False, settings=fast).satisfied
+    assert network.labels is not None  # the same network with its labels in another order answers alike
+    names = tuple(network.labels[place] for place in swap)
+    renamed = rnncheck.CompiledNetwork(dataclasses.replace(swapped, labels=names))
+    assert rnncheck.diff(old, renamed, epsilon=0.05, settings=fast).satisfied
+
+
+def test_other_alphabets_are_refused_with_both_named() -> None:
+    old, new = (rnncheck.wrap(lambda words: [True] * len(words), alphabet) for alphabet in (["a", "b"], ["a", "c"]))
+    with pytest.raises(
+        rnncheck.InputError, match=r"letter 'b' is one of the old model's \(a, b\) .* new model's \(a, c\)"
+    ):
+        rnncheck.diff(old, new)
+    with pytest.raises(rnncheck.InputError, match="the new model is 3"):
+        rnncheck.diff(old, 3)
+
+
+def test_only_words_that_count_are_compared() -> None:
+    old = rnncheck.wrap(lambda words: [len(word) > 5 for word in words], AB)
+    new = rnncheck.wrap(lambda words: [False] * len(words), AB)
+    fast = rnncheck.VerifySettings(search_steps=1000)
+    assert rnncheck.diff(old, new, max_length=5, epsilon=0.1, settings=fast).satisfied
+    assert rnncheck.diff(old, new, max_length=6, epsilon=0.1, settings=fast).violated
+    assume = rnncheck.Spec.from_regex("b{0,9}", alphabet=AB)
+    assert rnncheck.diff(old, new, assume=assume, settings=fast).counterexample == ("b",) * 6
