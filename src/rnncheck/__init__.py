@@ -6,12 +6,15 @@ What is importable from here, and from ``rnncheck.automata``, ``rnncheck.learnin
 Reading order of the source, from the bottom up: ``errors``, ``words``, ``runtime/`` (budgets, executors, files),
 ``automata/`` (the DFA and everything that compiles to one), ``probability/``, ``spec`` and ``relations``, ``models/``,
 ``oracle/`` (the one door to a model), ``verdict/``, ``search/``, ``proving/``, ``learning/``, ``extraction/``,
-``verification/``, ``robust/``, ``training/``, ``contacts/``, ``experiments/``, ``report/``, ``cli/``.
+``suite/`` (property files), ``verification/``, ``robust/``, ``training/``, ``contacts/``, ``experiments/``,
+``checking/``, ``report/``, ``cli/``.
 """
 
 from rnncheck.automata.dfa import DFA
 from rnncheck.automata.edits import Edits
 from rnncheck.automata.moore import MooreMachine
+from rnncheck.checking.check import check
+from rnncheck.checking.values import Check, SuiteResult
 from rnncheck.errors import (
     AlphabetError,
     AutomatonError,
@@ -67,6 +70,7 @@ __all__ = [
     "Bound",
     "Cell",
     "Certificate",
+    "Check",
     "CompiledNetwork",
     "Confidence",
     "DFAModel",
@@ -97,6 +101,7 @@ __all__ = [
     "Spec",
     "StateLimitError",
     "Suite",
+    "SuiteResult",
     "Verdict",
     "VerifySettings",
     "WordDistribution",
@@ -104,6 +109,7 @@ __all__ = [
     "WrongTypeError",
     "__version__",
     "assert_satisfies",
+    "check",
     "compare_surrogates",
     "complement",
     "diff",

@@ -27,7 +27,7 @@ LAYERS: list[tuple[set[str], bool]] = [
     ({"learning"}, False),
     ({"extraction"}, True),
     ({"verification", "robust", "training", "zoo", "contacts"}, False),
-    ({"experiments"}, True),
+    ({"experiments", "checking"}, False),
     ({"report"}, True),
     ({"cli", "__init__", "__main__"}, True),
 ]

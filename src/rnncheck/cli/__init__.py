@@ -11,6 +11,7 @@ import sys
 import click
 
 from rnncheck.cli.bench import bench
+from rnncheck.cli.check import check_command
 from rnncheck.cli.command import Group
 from rnncheck.cli.contacts import contacts
 from rnncheck.cli.diff import diff
@@ -42,6 +43,7 @@ def rnncheck() -> None:
 for command in (
     verify,
     diff,
+    check_command,
     prove,
     robust,
     extract,

@@ -68,9 +68,12 @@ _RULES = (
     Rule(("verify",), ("equivalence",), _extracted_by("weiss", *_HIDDEN_STATES), "with this --extraction"),
     Rule(("verify",), ("hits", "loops", "longest_loop"), lambda choices: not choices["pumps"], "with --pumps 0"),
     Rule(
-        ("verify", "diff", "train"), ("resume",), _missing("checkpoint"), "without the --checkpoint FILE to go on from"
+        ("verify", "check", "diff", "train"),
+        ("resume",),
+        _missing("checkpoint"),
+        "without the --checkpoint FILE to go on from",
     ),
-    Rule(("verify", "bench random", "bench contacts"), ("workers",), _given("cluster"), "with --cluster"),
+    Rule(("verify", "check", "bench random", "bench contacts"), ("workers",), _given("cluster"), "with --cluster"),
     Rule(("extract",), _LEARNER, _one_of("method", *_HIDDEN_STATES), "with this --method"),
     Rule(("extract",), ("learner",), _one_of("method", "bounded"), "with this --method"),
     Rule(("extract",), ("equivalence",), _one_of("method", "weiss", *_HIDDEN_STATES), "with this --method"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import functools
 import itertools
@@ -16,6 +17,7 @@ import numpy.typing as npt
 from rnncheck.errors import ModelError, short_repr
 from rnncheck.models.cells.cell_type import Scratch, StateLayout, compile_layers
 from rnncheck.models.engine.known_checks import KnownCheck, key_of, known_check, remember
+from rnncheck.models.engine.memory import ScoreMemory, StepMemory
 from rnncheck.models.engine.reference import (
     Judgement,
     reference_answers_along,
@@ -106,6 +108,8 @@ class CompiledNetwork(SteppingModel):
             "reference": reference,
             "cache": cache,
         }
+        self._memory: ScoreMemory | None = None
+        self._reference_memory: StepMemory | None = None
         self._judge = reference or functools.partial(reference_judgement, network)
         self._workers = Workers(threads)
         self._local = threading.local()
@@ -132,6 +136,12 @@ class CompiledNetwork(SteppingModel):
     def with_threads(self, threads: int) -> CompiledNetwork:
         """The same network with another number of threads."""
         return CompiledNetwork(self.network, **{**self._options, "threads": threads})
+
+    def remembering(self) -> CompiledNetwork:
+        """The same network for many verifications: what one computed of sampled words, the next need not."""
+        again = copy.copy(self)
+        again._memory, again._reference_memory = ScoreMemory(), StepMemory()
+        return again
 
     def initial(self, rows: int) -> States:
         states = np.zeros((rows, self._layout.width), dtype=self._dtype)
@@ -172,6 +182,11 @@ class CompiledNetwork(SteppingModel):
         so that all have the same work.
         """
         words.check_codes(len(self.alphabet))
+        if self._memory is not None:
+            return self._memory.scores(words, tick, self._prefix_scores)
+        return self._prefix_scores(words, tick)
+
+    def _prefix_scores(self, words: WordBatch, tick: Tick) -> Scores:
         out = np.empty(len(words.codes), dtype=np.float64)
 
         def piece(picked: IntArray) -> None:
@@ -220,7 +235,7 @@ class CompiledNetwork(SteppingModel):
     def by_reference(self) -> Model:
         if self._options["reference"] is not None:
             return ByReference(self)
-        return SteppedReference(self.network, self.describe())
+        return SteppedReference(self.network, self.describe(), self._reference_memory)
 
     def saying_yes_for(self, label: int | None) -> CompiledNetwork:
         """The same network with another output that means yes."""

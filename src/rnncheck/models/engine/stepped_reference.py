@@ -15,6 +15,7 @@ import numpy as np
 
 from rnncheck.automata.dfa import Mask
 from rnncheck.models.cells.cell_type import Vector, applied
+from rnncheck.models.engine.memory import StepMemory
 from rnncheck.models.engine.reference import judged, reference_answers_along, reference_judgement
 from rnncheck.models.engine.threads import single_threaded_blas
 from rnncheck.models.identity import digest_of
@@ -28,8 +29,11 @@ class SteppedReference(SteppingModel):
 
     margin = 0.0
 
-    def __init__(self, network: RecurrentNetwork, facts: Mapping[str, Any] | None = None) -> None:
+    def __init__(
+        self, network: RecurrentNetwork, facts: Mapping[str, Any] | None = None, memory: StepMemory | None = None
+    ) -> None:
         self.network = network
+        self._memory = memory
         self.alphabet = network.alphabet
         self._facts = dict(network.describe() if facts is None else facts)
         self._sizes = [layer.hidden for layer in network.layers] * 2
@@ -44,7 +48,10 @@ class SteppedReference(SteppingModel):
         letters = np.asarray(letters)
         check_letters(letters, self.alphabet)
         with single_threaded_blas, np.errstate(all="ignore"):
-            return self._next(states if rows is None else states[rows], letters)
+            before = states if rows is None else states[rows]
+            return (
+                self._next(before, letters) if self._memory is None else self._memory.step(before, letters, self._next)
+            )
 
     def scores(self, states: States) -> Scores:
         return np.array([self.network.score(outputs) for outputs in self._outputs(states)], dtype=np.float64)

@@ -51,7 +51,8 @@ def replay_text(verdict: Verdict) -> str:
     words = _command(verdict) or []
     files = [word for word in words[2:4] if not word.startswith("-")]
     if verdict.comparison is None:
-        return shlex.join(["rnncheck", "replay", "verdict.json", "--model", *(files[:1] or ["MODEL"])])
+        model = files[0] if files and words[1] != "check" else "MODEL"
+        return shlex.join(["rnncheck", "replay", "verdict.json", "--model", model])
     against = dict(itertools.pairwise(words)).get("--against")
     old, new = (against, *files[:1]) if against and files else (files if len(files) == 2 else ("OLD", "NEW"))
     return shlex.join(["rnncheck", "replay", "verdict.json", "--model", new, "--against", old])
@@ -61,6 +62,8 @@ def _command(verdict: Verdict) -> list[str] | None:
     """The words of a command that asks the same; None where the document has none, or one that does more than ask."""
     try:
         words = shlex.split(verdict.command or "")
+        if words[:2] == ["rnncheck", "check"]:
+            return ["rnncheck", "check", *_choosing(words[2:])]
         known = words[:1] == ["rnncheck"] and words[1:2] in (["verify"], ["diff"])
         return [*words[:2], *_asking(words[2:], models=2 if words[1] == "diff" else 1)] if known else None
     except ValueError:
@@ -83,6 +86,16 @@ def _asking(words: list[str], models: int) -> Iterator[str]:
             yield word
         else:
             raise ValueError(word)
+
+
+def _choosing(words: list[str]) -> list[str]:
+    """A property file, and which of its properties and models; ValueError where it is anything else."""
+    names = words[1::2]
+    if len(words) != 5 or names != ["--property", "--model"] or words[0].startswith("-"):
+        raise ValueError(words)
+    if not all(map(str.isprintable, words)):
+        raise ValueError(words)
+    return words
 
 
 def python_call(verdict: Verdict) -> str:

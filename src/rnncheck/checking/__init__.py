@@ -1,0 +1,1 @@
+"""Property files, verified: every property of every model in one run, shared out, resumable, with one result."""

@@ -1,0 +1,54 @@
+"""Checks that are kept while a run goes on, so that another run need not do them again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from rnncheck.checking.values import Check
+from rnncheck.errors import FormatError, InputError
+from rnncheck.runtime.files import check_writable, read_limited, write_atomically
+from rnncheck.verdict.value import Verdict, decode_part, encode_part
+
+
+class _Document(msgspec.Struct, forbid_unknown_fields=True):
+    schema: Literal["rnncheck/checkpoint-of-check/1"]
+    checks: list[Check]
+
+
+class SuiteCheckpoint:
+    """A file with the checks so far, always as a whole; fingerprints tell what has changed since."""
+
+    def __init__(self, path: str | Path, *, resume: bool) -> None:
+        check_writable(path)
+        self._path = Path(path)
+        self._document = _Document("rnncheck/checkpoint-of-check/1", [])
+        if resume:
+            self._document = self._read()
+
+    def earlier(self) -> dict[str, Verdict]:
+        """The verdicts so far, by their fingerprint."""
+        return {
+            check.fingerprint: check.verdict
+            for check in self._document.checks
+            if check.fingerprint is not None and check.verdict is not None
+        }
+
+    def save(self, check: Check) -> None:
+        """Keep a check, unless it would have to be done again anyway."""
+        if check.fingerprint is not None and all(old.fingerprint != check.fingerprint for old in self._document.checks):
+            self._document.checks.append(check)
+            write_atomically(self._path, msgspec.json.encode(self._document, enc_hook=encode_part))
+
+    def _read(self) -> _Document:
+        source = str(self._path)
+        try:
+            return msgspec.json.decode(read_limited(self._path, "checkpoint"), type=_Document, dec_hook=decode_part)
+        except FileNotFoundError:
+            raise InputError(f"{source}: there is no checkpoint to go on from; leave out --resume to begin") from None
+        except OSError as error:
+            raise FormatError(f"cannot be read: {error.strerror or error}", source) from None
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            raise FormatError(f"not a checkpoint of check: {error}; begin anew without --resume", source) from None

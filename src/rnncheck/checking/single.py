@@ -1,0 +1,137 @@
+"""One property of one model: the question that a property file asks, and its verdict."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+
+from rnncheck.checking.values import Check
+from rnncheck.errors import ModelError, RnncheckError
+from rnncheck.learning.task import Progress
+from rnncheck.models.engine.compiled import CompiledNetwork
+from rnncheck.models.protocol import Model
+from rnncheck.runtime.budget import Budget, BudgetExceeded
+from rnncheck.runtime.watchdog import guarded_for
+from rnncheck.spec import Spec
+from rnncheck.suite.values import ModelEntry, Property
+from rnncheck.verdict.value import Verdict
+from rnncheck.verification.labels import label_spec, verify_labels
+from rnncheck.verification.settings import VerifySettings
+from rnncheck.verification.verify import never_begun, verify
+from rnncheck.version import __version__
+
+Tell = Callable[[Progress], None]
+
+
+class LoadedModel:
+    """A model of a property file, loaded when it is first asked and kept for all its properties."""
+
+    def __init__(self, entry: ModelEntry, *, threads: int | None = None) -> None:
+        self.entry = entry
+        self._threads = threads
+        self._loaded: dict[int | None, Model] = {}
+
+    def checked(self, one: Property, earlier: Mapping[str, Verdict], progress: Tell | None = None) -> Check:
+        """The check of one property; ``earlier`` verdicts, by their fingerprint, need not be found again."""
+        limit = Budget.lasting(one.timeout)
+        try:
+            question = self._question(one, limit)
+            verdict = None if question.fingerprint is None else earlier.get(question.fingerprint)
+            verdict = verdict or question.verdict(limit, progress)
+            return Check.of(self.entry, one, verdict=verdict, fingerprint=question.fingerprint)
+        except BudgetExceeded as end:
+            return Check.of(self.entry, one, verdict=self._never_begun(one, str(end)))
+        except RnncheckError as error:
+            return Check.of(self.entry, one, error=str(error))
+
+    def _question(self, one: Property, limit: Budget) -> _Question:
+        model = guarded_for(_left(limit), lambda: self._model(one.max_length), "the model was being loaded")
+        return guarded_for(_left(limit), lambda: _Question(model, one), "the specification was being compiled")
+
+    def _model(self, max_length: int | None) -> Model:
+        """The model; a function is not even tried out on words longer than those that count."""
+        longest = max_length if self.entry.module is not None else None
+        if longest not in self._loaded:
+            model = self.entry.load(max_length=longest, threads=self._threads)
+            self._loaded[longest] = model.remembering() if isinstance(model, CompiledNetwork) else model
+        return self._loaded[longest]
+
+    def _never_begun(self, one: Property, reason: str) -> Verdict:
+        loaded = next((model.alphabet for model in self._loaded.values()), None)
+        letters = self.entry.alphabet or loaded or one.spec().alphabet
+        return never_begun(
+            reason,
+            letters,
+            method=one.method,
+            relation=one.relation,
+            epsilon=one.epsilon,
+            gamma=one.gamma,
+            seed=one.seed,
+        )
+
+
+class _Question:
+    """A property over a model's letters, with all that it names read and compiled."""
+
+    def __init__(self, model: Model, one: Property) -> None:
+        self._model = model
+        self._property = one
+        self._spec = _label_spec(model, one) if one.about_labels else one.spec(model.alphabet)
+        self._assumption = one.assumption(model.alphabet)
+        self._distribution = one.words_drawn(model.alphabet)
+        self._data = one.sequences(model.alphabet)
+        self.fingerprint = self._fingerprint()
+
+    def verdict(self, limit: Budget, progress: Tell | None) -> Verdict:
+        one = self._property
+        settings = VerifySettings(exhaustive=one.exhaustive, search_steps=one.search_steps, on_data=self._data)
+        ask = verify_labels if one.about_labels else verify
+        return ask(
+            self._model,
+            self._spec,
+            method=one.method,
+            relation="superset" if one.about_labels else one.relation,
+            epsilon=one.epsilon,
+            gamma=one.gamma,
+            distribution=self._distribution,
+            seed=one.seed,
+            timeout=_left(limit),
+            progress=progress,
+            settings=settings,
+            assume=self._assumption,
+            max_length=one.max_length,
+        )
+
+    def _fingerprint(self) -> str | None:
+        """A digest of everything that the verdict depends on; None where the model has none."""
+        one = self._property
+        try:
+            model = self._model.identity()
+        except ModelError:
+            return None
+        asked: dict[str, Any] = {
+            "model": model,
+            "alphabet": list(self._model.alphabet),
+            "labels": one.about_labels,
+            "specification": [self._spec.origin, self._spec.sha256()],
+            "assumption": None if self._assumption is None else self._assumption.sha256(),
+            "distribution": self._distribution.describe(),
+            "data": None if self._data is None else self._data.describe(),
+            "relation": one.relation.value,
+            "version": __version__,
+        }
+        terms = ("method", "epsilon", "gamma", "seed", "timeout", "max_length", "exhaustive", "search_steps")
+        asked |= {name: getattr(one, name) for name in terms}
+        return hashlib.sha256(msgspec.json.encode(asked, order="deterministic")).hexdigest()
+
+
+def _label_spec(model: Model, one: Property) -> Spec:
+    ltlf, regex = (one.whole_text, None) if one.kind == "moore_ltlf" else (None, one.whole_text)
+    return label_spec(model, ltlf=ltlf, regex=regex)
+
+
+def _left(limit: Budget) -> float | None:
+    return None if limit.deadline is None else limit.remaining()

@@ -1,0 +1,136 @@
+"""The result of a property file: one check for each property and model, and what all of them mean together."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from rnncheck.errors import FormatError, visible
+from rnncheck.suite.values import ModelEntry, Property, Severity
+from rnncheck.verdict.value import Verdict, decode_part, encode_part
+from rnncheck.words import format_word
+
+OutcomeName = Literal["satisfied", "violated", "undecided", "error"]
+_WORST_FIRST: tuple[tuple[OutcomeName, int], ...] = (("error", 2), ("violated", 1), ("undecided", 3))
+
+
+class Check(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename={"name": "property"}):
+    """One property of one model: its verdict, or the ``error`` that kept it from having one.
+
+    Without either it was not begun when the run was interrupted.
+    """
+
+    model: str
+    name: str  # of the property
+    kind: str
+    text: str
+    source: str
+    description: str = ""
+    severity: Severity = Severity.ERROR
+    allow_undecided: bool = False
+    tags: tuple[str, ...] = ()
+    line: int = 0
+    verdict: Verdict | None = None
+    error: str | None = None
+    fingerprint: str | None = None  # of everything that the verdict depends on; None where the model has no digest
+
+    @classmethod
+    def of(
+        cls,
+        model: ModelEntry,
+        one: Property,
+        *,
+        verdict: Verdict | None = None,
+        error: str | None = None,
+        fingerprint: str | None = None,
+    ) -> Check:
+        """The check of a property of a model."""
+        return cls(
+            model=model.name,
+            name=one.name,
+            kind=one.kind,
+            text=one.whole_text,
+            source=model.source,
+            description=one.description,
+            severity=one.severity,
+            allow_undecided=one.allow_undecided,
+            tags=one.tags,
+            line=one.line,
+            verdict=verdict,
+            error=error,
+            fingerprint=fingerprint,
+        )
+
+    @property
+    def outcome(self) -> OutcomeName:
+        if self.verdict is None:
+            return "undecided" if self.error is None else "error"
+        return self.verdict.outcome.value
+
+    @property
+    def allowed(self) -> bool:
+        """Whether the run passes in spite of it: it is satisfied, or of little weight. An error never is."""
+        if self.outcome in ("satisfied", "error"):
+            return self.outcome == "satisfied"
+        return self.severity is not Severity.ERROR or (self.outcome == "undecided" and self.allow_undecided)
+
+    def sentence(self) -> str:
+        """What came of it, in one line without capital and full stop."""
+        if self.verdict is None:
+            return self.error or "not begun: the run was interrupted"
+        if self.verdict.counterexample is not None:
+            return f"counterexample: {format_word(self.verdict.counterexample)}"
+        return self.verdict.reason
+
+
+class SuiteResult(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """All checks of a run, model after model in the order of the file."""
+
+    schema: Literal["rnncheck/check/1"] = "rnncheck/check/1"
+    suite: str
+    title: str = ""
+    checks: tuple[Check, ...]
+    seconds: float
+    version: str = ""
+
+    @property
+    def passed(self) -> bool:
+        """Whether nothing happened that is not allowed."""
+        return self.exit_code == 0
+
+    @property
+    def exit_code(self) -> int:
+        """The worst that is not allowed: 2 an error, 1 violated, 3 undecided; 0 where there is nothing."""
+        found = {check.outcome for check in self.checks if not check.allowed}
+        return next((code for outcome, code in _WORST_FIRST if outcome in found), 0)
+
+    def count(self, outcome: OutcomeName) -> int:
+        """How many checks ended so."""
+        return sum(check.outcome == outcome for check in self.checks)
+
+    def summary(self) -> str:
+        """How many checks ended how, in one line."""
+        told = [f"{self.count(name)} {name}" for name in ("violated", "undecided", "error", "satisfied")]
+        models = len({check.model for check in self.checks})
+        names = len({check.name for check in self.checks})
+        allowed = sum(check.allowed and check.outcome != "satisfied" for check in self.checks)
+        extra = f" ({allowed} of them allowed)" if allowed else ""
+        shown = ", ".join(text for text in told if not text.startswith("0 "))
+        return f"{_counted(names, 'property', 'properties')} of {_counted(models, 'model', 'models')}: {shown}{extra}"
+
+    def to_json(self) -> str:
+        """The JSON document (schema ``rnncheck/check/1``), indented."""
+        return msgspec.json.format(msgspec.json.encode(self, enc_hook=encode_part), indent=2).decode() + "\n"
+
+    @classmethod
+    def from_json(cls, text: str | bytes, source: str = "result") -> SuiteResult:
+        """The result in a JSON document; ``source`` names it in errors."""
+        try:
+            return msgspec.json.decode(text, type=cls, dec_hook=decode_part)
+        except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
+            raise FormatError(f"not the result of a check: {visible(str(error))}", source) from None
+
+
+def _counted(number: int, one: str, many: str) -> str:
+    return f"{number} {one if number == 1 else many}"

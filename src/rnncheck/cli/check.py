@@ -1,0 +1,136 @@
+"""``rnncheck check``: a property file, verified."""
+
+from __future__ import annotations
+
+import datetime
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+
+from rnncheck.checking.check import CheckProgress, check
+from rnncheck.checking.values import Check, SuiteResult
+from rnncheck.cli.command import Command
+from rnncheck.cli.output import Line, say, say_document
+from rnncheck.cli.output_files import OutputFile
+from rnncheck.cli.progress import progress_line
+from rnncheck.cli.verdict_text import glimpse
+from rnncheck.cli.verify import collected
+from rnncheck.errors import InputError
+from rnncheck.report.checks.junit import junit_xml
+from rnncheck.report.checks.sarif import sarif_json
+from rnncheck.report.checks.summary_page import report_names, summary_page
+from rnncheck.runtime.files import write_atomically
+
+_COLOURS = {"violated": "red", "satisfied": "green", "undecided": "yellow", "error": "red"}
+
+
+@click.command(cls=Command, name="check")
+@click.argument("suite", metavar="FILE.toml", type=click.Path(path_type=Path))
+@click.option("--tag", "tags", multiple=True, metavar="TAG", help="Only properties with this tag; may be repeated.")
+@click.option("--property", "properties", multiple=True, metavar="NAME", help="Only this property; may be repeated.")
+@click.option("--model", "models", multiple=True, metavar="NAME", help="Only this model; may be repeated.")
+@click.option("--workers", type=click.IntRange(min=1), help="Share the work among so many processes.")
+@click.option("--cluster", metavar="ADDRESS", help="Share it among the workers of a Dask scheduler.")
+@click.option("--threads", type=click.IntRange(min=1), help="Threads for each network.  [default: all cores, or 1 with "
+              "--workers]")  # fmt: skip
+@click.option("--checkpoint", metavar="FILE", type=OutputFile(), help="Keep each check there when it is done.")
+@click.option("--resume", is_flag=True, help="Take from --checkpoint what has not changed since.")
+@click.option("--junit", metavar="FILE", type=OutputFile(), help="Write JUnit XML, for CI servers.")
+@click.option("--sarif", metavar="FILE", type=OutputFile(), help="Write SARIF 2.1.0, for code scanning.")
+@click.option(
+    "--html", metavar="FILE", type=OutputFile(), help="Write one page, and each report in a folder beside it."
+)
+@click.option("--json", "json_file", metavar="FILE", type=OutputFile(dash=True),
+              help="Write all verdicts as JSON; `-` prints it alone.")  # fmt: skip
+@click.option("--quiet", is_flag=True, help="No progress on stderr.")
+@click.pass_context
+def check_command(ctx: click.Context, /, suite: Path, **choices: Any) -> None:
+    """Verify every property of a property file on every model it is about.
+
+    Exit codes, by the worst that is not allowed: 0 nothing, 1 violated, 2 bad usage, bad input or an error,
+    3 undecided.
+    """
+    with progress_line(quiet=choices["quiet"]) as tell:
+        result = check(
+            suite,
+            checkpoint=choices["checkpoint"],
+            progress=lambda now: tell(_progress_text(now)),
+            **{
+                name: choices[name]
+                for name in ("tags", "properties", "models", "workers", "cluster", "threads", "resume")
+            },
+        )
+    troubles = _written(result, choices)
+    if str(choices["json_file"]) == "-":
+        say_document(result.to_json())
+    else:
+        for line in _described(result):
+            say(line)
+    if troubles:
+        raise InputError("; ".join(troubles))
+    ctx.exit(result.exit_code)
+
+
+def _progress_text(now: CheckProgress) -> str:
+    return f"{now.done} of {now.total} checks, {now.violated} violated; now {now.now}"
+
+
+def _written(result: SuiteResult, choices: dict[str, Any]) -> list[str]:
+    """Write the files; what went wrong with them."""
+    troubles: list[str] = []
+    if choices["json_file"] is not None and str(choices["json_file"]) != "-":
+        with collected(troubles):
+            write_atomically(choices["json_file"], result.to_json())
+    for name, render in (("junit", junit_xml), ("sarif", sarif_json)):
+        if choices[name] is not None:
+            with collected(troubles):
+                write_atomically(choices[name], render(result))
+    if choices["html"] is not None:
+        with collected(troubles):
+            _write_pages(result, choices["html"])
+    return troubles
+
+
+def _write_pages(result: SuiteResult, path: Path) -> None:
+    """The page, and beside it a folder with the report of each check."""
+    folder = path.with_name(f"{path.stem}-reports")
+    try:
+        folder.mkdir(exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be made: {error.strerror or error}; remove what stands there") from None
+    names = report_names(result)
+    for one in result.checks:
+        if one.verdict is not None:
+            one.verdict.save_report(folder / names[one.model, one.name])
+    links = {pair: f"{folder.name}/{name}" for pair, name in names.items()}
+    write_atomically(path, summary_page(result, links, _today()))
+
+
+def _today() -> str:
+    """The date of a report; SOURCE_DATE_EPOCH, where it is set, makes reports that can be made again."""
+    epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
+    now = datetime.datetime.fromtimestamp(int(epoch), datetime.UTC) if epoch.isdecimal() else datetime.datetime.now()
+    return f"{now:%Y-%m-%d %H:%M}"
+
+
+def _described(result: SuiteResult) -> Iterator[str | Line]:
+    """The table, a line a check."""
+    if result.title:
+        yield Line("", result.title, bold=True)
+    widths = [max(len(text) for text in column) for column in zip(*map(_names, result.checks), strict=True)]
+    for one in result.checks:
+        names = "  ".join(text.ljust(width) for text, width in zip(_names(one), widths, strict=True))
+        remark = " (allowed)" if one.allowed and one.outcome != "satisfied" else ""
+        seconds = 0.0 if one.verdict is None else one.verdict.cost.seconds
+        told = f"  {names}  {seconds:6.1f} s  {glimpse(one.sentence())}{remark}"
+        yield Line(told, one.outcome.ljust(9), _COLOURS[one.outcome], bold=not one.allowed)
+    head = "PASSED" if result.passed else "UNDECIDED" if result.exit_code == 3 else "FAILED"
+    colour = {"PASSED": "green", "UNDECIDED": "yellow", "FAILED": "red"}[head]
+    yield Line(f": {result.summary()}, {result.seconds:.1f} s", head, colour, bold=True)
+
+
+def _names(one: Check) -> tuple[str, str]:
+    return one.model, one.name

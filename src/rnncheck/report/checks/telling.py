@@ -1,0 +1,49 @@
+"""A check in lines, for a person who has nothing but these lines: the word and the flow, not how they were found."""
+
+from __future__ import annotations
+
+from rnncheck.checking.values import Check
+from rnncheck.errors import visible
+from rnncheck.verdict.value import Verdict
+from rnncheck.words import format_word
+
+_LONGEST_FORMULA = 500
+
+
+def told(check: Check) -> list[str]:
+    """What is known of the check, a line a fact."""
+    lines = [check.description] if check.description else []
+    formula = check.text if len(check.text) <= _LONGEST_FORMULA else f"{check.text[:_LONGEST_FORMULA]}…"
+    lines.append(f"property {check.name} ({check.kind}): {formula}")
+    lines.append(f"model {check.model}: {check.source}")
+    lines += [f"{check.outcome}: {check.sentence()}"] if check.verdict is None else _of_verdict(check.verdict)
+    return [visible(line) for line in lines]
+
+
+def _of_verdict(verdict: Verdict) -> list[str]:
+    lines = [f"{verdict.outcome.value}: {verdict.reason}"]
+    word = verdict.counterexample
+    if word is not None:
+        lines.append(f"counterexample: {format_word(word)} ({who_says_what(verdict)})")
+    lines += [f"faulty flow: {flow}, {flow.hits} of n = 1 … {flow.pumps}{flow.ever}" for flow in verdict.faulty_flows]
+    if verdict.violation_mass is not None:
+        low, high = verdict.violation_mass
+        lines.append(f"how bad: a random word is a violation with probability {low:.3g} to {high:.3g} (95 %)")
+    if verdict.data is not None:
+        lines.append(f"on your data: {verdict.data.sentence()}")
+    if verdict.guarantee is not None:
+        lines.append(f"known: {verdict.guarantee}")
+    if verdict.assumption is not None:
+        lines.append(f"assumed: {verdict.assumption.sentence()}")
+    lines += [f"note: {note.message}" for note in verdict.health]
+    return lines
+
+
+def who_says_what(verdict: Verdict) -> str:
+    """What network and specification say of the counterexample."""
+    if verdict.label_question is not None:
+        said = " ".join(verdict.label_question.said or ())
+        return f"along it the network says: {said}" if said else "along it the network breaks the specification"
+    accepts = verdict.specification is not None and verdict.specification.accepts(verdict.counterexample or ())
+    network, spec = ("rejects", "accepts") if accepts else ("accepts", "rejects")
+    return f"the network {network} it, the specification {spec} it"

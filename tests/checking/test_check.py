@@ -1,0 +1,247 @@
+"""A property file, verified: the verdicts are those of verify, whoever does the work; what is written can be read."""
+
+import json
+import xml.etree.ElementTree as ET
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rnncheck import Spec, SuiteResult, VerifySettings, check, load_model, verify, zoo
+from rnncheck.errors import InputError
+from rnncheck.models.files.safetensors_file import save_network
+from rnncheck.report.checks.junit import junit_xml
+from rnncheck.report.checks.sarif import sarif_json
+from rnncheck.report.checks.summary_page import report_names, summary_page
+from support.robust_networks import robust_network
+
+LETTERS = ["a", "b", "c"]
+SUITE = """
+title = "Requests <and> answers"
+[defaults]
+epsilon = 0.05
+gamma = 0.05
+search_steps = 2000
+[models.good]
+path = "good.safetensors"
+[models.faulty]
+path = "faulty.safetensors"
+[properties.answered]
+description = "Every request is answered & more."
+ltlf = "G(a -> F b)"
+tags = ["safety"]
+[properties.ends]
+regex = ".* b"
+severity = "warning"
+[properties.no-c]
+ltlf = "G(!c)"
+models = ["good"]
+severity = "note"
+"""
+
+
+@pytest.fixture
+def suite(tmp_path: Path) -> Path:
+    save_network(robust_network(Spec.from_ltlf("G(a -> F b)", LETTERS).dfa), tmp_path / "good.safetensors")
+    save_network(robust_network(Spec.from_ltlf("F b", LETTERS).dfa), tmp_path / "faulty.safetensors")
+    path = tmp_path / "suite.toml"
+    path.write_text(SUITE)
+    return path
+
+
+def facts(document: str) -> Any:
+    """A document without what a clock has a say in."""
+    told = json.loads(document)
+
+    def cleaned(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {name: cleaned(one) for name, one in value.items() if "seconds" not in name and name != "command"}
+        return [cleaned(one) for one in value] if isinstance(value, list) else value
+
+    return cleaned(told)
+
+
+def test_every_property_of_every_model_has_the_verdict_of_verify(suite: Path) -> None:
+    """Should be what single calls say, counts included, though computations are shared."""
+    result = check(suite)
+    pairs = [(one.model, one.name) for one in result.checks]
+    assert pairs == [
+        ("good", "answered"),
+        ("good", "ends"),
+        ("good", "no-c"),
+        ("faulty", "answered"),
+        ("faulty", "ends"),
+    ]
+    for one in result.checks:
+        model = load_model(suite.parent / f"{one.model}.safetensors")
+        make = Spec.from_regex if one.kind == "regex" else Spec.from_ltlf
+        alone = verify(
+            model, make(one.text, model.alphabet), epsilon=0.05, gamma=0.05, settings=VerifySettings(search_steps=2000)
+        )
+        assert one.verdict is not None
+        assert facts(one.verdict.to_json()) == facts(alone.to_json())
+    assert [one.outcome for one in result.checks] == ["satisfied", "violated", "violated", "violated", "violated"]
+    assert [one.allowed for one in result.checks] == [True, True, True, False, True]
+    assert (result.exit_code, result.passed) == (1, False)
+    assert facts(SuiteResult.from_json(result.to_json()).to_json()) == facts(result.to_json())
+
+
+def test_a_network_that_remembers_answers_as_before() -> None:
+    """Should give the same verdict and counts with a memory that is empty, and with one that is full."""
+    plain = load_model(zoo.path("response-faulty-lstm"))
+    remembering = plain.remembering()  # type: ignore[attr-defined]
+    for text in ("G(a -> F b)", "G(c -> F b)", "G(a -> F b)"):
+        spec = Spec.from_ltlf(text, plain.alphabet)
+        ours, theirs = (verify(model, spec, epsilon=0.05, gamma=0.05) for model in (plain, remembering))
+        assert facts(ours.to_json()) == facts(theirs.to_json())
+
+
+def test_workers_and_resuming_change_nothing(suite: Path, tmp_path: Path) -> None:
+    """Should be the same result; what is kept is not done again, and what has changed is."""
+    kept = tmp_path / "kept.json"
+    alone = check(suite, checkpoint=kept)
+    assert facts(check(suite, workers=2).to_json()) == facts(alone.to_json())
+    again = check(suite, checkpoint=kept, resume=True)
+    assert [one.verdict.cost.seconds for one in again.checks if one.verdict] == [
+        one.verdict.cost.seconds for one in alone.checks if one.verdict
+    ]
+    suite.write_text(SUITE.replace('regex = ".* b"', 'regex = ".*"'))
+    changed = check(suite, checkpoint=kept, resume=True)
+    assert [one.outcome for one in changed.checks if one.name == "ends"] == ["satisfied", "satisfied"]
+    with pytest.raises(InputError, match="there is no checkpoint"):
+        check(suite, checkpoint=tmp_path / "none.json", resume=True)
+    kept.write_text("{}")
+    with pytest.raises(InputError, match="not a checkpoint of check"):
+        check(suite, checkpoint=kept, resume=True)
+
+
+def test_what_is_wrong_with_one_check_is_told_of_that_one(suite: Path) -> None:
+    """Should go on with the others, and exit with 2."""
+    suite.write_text(
+        SUITE + '[properties.broken]\nltlf = "G("\nmodels = ["good"]\n[models.lost]\npath = "none.safetensors"\n'
+    )
+    result = check(suite)
+    errors = {(one.model, one.name): one.error for one in result.checks if one.outcome == "error"}
+    assert set(errors) == {("good", "broken"), ("lost", "answered"), ("lost", "ends")}
+    assert "property 'broken'" in str(errors["good", "broken"])
+    assert "no such file" in str(errors["lost", "ends"])
+    assert result.exit_code == 2
+    root = ET.fromstring(junit_xml(result))
+    assert root.get("errors") == "3"
+    assert json.loads(sarif_json(result))["runs"][0]["invocations"][0]["executionSuccessful"] is False
+
+
+def test_undecided_is_a_failure_unless_it_is_allowed(suite: Path) -> None:
+    """Should exit with 3, and with 0 where the file says that it may be open."""
+    text = SUITE.replace('[models.faulty]\npath = "faulty.safetensors"', "")
+    text = text.replace("[defaults]", "[defaults]\ntimeout = 1e-9")
+    suite.write_text(text)
+    assert check(suite, properties=["answered"]).exit_code == 3
+    suite.write_text(text.replace("[defaults]", "[defaults]\nallow_undecided = true"))
+    assert check(suite, properties=["answered"]).exit_code == 0
+
+
+def test_junit_has_a_test_for_each_check(suite: Path) -> None:
+    """Should count as its readers do, and show the word and the flow."""
+    root = ET.fromstring(junit_xml(check(suite)))
+    assert root.tag == "testsuites"
+    assert {name: root.get(name) for name in ("tests", "failures", "errors", "skipped")} == {
+        "tests": "5",
+        "failures": "1",
+        "errors": "0",
+        "skipped": "3",
+    }
+    assert root.get("name") == "Requests <and> answers"
+    assert [inner.get("name") for inner in root] == ["good", "faulty"]
+    (failure,) = root.iter("failure")
+    assert "counterexample: b a (the network accepts it, the specification rejects it)" in str(failure.text)
+    assert "Every request is answered & more." in str(failure.text)
+    assert "Traceback" not in str(failure.text)
+    for case in root.iter("testcase"):
+        assert case.get("classname")
+        assert case.get("name")
+        assert float(case.get("time") or "x") >= 0
+
+
+def test_sarif_has_the_shape_of_2_1_0(suite: Path) -> None:
+    """Should have a rule for each property, and a result for each check that is not satisfied."""
+    document = json.loads(sarif_json(check(suite)))
+    assert document["version"] == "2.1.0"
+    assert set(document) == {"$schema", "version", "runs"}
+    (run,) = document["runs"]
+    rules = run["tool"]["driver"]["rules"]
+    assert [rule["id"] for rule in rules] == ["answered", "ends", "no-c"]
+    assert run["tool"]["driver"]["name"] == "rnncheck"
+    for result in run["results"]:
+        assert rules[result["ruleIndex"]]["id"] == result["ruleId"]
+        assert result["level"] in ("error", "warning", "note")
+        assert result["message"]["text"]
+        place = result["locations"][0]["physicalLocation"]
+        assert place["artifactLocation"]["uri"].endswith("suite.toml")
+        assert place["region"]["startLine"] >= 1
+    assert [(one["ruleId"], one["level"]) for one in run["results"]] == [
+        ("ends", "warning"), ("no-c", "note"), ("answered", "error"), ("ends", "warning"),
+    ]  # fmt: skip
+
+
+def test_names_never_become_markup(tmp_path: Path, suite: Path) -> None:
+    """Should escape names, titles and texts in every file; no control character breaks the XML."""
+    evil = '<script>alert(1)</script>\\u0001\\"&'
+    suite.write_text(
+        SUITE.replace('title = "Requests <and> answers"', f'title = "{evil}"').replace(
+            "[properties.ends]", f'[properties."{evil}"]'
+        )
+    )
+    result = check(suite)
+    root = ET.fromstring(junit_xml(result))
+    assert any("<script>" in str(case.get("name")) for case in root.iter("testcase"))
+    json.loads(sarif_json(result))
+    names = report_names(result)
+    assert len(set(names.values())) == len(result.checks)
+    assert all(name.isascii() and "/" not in name and "<" not in name for name in names.values())
+    page = summary_page(result, names, "2026-01-01")
+    assert "<script>alert" not in page
+    assert "2026-01-01" in page
+
+
+def test_the_command_line(
+    suite: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Should write every file, print one table, and exit with the worst that is not allowed."""
+    from rnncheck.cli import main
+
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "0")
+
+    def run(*arguments: object) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as caught:
+            main(["check", *map(str, arguments)])
+        told = capsys.readouterr()
+        return int(caught.value.code or 0), told.out, told.err
+
+    files = {name: tmp_path / f"out.{name}" for name in ("junit", "sarif", "html", "json")}
+    options = [part for name, path in files.items() for part in (f"--{name}", path)]
+    code, out, _ = run(suite, *options, "--quiet")
+    assert code == 1
+    assert "(allowed)" in out
+    assert (
+        out.rstrip()
+        .split("\n")[-1]
+        .startswith("FAILED: 3 properties of 2 models: 4 violated, 1 satisfied (3 of them allowed)")
+    )
+    assert all(path.exists() for path in files.values())
+    assert "1970-01-01" in files["html"].read_text()
+    reports = sorted((tmp_path / "out-reports").glob("*.html"))
+    assert len(reports) == 5
+    assert all(f"out-reports/{path.name}" in files["html"].read_text() for path in reports)
+    assert "rnncheck check" in reports[0].read_text()
+    assert run(suite, "--tag", "safety", "--model", "good", "--quiet")[0] == 0
+    for wrong, told in (
+        (["--tag", "x"], "no property has the tag 'x'"),
+        (["--model", "x"], "no model 'x'"),
+        (["--resume"], "--resume has no effect without"),
+        (["--model", "faulty", "--property", "no-c"], "no property is left to verify"),
+    ):
+        code, _, err = run(suite, *wrong)
+        assert (code, told in err) == (2, True), err
+    suite.write_text('[properties.p]\nltlf = "F a"\n')
+    assert "there is no model in it" in run(suite)[2]
