@@ -49,7 +49,7 @@ def repeat_text(verdict: Verdict) -> str:
 def replay_text(verdict: Verdict) -> str:
     """The command that checks the evidence again."""
     words = _command(verdict) or []
-    files = [word for word in words[2:4] if not word.startswith("-")]
+    files = list(itertools.takewhile(lambda word: not word.startswith("-"), words[2:4]))
     if verdict.comparison is None:
         model = files[0] if files and words[1] != "check" else "MODEL"
         return shlex.join(["rnncheck", "replay", "verdict.json", "--model", model])
