@@ -180,6 +180,13 @@ class WordBatch:
             )
         return cls.from_codes([alphabet.encode(word) for word in words])
 
+    @classmethod
+    def joined(cls, batches: Sequence[WordBatch]) -> WordBatch:
+        """The words of several batches, in their order."""
+        lengths = np.concatenate([np.zeros(1, dtype=np.int64), *(batch.lengths for batch in batches)])
+        codes = np.concatenate([np.zeros(0, dtype=np.int32), *(batch.codes for batch in batches)])
+        return cls(codes, np.cumsum(lengths))
+
     def __len__(self) -> int:
         return len(self.offsets) - 1
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import pickle
 from collections.abc import Iterator, Sequence
@@ -14,8 +15,9 @@ from hypothesis import strategies as st
 from rnncheck.automata.dfa import DFA
 from rnncheck.automata.formats.dot import read_dot
 from rnncheck.automata.minimisation import canonical, minimise
-from rnncheck.errors import InputError
+from rnncheck.errors import InputError, LearningBoundReached
 from rnncheck.learning import LEARNERS, Query
+from rnncheck.runtime.turns import finish
 from rnncheck.words import Alphabet, WordBatch
 from support.paths import RELEASED
 from support.teachers import (
@@ -29,6 +31,7 @@ from support.teachers import (
     check_learns,
     learn,
     make,
+    no_structure,
     random_dfa,
 )
 
@@ -144,6 +147,64 @@ def test_learns_from_any_counterexamples(variant: str, dfa: DFA, data: st.DataOb
         assert dfa.accepts_batch(batch).tolist() == learner.hypothesis.accepts_batch(batch).tolist()
     learn(learner, ShortestWords(dfa))
     assert canonical(learner.hypothesis) == canonical(dfa)
+
+
+@each_variant
+@settings(max_examples=20, deadline=None)
+@given(seed=st.integers(0, 10**6), data=st.data())
+def test_batches_of_counterexamples_in_any_order(variant: str, seed: int, data: st.DataObject) -> None:
+    """Should come to the same language by a batch in any order, with words twice, and with words resolved by now."""
+    dfa = random_dfa(9, 2, seed)
+    rng = np.random.default_rng(seed)
+    words = [tuple(rng.integers(0, 2, n).tolist()) for n in rng.integers(0, 20, 12)]
+    shuffled = data.draw(st.permutations(words + words[:4]))
+    batch = WordBatch.from_codes(words)
+    told = {word: bool(answer) for word, answer in zip(words, dfa.accepts_batch(batch), strict=True)}
+    for answers in ({}, told):
+        target = Target(dfa)
+        learner = make(variant, dfa.alphabet, target.ask)
+        before, known = learner.hypothesis, target.words
+        wrong = (dfa.accepts_batch(batch) != before.accepts_batch(batch)).any()
+        assert finish(learner.refining(shuffled, answers)) == wrong
+        assert (learner.hypothesis.accepts_batch(batch) == dfa.accepts_batch(batch)).all()
+        if answers:
+            assert not set(target.words) & set(told) - set(known)
+        settled = learner.hypothesis
+        assert learner.refine_all(shuffled) is False
+        assert learner.hypothesis is settled
+        learn(learner, ShortestWords(dfa))
+        assert canonical(learner.hypothesis) == canonical(dfa)
+
+
+@each_variant
+@pytest.mark.parametrize("letters", [25, 100])
+def test_there_is_a_pause_after_little_work(variant: str, letters: int) -> None:
+    """Should read a bounded number of letters between two pauses, and have a hypothesis at each, whatever is learned.
+
+    A language without structure: every refinement shows new states for as long as anybody looks.
+    """
+    alphabet = Alphabet([f"t{i}" for i in range(letters)])
+    since_pause = 0
+
+    def ask(queries: Sequence[Query]) -> list[bool]:
+        nonlocal since_pause
+        since_pause += sum(1 + len(access) + len(suffix) for access, suffix in queries)
+        return [no_structure(access + suffix) for access, suffix in queries]
+
+    learner = make(variant, alphabet, ask, max_states=400)
+    learner.start()
+    rng = np.random.default_rng(0)
+    words = [tuple(rng.integers(0, letters, 12).tolist()) for _ in range(30)]
+    states = len(learner.hypothesis)
+    grown = since_pause = most = 0
+    with contextlib.suppress(LearningBoundReached):
+        for _ in itertools.islice(learner.refining(words), 400):
+            most, since_pause = max(most, since_pause), 0
+            grown += len(learner.hypothesis) > states
+            states = len(learner.hypothesis)
+    assert 0 < most <= 40_000
+    if "lstar" not in variant:  # one column of a table may show states without end
+        assert grown >= 3
 
 
 # -- the contract, clause by clause -----------------------------------------------------------------------------------

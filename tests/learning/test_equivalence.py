@@ -16,7 +16,7 @@ from rnncheck.errors import InputError
 from rnncheck.learning import EQUIVALENCES, EquivalenceAnswer, EquivalenceOracle
 from rnncheck.learning.equivalence.chosen_words import Comparing
 from rnncheck.learning.equivalence.coverage import CoverageEquivalence
-from rnncheck.learning.equivalence.given_words import GivenWords
+from rnncheck.learning.equivalence.kept_words import KeptWords
 from rnncheck.learning.equivalence.oracle import InTurn, Testing
 from rnncheck.learning.equivalence.w_method import WMethodEquivalence
 from rnncheck.learning.settings import LearningSettings
@@ -28,6 +28,7 @@ from rnncheck.oracle import MembershipOracle
 from rnncheck.probability.confidence import Confidence
 from rnncheck.probability.distributions import WordDistribution
 from rnncheck.relations import Property, Relation
+from rnncheck.search.comparing import AnsweredWords
 from rnncheck.spec import Spec
 from rnncheck.verification.settings import VerifySettings
 from rnncheck.verification.verify import verify
@@ -159,19 +160,64 @@ def test_the_same_seed_gives_the_same_test(equivalence: str) -> None:
     assert first == second
 
 
-def test_given_words_are_asked_once() -> None:
-    oracle = MembershipOracle(DFAModel(random_dfa(1, 5)))
-    words = WordBatch.from_codes([word for n in range(5) for word in itertools.product(range(2), repeat=n)])
-    given_words = GivenWords(oracle, words)
+@pytest.mark.parametrize("stepping", [True, False])
+def test_kept_words_refute_hypotheses_without_a_step(stepping: bool) -> None:
+    """Should find a word exactly where one of the kept words is wrong, the least first, with the model's answers."""
+    target = random_dfa(1, 5)
+    oracle = MembershipOracle(models(target)[0 if stepping else 1])
+    words = [word for n in range(5) for word in itertools.product(range(2), repeat=n)]
+    kept = KeptWords()
+    for start in range(0, len(words), 7):
+        kept.keep(AnsweredWords.of(oracle, WordBatch.from_codes(words[start : start + 7])))
     steps = oracle.cost.network_steps
-    for seed in range(5):
+    for seed in range(12):
         hypothesis = random_dfa(seed, 3)
-        answer = end_of(given_words.find_counterexample(hypothesis))
-        wrong = [
-            w for w in words if random_dfa(1, 5).accepts(LETTERS.decode(w)) != hypothesis.accepts(LETTERS.decode(w))
-        ]
-        assert answer.counterexample == min(wrong, key=lambda word: (len(word), word), default=None)
+        answer = end_of(kept.find_counterexample(hypothesis))
+        wrong = {w for w in words if target.accepts(LETTERS.decode(w)) != hypothesis.accepts(LETTERS.decode(w))}
+        found = {*answer.others, *([] if answer.counterexample is None else [answer.counterexample])}
+        assert found <= wrong
+        assert bool(found) == bool(wrong)
+        assert all(said == target.accepts(LETTERS.decode(word)) for word, said in answer.others.items())
+        assert answer.epsilon is None
     assert oracle.cost.network_steps == steps
+
+
+def test_the_latest_words_are_kept_where_they_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rnncheck.learning.equivalence.kept_words._MOST_LETTERS", 10)
+    oracle, kept = MembershipOracle(DFAModel(random_dfa(1, 5))), KeptWords()
+    for length in range(1, 6):
+        kept.keep(AnsweredWords.of(oracle, WordBatch.from_codes([(0,) * length])))
+    assert sum(len(part.words.codes) for part in kept._kept) <= 10
+    assert kept._kept[-1].words[-1] == (0,) * 5
+
+
+def test_a_hypothesis_that_kept_words_refute_takes_no_share_of_the_error() -> None:
+    """Should number only the hypotheses that fresh words were drawn for: passing then needs the words of test 1."""
+    target = random_dfa(3, 6)
+    task = task_of(DFAModel(target), "sampling")
+    equivalence = task.equivalence(Relation.EQUAL)
+    wrong = minimise(target.complement())
+    assert end_of(equivalence.find_counterexample(wrong)).counterexample is not None
+    drawn = task.sampler.words
+    assert end_of(equivalence.find_counterexample(wrong)).counterexample is not None
+    assert task.sampler.words == drawn
+    passed = end_of(equivalence.find_counterexample(minimise(target)))
+    assert passed.words == QUICK.words_of_test(1)
+    assert passed.epsilon == QUICK.achieved_by_test(passed.words, 1)
+    assert task.sampler.words == drawn + passed.words  # what is claimed rests on fresh words alone
+
+
+def test_a_sample_gives_every_difference_it_met() -> None:
+    """Should give several words, each wrong by another transition, and then draw fewer words than at first."""
+    target = random_dfa(5, 30)
+    task = task_of(DFAModel(target), "sampling")
+    hypothesis = minimise(random_dfa(6, 12))
+    answer = asked(task, hypothesis, Relation.EQUAL)
+    found = [answer.counterexample, *answer.others]
+    ends = [(hypothesis.run(LETTERS.decode(word))[-2], word[-1]) for word in found if word]
+    assert len(found) > 3
+    assert len(set(ends)) >= len(ends) - 1  # the least whole word may end as another one does
+    assert task.sampler._batch < 64
 
 
 class Finds(EquivalenceOracle):

@@ -22,6 +22,7 @@ from rnncheck.learning.learners.answers import Answers
 from rnncheck.learning.learners.counterexamples import _evenly_between, states_on, wrong_transitions
 from rnncheck.learning.learners.discrimination_tree import ROOT, DiscriminationTree
 from rnncheck.learning.settings import LearningSettings
+from rnncheck.runtime.turns import finish
 from rnncheck.words import Alphabet, Codes, WordBatch, shortlex_key
 
 BITS = Alphabet(["0", "1"])
@@ -178,7 +179,7 @@ def test_wrong_transitions_are_wrong(search: Search, seed: int, words: list[Code
     answers.of([((), word) for word in words])
     words = [w for w in dict.fromkeys(words) if hypothesis.accepting[states_on(hypothesis, w)[-1]] != target.answer(w)]
     target.batches.clear()
-    found = wrong_transitions(words, hypothesis, access, answers, search)
+    found = finish(wrong_transitions(words, hypothesis, access, answers, search))
     assert len(found) == len(words)
     for word, wrong in zip(words, found, strict=True):
         goes_to = int(hypothesis.transitions[wrong.state, wrong.letter])
@@ -204,7 +205,7 @@ def test_exponential_search_asks_short_suffixes_and_finds_a_short_one() -> None:
         hypothesis, access = learner.hypothesis, learner.access_words
         answers.of([((), word)])
         log.batches.clear()
-        (wrong,) = wrong_transitions([word], hypothesis, access, answers, Search(strategy))
+        (wrong,) = finish(wrong_transitions([word], hypothesis, access, answers, Search(strategy)))
         costs[strategy] = sum(len(suffix) for batch in log.batches for _, suffix in batch)
         assert {len(batch) for batch in log.batches} == {1}
         assert len(wrong.suffix) <= 2
@@ -229,7 +230,7 @@ def test_how_a_search_goes_on(search: Search, lengths: list[list[int]]) -> None:
     word = (0,) * 100 + (1,) * 20
     learner._answers.of([((), word)])
     log.batches.clear()
-    (wrong,) = wrong_transitions([word], hypothesis, access, learner._answers, search)
+    (wrong,) = finish(wrong_transitions([word], hypothesis, access, learner._answers, search))
     assert [[len(suffix) for _, suffix in batch] for batch in log.batches] == lengths
     assert wrong.suffix == (1,) * 19
 
@@ -252,7 +253,7 @@ def test_what_is_known_of_a_word_is_not_asked_again() -> None:
     answers.of([(access[state], word[i:]) for i, state in enumerate(states_on(hypothesis, word))])
     log.batches.clear()
     for search in SEARCHES:
-        wrong_transitions([word], hypothesis, access, answers, search)
+        finish(wrong_transitions([word], hypothesis, access, answers, search))
     assert log.batches == []
 
 
@@ -266,7 +267,7 @@ def test_a_gap_that_is_known_needs_no_question(search: Search, zeros: int) -> No
     word = (0,) * zeros + (1,) * 4 + (0,) * 9
     learner._answers.of([((), word), ((), word[zeros:]), ((), word[zeros + 1 :])])
     log.batches.clear()
-    (wrong,) = wrong_transitions([word], hypothesis, access, learner._answers, search)
+    (wrong,) = finish(wrong_transitions([word], hypothesis, access, learner._answers, search))
     assert wrong.suffix == word[zeros + 1 :]
     assert log.batches == []
 
@@ -284,13 +285,13 @@ def test_words_are_sifted_in_step_one_batch_a_level() -> None:
     log = Log(lock(3))
     answers = Answers(log.ask)
     tree = DiscriminationTree()
-    (refused, opened) = tree.sift([(), (1, 1, 1)], [ROOT, ROOT], answers)
+    (refused, opened) = finish(tree.sift([(), (1, 1, 1)], [ROOT, ROOT], answers))
     tree.split(refused, (1,))
-    (two_to_go, one_to_go) = tree.sift([(), (1, 1)], [ROOT, refused], answers)
+    (two_to_go, one_to_go) = finish(tree.sift([(), (1, 1)], [ROOT, refused], answers))
     tree.split(two_to_go, (1, 1))
     log.batches.clear()
     words = [(0, 0), (1, 0, 1), (0, 1, 1), (1, 1, 1, 1)]
-    ends = tree.sift(words, [ROOT] * 4, answers)
+    ends = finish(tree.sift(words, [ROOT] * 4, answers))
     assert [len(batch) for batch in log.batches] == [4, 3, 2]
     assert all(tree.is_leaf(end) for end in ends)
     assert len(set(ends)) == 4

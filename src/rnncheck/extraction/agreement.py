@@ -19,13 +19,14 @@ import numpy as np
 from rnncheck.automata.dfa import DFA, Mask
 from rnncheck.automata.minimisation import minimise
 from rnncheck.errors import InputError, LearningBoundReached
-from rnncheck.learning.equivalence.given_words import GivenWords
-from rnncheck.learning.task import LearningTask, refine
+from rnncheck.learning.equivalence.kept_words import KeptWords
+from rnncheck.learning.task import LearningTask, refining
 from rnncheck.probability.confidence import check_probability
 from rnncheck.probability.distributions import WordDistribution
 from rnncheck.probability.expected import Probabilities
 from rnncheck.probability.statistics import clopper_pearson
 from rnncheck.runtime.budget import BudgetExceeded
+from rnncheck.search.comparing import AnsweredWords
 from rnncheck.words import WordBatch
 
 DEFAULT_WORDS = 2_000
@@ -99,7 +100,8 @@ def agreement_curve(task: LearningTask, words: int = DEFAULT_WORDS) -> Generator
     measured, chosen = ((sample, oracle.answers(sample)) for sample in samples[:2])
     candidates: list[DFA] = []
     complete = True
-    learner, equivalence = task.learner(), GivenWords(oracle, samples[2])
+    learner, equivalence = task.learner(), KeptWords()
+    equivalence.keep(AnsweredWords.of(oracle, samples[2]))
     try:
         while True:
             task.begin_round(learner)
@@ -107,7 +109,7 @@ def agreement_curve(task: LearningTask, words: int = DEFAULT_WORDS) -> Generator
             answer = yield from equivalence.find_counterexample(learner.hypothesis)
             if answer.counterexample is None:
                 break
-            refine(learner, answer.counterexample)
+            yield from refining(learner, answer.counterexample, answer.others)
     except (BudgetExceeded, LearningBoundReached):
         complete = False
         if not candidates:

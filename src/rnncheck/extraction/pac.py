@@ -7,7 +7,7 @@ from typing import Any
 from rnncheck.errors import LearningBoundReached
 from rnncheck.extraction.method import Extracting, Extraction
 from rnncheck.learning.learners.learner import Learner
-from rnncheck.learning.task import LearningTask, refine
+from rnncheck.learning.task import LearningTask, refining
 from rnncheck.relations import Relation
 
 # The bounds of bounded L*, where the task has none that are tighter.
@@ -34,12 +34,13 @@ def bounded(task: LearningTask) -> Extracting:
 def _learned(task: LearningTask, learner: Learner[Any]) -> Extracting:
     equivalence = task.equivalence(Relation.EQUAL)
     try:
+        yield from learner.starting()
         while True:
             hypothesis = task.begin_round(learner)
             yield
             answer = yield from equivalence.find_counterexample(hypothesis)
             if answer.violation is not None or answer.counterexample is None:
                 return Extraction(hypothesis, task.confidence, answer.epsilon, violation=answer.violation)
-            refine(learner, answer.counterexample)
+            yield from refining(learner, answer.counterexample, answer.others)
     except LearningBoundReached as bound:
         return Extraction(task.hypothesis_of(learner), task.confidence, unfinished=str(bound))

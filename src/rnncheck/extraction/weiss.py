@@ -22,7 +22,7 @@ from rnncheck.automata.product import difference_witness
 from rnncheck.errors import InputError, LearningBoundReached
 from rnncheck.extraction.method import Extracting, tested
 from rnncheck.extraction.partition import Partition, Vectors
-from rnncheck.learning.task import LearningTask, refine
+from rnncheck.learning.task import LearningTask, refining
 from rnncheck.models.protocol import States
 from rnncheck.oracle import MembershipOracle, Stepper
 from rnncheck.words import Codes
@@ -44,7 +44,7 @@ def weiss(
     partition = Partition(dimensions)
     learner = task.learner()
     try:
-        learner.refine_all(_examples(task))
+        yield from learner.refining(_examples(task))
         while True:
             task.begin_round(learner)
             hypothesis = learner.hypothesis
@@ -55,7 +55,7 @@ def weiss(
                 break
             word = met if isinstance(met, tuple) else _resolved(met, network, partition, hypothesis, oracle)
             if word is not None:
-                refine(learner, word)
+                yield from refining(learner, word)
     except LearningBoundReached as bound:
         how = str(bound)
     except _TooManyCellsError:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,8 @@ import numpy as np
 from rnncheck.automata.moore import NO_YES, Hypothesis
 from rnncheck.errors import InconsistentAnswersError
 from rnncheck.learning.equivalence import EquivalenceName, make_equivalence
+from rnncheck.learning.equivalence.chosen_words import Comparing
+from rnncheck.learning.equivalence.kept_words import KeptWords
 from rnncheck.learning.equivalence.oracle import EquivalenceOracle
 from rnncheck.learning.equivalence.sampling import SamplingEquivalence
 from rnncheck.learning.learners import make_learner
@@ -22,6 +24,7 @@ from rnncheck.probability.confidence import Confidence
 from rnncheck.probability.distributions import WordDistribution
 from rnncheck.relations import Property, Relation
 from rnncheck.runtime.budget import BudgetExceeded
+from rnncheck.runtime.turns import Turns
 from rnncheck.search.sampler import Sampler
 from rnncheck.words import Codes, Word, WordBatch, format_word
 
@@ -109,9 +112,11 @@ class LearningTask:
 
         Whatever looks first, a sample comes last: what is claimed of a hypothesis rests on it.
         """
-        sample = SamplingEquivalence(self.sampler, self.confidence, relation)
+        kept = KeptWords(relation)
+        sample = SamplingEquivalence(self.sampler, self.confidence, relation, kept=kept)
         name = self.settings.equivalence or preferred
-        return make_equivalence(name, sample, self.oracle, relation, self.rng(name), self.watched, self.max_length)
+        comparing = Comparing(self.oracle, relation, self.watched, self.max_length, kept)
+        return make_equivalence(name, comparing, kept, sample, self.rng(name))
 
     def begin_round(self, learner: Learner[Any]) -> Hypothesis:
         """The learner's hypothesis, of which a new round is about to find out what it is worth."""
@@ -159,9 +164,13 @@ class LearningTask:
         return ending.reason if isinstance(ending, BudgetExceeded) else "interrupted"
 
 
-def refine(learner: Learner[Any], counterexample: Codes) -> None:
-    """Refine by a word on which hypothesis and model differed; if they no longer do, the model's answers change."""
+def refining(learner: Learner[Any], counterexample: Codes, others: Mapping[Codes, int] | None = None) -> Turns[None]:
+    """Refine by a word on which hypothesis and model differed; if they no longer do, the model's answers change.
+
+    And by ``others``, with the model's answers to them, which are not asked for again.
+    """
     machine = learner.machine
     said = int(machine.outputs[machine.support.end_states(WordBatch.from_codes([counterexample]))[0]])
-    if not learner.refine(counterexample):
+    yield from learner.refining([counterexample, *(others or ())], others or {})
+    if learner.answered(counterexample) == said:
         raise InconsistentAnswersError(counterexample, before=not said)

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 Result = TypeVar("Result")
 
+Turns: TypeAlias = Generator[None, None, Result]
 
-def finish(work: Generator[object, None, Result], between: Callable[[], None]) -> Result:
+
+def _nothing() -> None:
+    pass
+
+
+def finish(work: Generator[object, None, Result], between: Callable[[], None] = _nothing) -> Result:
     """The result of work that is done to its end; ``between`` is called after each piece."""
     while True:
         try:

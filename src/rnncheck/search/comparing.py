@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -55,12 +56,58 @@ class AnsweredWords:
     empty: npt.NDArray[Any] | None  # the answer to the empty word, where it is among the words
 
     @classmethod
+    def together(cls, parts: Sequence[AnsweredWords]) -> AnsweredWords:
+        """All words of some, which are one model's, in their order."""
+        return cls(
+            WordBatch.joined([part.words for part in parts]),
+            np.concatenate([part.answers for part in parts]),
+            parts[0].prefixes,
+            next((part.empty for part in parts if part.empty is not None), None),
+        )
+
+    @classmethod
     def of(cls, oracle: MembershipOracle, words: WordBatch) -> AnsweredWords:
         """Ask the oracle."""
         prefixes = oracle.stepping
         answers = oracle.prefix_answers(words) if prefixes else oracle.answers(words)
         empty = np.array([oracle.answer(())]) if (words.lengths == 0).any() else None
         return cls(words, answers, prefixes, empty)
+
+    def count_broken(self, side: Side) -> int:
+        """How many of the words, as wholes, break a side's relation."""
+        filled = self.words.lengths > 0
+        answers = self.answers[self.words.offsets[1:][filled] - 1] if self.prefixes else self.answers[filled]
+        states = side.other.support.end_states(self.words)
+        empty_words = (
+            0 if self.empty is None else side.broken(self.empty.repeat((~filled).sum()), states[~filled]).sum()
+        )
+        return int(empty_words + side.broken(answers, states[filled]).sum())
+
+    def all_broken(self, side: Side, most: int) -> dict[Codes, int]:
+        """Shortlex-least words that break a side's relation with the model's answers, shortest first: at most one for
+        each transition with which the automaton ends up wrong, and at most so many.
+
+        Words that end with the same transition are likely to be wrong for the same reason.
+        """
+        automaton, words = side.other.support, self.words
+        found: dict[Codes, int] = {}
+        if self.empty is not None and side.broken(self.empty, np.array([automaton.initial]))[0]:
+            found[()] = int(self.empty[0])
+        visited = automaton.visited(words)
+        ends = words.offsets[1:][words.lengths > 0] - 1
+        at = np.arange(len(words.codes)) if self.prefixes else ends
+        answers = self.answers if self.prefixes else self.answers[words.lengths > 0]
+        wrong = side.broken(answers, visited[at])
+        at, answers = at[wrong], answers[wrong]
+        owner = np.searchsorted(words.offsets, at, side="right") - 1
+        starts = words.offsets[owner]
+        before = np.where(at == starts, automaton.initial, visited[at - 1])
+        shortest_first = np.argsort(at - starts, kind="stable")
+        transitions = before * automaton.transitions.shape[1] + words.codes[at]
+        _, first = np.unique(transitions[shortest_first], return_index=True)
+        for i in shortest_first[np.sort(first)[:most]].tolist():
+            found[tuple(words.codes[starts[i] : at[i] + 1].tolist())] = int(answers[i])
+        return found
 
     def least_broken(self, side: Side | None) -> Codes | None:
         """The shortlex-least word that breaks a side's relation; None where none does."""

@@ -18,9 +18,12 @@ from rnncheck.relations import Property, Relation
 from rnncheck.search.comparing import AnsweredWords, Side
 from rnncheck.words import Codes, WordBatch
 
-# Words a batch: few at first, because many networks fail at once, then as many as the engine likes.
+# Words a batch: few at first, because many networks fail at once; the more, the longer nothing is found; and after a
+# difference as few as that batch shows to be enough for some others.
 _FIRST_BATCH = 64
+_SMALLEST_BATCH = 16
 LARGEST_BATCH = 1024
+_ENOUGH = 16  # words of a batch that show a difference
 
 
 class WordSource(Protocol):
@@ -31,11 +34,15 @@ class WordSource(Protocol):
 
 @dataclass(frozen=True)
 class SampleResult:
-    """What a batch showed: a violation of the property, and a word on which hypothesis and model are at odds."""
+    """What a batch showed: a violation of the property, and a word on which hypothesis and model are at odds.
+
+    ``observed`` are the words that were run, with the model's answers.
+    """
 
     words: int
     violation: Codes | None
     difference: Codes | None
+    observed: AnsweredWords
 
 
 class Sampler:
@@ -64,13 +71,21 @@ class Sampler:
         ``tested`` is a hypothesis and the relation that the model should be in to it.
         """
         batch = self._source.sample(self._rng, min(most, self._batch))
-        self._batch = min(2 * self._batch, LARGEST_BATCH)
         sides = self._watched, None if tested is None else Side(*tested, whole_words=True)
         telling = [np.zeros(len(batch), dtype=bool) if side is None else side.can_break(batch) for side in sides]
         words = batch.take(telling[0] | telling[1])
         self.longest = max(self.longest, int(words.lengths.max(initial=0)))
-        violation, difference = map(AnsweredWords.of(self._oracle, words).least_broken, sides)
+        observed = AnsweredWords.of(self._oracle, words)
+        violation, difference = map(observed.least_broken, sides)
+        self._batch = self._next_batch(len(batch), sides[1], observed)
         if violation is None:
             self.words += len(batch)
             self.possible += int(telling[0].sum())
-        return SampleResult(len(batch), violation, difference)
+        return SampleResult(len(batch), violation, difference, observed)
+
+    def _next_batch(self, drawn: int, tested: Side | None, observed: AnsweredWords) -> int:
+        """Twice as many words where nothing was found, else as many as show enough differences."""
+        found = 0 if tested is None else observed.count_broken(tested)
+        if not found:
+            return min(2 * self._batch, LARGEST_BATCH)
+        return min(max(_SMALLEST_BATCH, drawn * _ENOUGH // found), self._batch)

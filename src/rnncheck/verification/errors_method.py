@@ -17,7 +17,7 @@ from rnncheck.automata.moore import Hypothesis
 from rnncheck.errors import InconsistentAnswersError, LearningBoundReached
 from rnncheck.learning.equivalence.oracle import EquivalenceAnswer, EquivalenceOracle, Testing
 from rnncheck.learning.learners.learner import Learner
-from rnncheck.learning.task import refine
+from rnncheck.learning.task import refining
 from rnncheck.probability.conditioned import conditioned
 from rnncheck.runtime.budget import BudgetExceeded
 from rnncheck.search.sampler import WordSource
@@ -60,7 +60,7 @@ def _decide(task: Task, learner: Learner[Any]) -> Algorithm:
             word = task.spec.alphabet.encode(suspect)
             if task.violates(word):
                 return violated(word, "a word of the learned error language, confirmed")
-            refine(learner, word)
+            yield from refining(learner, word)
             continue
         # E is empty, so a difference between E and the truth is a violation: the words of all rounds are one sample.
         while sampler.words < needed:
@@ -103,7 +103,7 @@ def _learn_violations(task: Task, learner: Learner[Any], language: ErrorLanguage
     # The shortest violation that shrinking comes to is what a reader sees first: E begins with it.
     word = shrink(word, len(alphabet), lambda words: language.mistakes(WordBatch.from_codes(list(words))))
     while not learner.hypothesis.accepts(alphabet.decode(word)):
-        refine(learner, word)
+        yield from refining(learner, word)
     equivalence = _ErrorEquivalence(task, language)
     while True:
         hypothesis = task.begin_round(learner)
@@ -112,7 +112,7 @@ def _learn_violations(task: Task, learner: Learner[Any], language: ErrorLanguage
             return answer.epsilon
         if len(hypothesis) >= LARGEST_DESCRIPTION:
             return None
-        refine(learner, answer.counterexample)
+        yield from refining(learner, answer.counterexample)
 
 
 class _ErrorEquivalence(EquivalenceOracle):

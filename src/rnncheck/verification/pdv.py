@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rnncheck.errors import LearningBoundReached
 from rnncheck.learning.equivalence import EquivalenceName
-from rnncheck.learning.task import refine
+from rnncheck.learning.task import refining
 from rnncheck.verdict.value import Outcome
 from rnncheck.verification.task import Algorithm, Finding, Task, violated
 
@@ -13,6 +13,7 @@ def pdv(task: Task, preferred: EquivalenceName = "sampling") -> Algorithm:
     """Check every hypothesis H against A at once; test R against H only when H satisfies A."""
     learner, equivalence = task.learner(), task.equivalence(task.relation, preferred)
     try:
+        yield from learner.starting()
         while True:
             task.begin_round(learner)
             hypothesis = learner.hypothesis
@@ -22,6 +23,7 @@ def pdv(task: Task, preferred: EquivalenceName = "sampling") -> Algorithm:
                 word = task.spec.alphabet.encode(suspect)
                 if task.violates(word):
                     return violated(word, "a word of the learned automaton that breaks the property, confirmed")
+                yield from refining(learner, word)
             else:
                 answer = yield from equivalence.find_counterexample(hypothesis)
                 if task.confirmed(answer.violation):
@@ -33,7 +35,6 @@ def pdv(task: Task, preferred: EquivalenceName = "sampling") -> Algorithm:
                         f"agreed with it on {answer.words} sampled words",
                         hypothesis_epsilon=answer.epsilon,
                     )
-                word = answer.counterexample
-            refine(learner, word)
+                yield from refining(learner, answer.counterexample, answer.others)
     except LearningBoundReached as bound:
         return Finding(Outcome.UNDECIDED, str(bound))

@@ -14,10 +14,9 @@ import numpy as np
 from rnncheck.errors import InputError, short_repr
 from rnncheck.learning.equivalence.chosen_words import Comparing
 from rnncheck.learning.equivalence.coverage import CoverageEquivalence
+from rnncheck.learning.equivalence.kept_words import KeptWords
 from rnncheck.learning.equivalence.oracle import EquivalenceOracle, InTurn
 from rnncheck.learning.equivalence.w_method import WMethodEquivalence
-from rnncheck.oracle import MembershipOracle
-from rnncheck.relations import Property, Relation
 
 EquivalenceName = Literal["sampling", "coverage", "w-method"]
 
@@ -34,16 +33,9 @@ EQUIVALENCES: Mapping[str, _Make] = MappingProxyType(
 
 
 def make_equivalence(
-    name: str,
-    sample: EquivalenceOracle,
-    oracle: MembershipOracle,
-    relation: Relation,
-    rng: np.random.Generator,
-    watched: Property | None = None,
-    max_length: int | None = None,
+    name: str, comparing: Comparing, kept: KeptWords, sample: EquivalenceOracle, rng: np.random.Generator
 ) -> EquivalenceOracle:
-    """The equivalence oracle of that name, with ``sample`` at its end."""
+    """The equivalence oracle of that name: first the words that are kept, and a sample at the end."""
     if name not in EQUIVALENCES:
         raise InputError(f"unknown equivalence oracle {short_repr(name)}; known are {', '.join(EQUIVALENCES)}")
-    before = EQUIVALENCES[name](Comparing(oracle, relation, watched, max_length), rng)
-    return InTurn([*before, sample]) if before else sample
+    return InTurn([kept, *EQUIVALENCES[name](comparing, rng), sample])

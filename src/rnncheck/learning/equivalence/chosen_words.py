@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from rnncheck.automata.moore import Hypothesis
+from rnncheck.learning.equivalence.kept_words import MOST_COUNTEREXAMPLES, KeptWords
 from rnncheck.learning.equivalence.oracle import EquivalenceAnswer, EquivalenceOracle, Testing
 from rnncheck.oracle import MembershipOracle
 from rnncheck.relations import Property, Relation
@@ -17,13 +18,15 @@ from rnncheck.words import WordBatch
 class Comparing(NamedTuple):
     """What words are asked for: ``relation`` is what model and hypothesis should be in.
 
-    Violations of ``watched`` met on the way end the test too. Words are cut to ``max_length`` letters.
+    Violations of ``watched`` met on the way end the test too. Words are cut to ``max_length`` letters. What was asked
+    is kept (``kept``) for hypotheses to come.
     """
 
     oracle: MembershipOracle
     relation: Relation
     watched: Property | None = None
     max_length: int | None = None
+    kept: KeptWords | None = None
 
 
 class ChosenWords(EquivalenceOracle):
@@ -33,7 +36,7 @@ class ChosenWords(EquivalenceOracle):
     """
 
     def __init__(self, comparing: Comparing) -> None:
-        self._oracle, self._relation, watched, self._max_length = comparing
+        self._oracle, self._relation, watched, self._max_length, self._kept = comparing
         self._watched = Side.of(watched)
 
     @abstractmethod
@@ -45,10 +48,14 @@ class ChosenWords(EquivalenceOracle):
         for words in self.batches(hypothesis):
             words = words if self._max_length is None else words.cut(self._max_length)
             observed = AnsweredWords.of(self._oracle, words)
+            if self._kept is not None:
+                self._kept.keep(observed)
             violation = observed.least_broken(self._watched)
-            difference = observed.least_broken(Side(hypothesis, self._relation))
-            if violation is not None or difference is not None:
-                return EquivalenceAnswer(difference, words=asked, violation=violation)
+            differences = observed.all_broken(Side(hypothesis, self._relation), MOST_COUNTEREXAMPLES)
+            if violation is not None or differences:
+                least = next(iter(differences), None)
+                others = {word: answer for word, answer in differences.items() if word != least}
+                return EquivalenceAnswer(least, words=asked, violation=violation, others=others)
             asked += len(words)
             yield
         return EquivalenceAnswer(words=asked)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Generator, Sequence
-from dataclasses import dataclass
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from rnncheck.automata.moore import Hypothesis
@@ -16,6 +16,7 @@ class EquivalenceAnswer:
     """How the test of a hypothesis ended.
 
     ``counterexample`` is a word on which model and hypothesis are at odds; without one the hypothesis has passed.
+    ``others`` are further such words that were met, with the model's answers.
     ``epsilon`` is what passing shows: they are at odds with at most this probability. It is None where no independent
     words were drawn, which shows nothing of other words. ``words`` counts the words of the test. ``violation`` is a
     violation of the property that was met meanwhile, and ended the test.
@@ -25,6 +26,7 @@ class EquivalenceAnswer:
     epsilon: float | None = None
     words: int = 0
     violation: Codes | None = None
+    others: Mapping[Codes, int] = field(default_factory=dict)
 
 
 Testing: TypeAlias = Generator[None, None, EquivalenceAnswer]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from rnncheck.automata.moore import Hypothesis
+from rnncheck.learning.equivalence.kept_words import MOST_COUNTEREXAMPLES, KeptWords
 from rnncheck.learning.equivalence.oracle import EquivalenceAnswer, EquivalenceOracle, Testing
 from rnncheck.probability.confidence import Confidence
 from rnncheck.relations import Relation
+from rnncheck.search.comparing import Side
 from rnncheck.search.sampler import Sampler
 
 
@@ -14,15 +16,23 @@ class SamplingEquivalence(EquivalenceOracle):
 
     ``relation`` is what model and hypothesis should be in. A learner's hypotheses depend on the tests before, so each
     test has its share of γ; a hypothesis that was chosen without looking at tests (``chosen_freely``) has all of it.
+    What was drawn is kept (``kept``) for hypotheses to come. For these it is no test: words are drawn anew.
     """
 
     def __init__(
-        self, sampler: Sampler, confidence: Confidence, relation: Relation, *, chosen_freely: bool = False
+        self,
+        sampler: Sampler,
+        confidence: Confidence,
+        relation: Relation,
+        *,
+        chosen_freely: bool = False,
+        kept: KeptWords | None = None,
     ) -> None:
         self._sampler = sampler
         self._confidence = confidence
         self._relation = relation
         self._chosen_freely = chosen_freely
+        self._kept = kept
         self._tests = 0
 
     def find_counterexample(self, hypothesis: Hypothesis) -> Testing:
@@ -32,8 +42,12 @@ class SamplingEquivalence(EquivalenceOracle):
         passed = 0
         while passed < needed:
             drawn = self._sampler.draw(needed - passed, (hypothesis, self._relation))
+            if self._kept is not None:
+                self._kept.keep(drawn.observed)
             if drawn.violation is not None or drawn.difference is not None:
-                return EquivalenceAnswer(drawn.difference, words=passed, violation=drawn.violation)
+                others = drawn.observed.all_broken(Side(hypothesis, self._relation), MOST_COUNTEREXAMPLES)
+                others = {word: answer for word, answer in others.items() if word != drawn.difference}
+                return EquivalenceAnswer(drawn.difference, words=passed, violation=drawn.violation, others=others)
             passed += drawn.words
             yield
         achieved = confidence.achieved(passed) if self._chosen_freely else confidence.achieved_by_test(passed, number)

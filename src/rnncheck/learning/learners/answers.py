@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 import itertools
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -14,6 +14,7 @@ import numpy.typing as npt
 from rnncheck.automata.dfa import DFA
 from rnncheck.errors import InconsistentAnswersError, InputError, LearningBoundReached, short_repr
 from rnncheck.oracle import Query
+from rnncheck.runtime.turns import Turns, finish
 from rnncheck.words import Codes, WordBatch, shortlex_key
 
 Ask: TypeAlias = Callable[[Sequence[Query]], Iterable[int]]  # yes and no, or the positions of labels
@@ -21,6 +22,8 @@ StateOutputs: TypeAlias = npt.NDArray[np.generic]  # of an automaton: one a stat
 
 # Below this a loop over the words is quicker than whole-array steps, of which there are as many as letters in a word.
 _FEW_WORDS = 64
+# Letters that are read for one batch, about: what is more becomes several, with a pause after each.
+_LETTERS_AT_ONCE = 1 << 14
 
 
 class InconsistentLabelsError(InconsistentAnswersError):
@@ -93,16 +96,22 @@ class Answers:
             )
 
     def of(self, queries: Sequence[Query]) -> list[int]:
-        """One answer per query, in order; the words that are new are asked for in one batch."""
+        """One answer per query, in order; the words that are new are asked for together."""
+        return finish(self.asking(queries))
+
+    def asking(self, queries: Sequence[Query]) -> Turns[list[int]]:
+        """As ``of``, with a pause after every batch, none of which is much work."""
         words = [access + suffix for access, suffix in queries]
         new = {word: query for word, query in zip(words, queries, strict=True) if word not in self._answers}
         if new:
             limit = self.max_query_length
             if limit is not None and max(map(len, new)) > limit:
                 raise LearningBoundReached("max_query_length", limit)
-            if self.prefixes:
-                new |= self._new_prefixes(new.values())
-            self._answers.update(zip(new, self._replies(list(new.values())), strict=True))
+            for batch in self._batches(new):
+                if self.prefixes:
+                    batch |= self._new_prefixes(batch.values())
+                self._answers.update(zip(batch, self._replies(list(batch.values())), strict=True))
+                yield
         return [self._answers[word] for word in words]
 
     def confirm(self, words: Sequence[Codes]) -> None:
@@ -126,6 +135,21 @@ class Answers:
                 break
             wrong += self._shelves[bits].disagreements(dfa, says)
         return heapq.nsmallest(limit, wrong, key=shortlex_key)
+
+    def _batches(self, new: dict[Codes, Query]) -> Iterator[dict[Codes, Query]]:
+        """The queries in batches of not many letters, those of access words only where each word is read anew."""
+        batch: dict[Codes, Query] = {}
+        letters = 0
+        for word, query in new.items():
+            if word in self._answers:  # as a prefix of a batch before
+                continue
+            batch[word] = query
+            letters += 1 + len(query[1]) + (0 if self.prefixes else len(query[0]))
+            if letters >= _LETTERS_AT_ONCE:
+                yield batch
+                batch, letters = {}, 0
+        if batch:
+            yield batch
 
     def _new_prefixes(self, queries: Iterable[Query]) -> dict[Codes, Query]:
         shorter = ((access, suffix[:length]) for access, suffix in queries for length in range(1, len(suffix)))

@@ -16,6 +16,7 @@ from rnncheck.automata.dfa import DFA
 from rnncheck.errors import InputError, short_repr
 from rnncheck.learning.learners.answers import Answers
 from rnncheck.oracle import Query
+from rnncheck.runtime.turns import Turns
 from rnncheck.words import Codes
 
 STRATEGIES = ("exponential", "binary")
@@ -61,7 +62,7 @@ def states_on(dfa: DFA, word: Codes) -> list[int]:
 
 def wrong_transitions(
     words: Sequence[Codes], hypothesis: DFA, access: Sequence[Codes], answers: Answers, search: Search
-) -> list[WrongTransition]:
+) -> Turns[list[WrongTransition]]:
     """For each word a wrong transition on its way; all words are searched in step, one batch a step.
 
     The answers to the words are known, and the hypothesis gets every one of them wrong.
@@ -76,7 +77,7 @@ def wrong_transitions(
                 pending[i] = next(searches[i]) if reply is None else searches[i].send(reply)
             except StopIteration as end:
                 found[i] = end.value
-        asked = iter(answers.of([query for queries in pending.values() for query in queries]))
+        asked = iter((yield from answers.asking([query for queries in pending.values() for query in queries])))
         replies = {i: [next(asked) for _ in queries] for i, queries in pending.items()}
     return [found[i] for i in range(len(words))]
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from rnncheck.learning.learners.answers import Answers
+from rnncheck.runtime.turns import Turns
 from rnncheck.words import Codes
 
 ROOT = 0
@@ -47,12 +48,12 @@ class DiscriminationTree:
         self._parents += [leaf] * outputs
         self._depths += [self._depths[leaf] + 1] * outputs
 
-    def sift(self, words: Sequence[Codes], nodes: Sequence[int], answers: Answers) -> list[int]:
+    def sift(self, words: Sequence[Codes], nodes: Sequence[int], answers: Answers) -> Turns[list[int]]:
         """The leaf to which each word comes down from its node; all words go in step, one batch a level."""
         at = list(nodes)
         while moving := [i for i, node in enumerate(at) if not self.is_leaf(node)]:
             queries = [(words[i], self.discriminators[at[i]] or ()) for i in moving]
-            for i, answer in zip(moving, answers.of(queries), strict=True):
+            for i, answer in zip(moving, (yield from answers.asking(queries)), strict=True):
                 at[i] = self._children[at[i]][answer]
         return at
 

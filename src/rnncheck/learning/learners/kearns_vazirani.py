@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from rnncheck.automata.dfa import DFA
 from rnncheck.learning.learners.counterexamples import wrong_transitions
 from rnncheck.learning.learners.tree_hypothesis import TreeHypothesis, TreeLearner
+from rnncheck.runtime.turns import Turns
 from rnncheck.words import Codes
 
 
@@ -16,11 +17,11 @@ class KearnsVazirani(TreeLearner):
     Discriminators are suffixes of counterexamples, as long as those happen to be.
     """
 
-    def _refined(self, structure: TreeHypothesis, hypothesis: DFA, words: Sequence[Codes]) -> TreeHypothesis:
+    def _refined(self, structure: TreeHypothesis, hypothesis: DFA, words: Sequence[Codes]) -> Turns[TreeHypothesis]:
         answers = self._answers
-        wrong = wrong_transitions(words, hypothesis, structure.access_words, answers, self.search)
+        wrong = yield from wrong_transitions(words, hypothesis, structure.access_words, answers, self.search)
         refined = structure.copy()
         for leaf, suffix in refined.add_states(wrong, answers).items():
-            refined.split(leaf, suffix, answers)
-        refined.close(answers)
+            yield from refined.split(leaf, suffix, answers)
+        yield from refined.close(answers)
         return refined

@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Generic, Protocol, TypedDict, TypeVar
 
 from rnncheck.automata.dfa import DFA
@@ -12,6 +13,7 @@ from rnncheck.automata.moore import NO_YES, MooreMachine
 from rnncheck.errors import InputError, short_repr
 from rnncheck.learning.learners.answers import Answers, Ask
 from rnncheck.learning.learners.counterexamples import states_on
+from rnncheck.runtime.turns import Turns, finish
 from rnncheck.words import Alphabet, Codes
 
 MAX_HYPOTHESIS_STATES = 10_000
@@ -103,7 +105,7 @@ class Learner(ABC, Generic[S]):
 
     def start(self) -> None:
         """Ask the first queries and learn from the known words, unless that has been done."""
-        self._started()
+        finish(self.starting())
 
     @property
     def hypothesis(self) -> DFA:
@@ -122,6 +124,10 @@ class Learner(ABC, Generic[S]):
         """For each state of the hypothesis a word that reaches it."""
         return tuple(self._started()[0].access_words)
 
+    def answered(self, word: Codes) -> int | None:
+        """The target's answer to a word, if it is known."""
+        return self._answers.known(word)
+
     def refine(self, word: Codes) -> bool:
         """Learn from a word on which hypothesis and target are said to differ.
 
@@ -134,41 +140,61 @@ class Learner(ABC, Generic[S]):
     def refine_all(self, words: Iterable[Codes]) -> bool:
         """Learn from several words, as ``refine`` does from one, in fewer and larger batches of queries.
 
-        True when hypothesis and target differed on at least one of them; they agree on all of them then.
+        True when hypothesis and target differed on at least one of them; they agree on all of them then. Their order
+        does not matter, nor that a word comes twice, or is right by now because of another one.
         """
+        return finish(self.refining(words))
+
+    def refining(self, words: Iterable[Codes], answers: Mapping[Codes, int] = MappingProxyType({})) -> Turns[bool]:
+        """As ``refine_all``, with a pause after every batch of queries.
+
+        At any pause the last complete hypothesis is there, and may have grown. ``answers`` are the target's answers to
+        words, as far as somebody has got them already: those words are not asked for.
+        """
+        yield from self.starting()
+        for word, answer in answers.items():
+            self._answers.tell(self._checked(word), answer)
         machine = self.machine
         claims = {
             word: int(machine.outputs[states_on(machine.support, word)[-1]]) for word in map(self._checked, words)
         }
-        self._answers.confirm([word for word, expected in claims.items() if self._answers.known(word) == expected])
-        if self._answers.of([((), word) for word in claims]) == list(claims.values()):
+        doubted = [word for word, expected in claims.items() if self._answers.known(word) == expected]
+        self._answers.confirm([word for word in doubted if word not in answers])
+        if (yield from self._answers.asking([((), word) for word in claims])) == list(claims.values()):
             return False
-        self._agree_with_answers()
+        yield from self._agree_with_answers()
         return True
+
+    def starting(self) -> Turns[None]:
+        """As ``start``, with a pause after every batch of queries."""
+        if self._current is None:
+            first = yield from self._first()
+            self._current = first, first.machine(self.alphabet, self.labels)
+            yield from self._agree_with_answers()
 
     def _started(self) -> tuple[S, MooreMachine]:
         if self._current is None:
-            first = self._first()
-            self._current = first, first.machine(self.alphabet, self.labels)
-            self._agree_with_answers()
+            self.start()
+        assert self._current is not None
         return self._current
 
-    def _agree_with_answers(self) -> None:
+    def _agree_with_answers(self) -> Turns[None]:
         """Refine until no remembered answer differs. Each step is committed, so that an error loses only its own."""
-        self._answers.of([((), word) for word in self._unanswered])
+        yield from self._answers.asking([((), word) for word in self._unanswered])
         self._unanswered = ()
         structure, machine = self._started()
         while words := self._answers.disagreements(machine.support, self._at_once, machine.outputs):
-            structure = self._refined(structure, machine.support, words)
+            structure = yield from self._refined(structure, machine.support, words)
             machine = structure.machine(self.alphabet, self.labels)
             self._current = structure, machine
+            yield
 
     @abstractmethod
-    def _first(self) -> S:
+    def _first(self) -> Turns[S]:
         """The structure to begin with."""
 
     @abstractmethod
-    def _refined(self, structure: S, hypothesis: DFA, words: Sequence[Codes]) -> S:
+    def _refined(self, structure: S, hypothesis: DFA, words: Sequence[Codes]) -> Turns[S]:
         """A new structure with more states. The answers to the words are known; the hypothesis gets all wrong.
 
         Only its transitions are looked at here, so that it is an automaton whatever the labels.

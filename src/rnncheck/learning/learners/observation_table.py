@@ -15,6 +15,7 @@ from rnncheck.errors import LearningBoundReached
 from rnncheck.learning.learners.answers import Answers, Ask
 from rnncheck.learning.learners.counterexamples import Search, wrong_transitions
 from rnncheck.learning.learners.learner import Learner, Options
+from rnncheck.runtime.turns import Turns
 from rnncheck.words import Alphabet, Codes, shortlex_key
 
 
@@ -54,19 +55,19 @@ class ObservationTable:
         table = [[number[self.rows[(*word, a)]] for a in range(self.letters)] for word in self.access_words]
         return MooreMachine(alphabet, labels, table, [row[0] for row in number])
 
-    def add_short(self, words: Iterable[Codes], answers: Answers) -> None:
+    def add_short(self, words: Iterable[Codes], answers: Answers) -> Turns[None]:
         """Put words into S; what their rows and those of their one-letter extensions lack is asked in one batch."""
         there = set(self.short)
         new = [word for word in words if word not in there]
         self.short += new
-        self._fill([row for word in new for row in (word, *self._extensions(word))], answers)
+        yield from self._fill([row for word in new for row in (word, *self._extensions(word))], answers)
 
-    def add_suffixes(self, suffixes: Iterable[Codes], answers: Answers) -> None:
+    def add_suffixes(self, suffixes: Iterable[Codes], answers: Answers) -> Turns[None]:
         """New columns, asked for in one batch."""
         self.suffixes += [suffix for suffix in suffixes if suffix not in self.suffixes]
-        self._fill(self.rows, answers)
+        yield from self._fill(self.rows, answers)
 
-    def close(self, answers: Answers) -> None:
+    def close(self, answers: Answers) -> Turns[None]:
         """Put into S the least word of each row that has no equal there, until there is none."""
         while True:
             states = self.states()
@@ -74,7 +75,7 @@ class ObservationTable:
             if not new:
                 return
             least = {self.rows[word]: word for word in sorted(new, key=shortlex_key, reverse=True)}
-            self.add_short(sorted(least.values(), key=shortlex_key), answers)
+            yield from self.add_short(sorted(least.values(), key=shortlex_key), answers)
 
     def inconsistency(self) -> Codes | None:
         """The least suffix that tells equal rows of S apart after one more letter, or None."""
@@ -90,10 +91,11 @@ class ObservationTable:
     def _extensions(self, word: Codes) -> list[Codes]:
         return [(*word, a) for a in range(self.letters)]
 
-    def _fill(self, words: Iterable[Codes], answers: Answers) -> None:
+    def _fill(self, words: Iterable[Codes], answers: Answers) -> Turns[None]:
         """Ask for the cells that these rows lack."""
         lacking = [(word, self.suffixes[len(self.rows.get(word, ())) :]) for word in dict.fromkeys(words)]
-        asked = iter(answers.of([(word, suffix) for word, suffixes in lacking for suffix in suffixes]))
+        queries = [(word, suffix) for word, suffixes in lacking for suffix in suffixes]
+        asked = iter((yield from answers.asking(queries)))
         for word, suffixes in lacking:
             self.rows[word] = (*self.rows.get(word, ()), *(next(asked) for _ in suffixes))
         if len(self.states()) > self.max_states:
@@ -117,37 +119,39 @@ class LStar(Learner[ObservationTable]):
         super().__init__(alphabet, ask, **options)
         self.search = search
 
-    def _first(self) -> ObservationTable:
+    def _first(self) -> Turns[ObservationTable]:
         return _first_table(len(self.alphabet), self.max_states, self._answers)
 
-    def _refined(self, structure: ObservationTable, hypothesis: DFA, words: Sequence[Codes]) -> ObservationTable:
-        (wrong,) = wrong_transitions(words, hypothesis, structure.access_words, self._answers, self.search)
+    def _refined(self, structure: ObservationTable, hypothesis: DFA, words: Sequence[Codes]) -> Turns[ObservationTable]:
+        (wrong,) = yield from wrong_transitions(words, hypothesis, structure.access_words, self._answers, self.search)
         refined = structure.copy()
-        refined.add_suffixes(_prefixes(wrong.suffix) if self._answers.prefixes else [wrong.suffix], self._answers)
-        refined.close(self._answers)
+        yield from refined.add_suffixes(
+            _prefixes(wrong.suffix) if self._answers.prefixes else [wrong.suffix], self._answers
+        )
+        yield from refined.close(self._answers)
         return refined
 
 
 class AngluinLStar(Learner[ObservationTable]):
     """L* as Angluin wrote it: a counterexample adds all its prefixes to S."""
 
-    def _first(self) -> ObservationTable:
+    def _first(self) -> Turns[ObservationTable]:
         return _first_table(len(self.alphabet), self.max_states, self._answers)
 
-    def _refined(self, structure: ObservationTable, hypothesis: DFA, words: Sequence[Codes]) -> ObservationTable:
+    def _refined(self, structure: ObservationTable, hypothesis: DFA, words: Sequence[Codes]) -> Turns[ObservationTable]:
         refined = structure.copy()
-        refined.add_short(_prefixes(words[0]), self._answers)
+        yield from refined.add_short(_prefixes(words[0]), self._answers)
         # Never consistent at first: else the rows of the prefixes were the states on the way, and the hypothesis right.
         while (suffix := refined.inconsistency()) is not None:
-            refined.add_suffixes([suffix], self._answers)
-            refined.close(self._answers)
+            yield from refined.add_suffixes([suffix], self._answers)
+            yield from refined.close(self._answers)
         return refined
 
 
-def _first_table(letters: int, max_states: int, answers: Answers) -> ObservationTable:
+def _first_table(letters: int, max_states: int, answers: Answers) -> Turns[ObservationTable]:
     table = ObservationTable(letters, max_states)
-    table.add_short([()], answers)
-    table.close(answers)
+    yield from table.add_short([()], answers)
+    yield from table.close(answers)
     return table
 
 

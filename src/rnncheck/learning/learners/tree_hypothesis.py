@@ -13,6 +13,7 @@ from rnncheck.learning.learners.answers import Answers, Ask
 from rnncheck.learning.learners.counterexamples import Search, WrongTransition
 from rnncheck.learning.learners.discrimination_tree import ROOT, DiscriminationTree
 from rnncheck.learning.learners.learner import Learner, Options
+from rnncheck.runtime.turns import Turns
 from rnncheck.words import Alphabet, Codes, IntArray, shortlex_key
 
 DEFAULT_AT_ONCE = 4
@@ -64,15 +65,19 @@ class TreeHypothesis:
             self.add_state((*self.access_words[transition.state], transition.letter), leaf, answers)
         return {leaf: transition.suffix for leaf, transition in least.items()}
 
-    def split(self, leaf: int, discriminator: Codes, answers: Answers) -> None:
-        """Split a leaf and send its states to the sides they belong to. Transitions to it become open."""
+    def split(self, leaf: int, discriminator: Codes, answers: Answers) -> Turns[list[int]]:
+        """Split a leaf and send its states to the sides they belong to. Transitions to it become open.
+
+        Returns the new leaves that have states.
+        """
         states = self.members.pop(leaf)
         self.tree.split(leaf, discriminator)
-        homes = self.tree.sift([self.access_words[state] for state in states], [leaf] * len(states), answers)
+        homes = yield from self.tree.sift([self.access_words[state] for state in states], [leaf] * len(states), answers)
         for state, home in zip(states, homes, strict=True):
             self.members.setdefault(home, []).append(state)
+        return list(dict.fromkeys(homes))
 
-    def close(self, answers: Answers) -> None:
+    def close(self, answers: Answers) -> Turns[None]:
         """Sift the words of all open transitions down. The first to come to an empty leaf is a new state."""
         while True:
             inner = np.array([d is not None for d in self.tree.discriminators])
@@ -80,7 +85,8 @@ class TreeHypothesis:
             if not places:
                 return
             words = [(*self.access_words[state], letter) for state, letter in places]
-            ends = self.tree.sift(words, [int(self.targets[state, letter]) for state, letter in places], answers)
+            nodes = [int(self.targets[state, letter]) for state, letter in places]
+            ends = yield from self.tree.sift(words, nodes, answers)
             for (state, letter), end in zip(places, ends, strict=True):
                 self.targets[state, letter] = end
             for word, end in sorted(zip(words, ends, strict=True), key=lambda pair: shortlex_key(pair[0])):
@@ -117,10 +123,10 @@ class TreeLearner(Learner[TreeHypothesis]):
         self.search = search
         self._at_once = at_once
 
-    def _first(self) -> TreeHypothesis:
+    def _first(self) -> Turns[TreeHypothesis]:
         """The hypothesis that tells words apart by their own answers alone."""
         first = TreeHypothesis(len(self.alphabet), self.max_states, len(self.labels))
-        (leaf,) = first.tree.sift([()], [ROOT], self._answers)
+        (leaf,) = yield from first.tree.sift([()], [ROOT], self._answers)
         first.add_state((), leaf, self._answers)
-        first.close(self._answers)
+        yield from first.close(self._answers)
         return first

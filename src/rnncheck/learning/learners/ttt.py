@@ -17,23 +17,30 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import numpy as np
+
 from rnncheck.automata.dfa import DFA
 from rnncheck.learning.learners.answers import Answers
 from rnncheck.learning.learners.counterexamples import wrong_transitions
 from rnncheck.learning.learners.tree_hypothesis import TreeHypothesis, TreeLearner
+from rnncheck.runtime.turns import Turns
 from rnncheck.words import Codes, shortlex_key
+
+# New states that one refinement may have at least, before it splits by long suffixes; or as many as there are.
+_MOST_MORE = 16
 
 
 class TTT(TreeLearner):
     """About as many questions as Kearns and Vazirani's learner, with short suffixes whatever the counterexamples."""
 
-    def _refined(self, structure: TreeHypothesis, hypothesis: DFA, words: Sequence[Codes]) -> TreeHypothesis:
+    def _refined(self, structure: TreeHypothesis, hypothesis: DFA, words: Sequence[Codes]) -> Turns[TreeHypothesis]:
         answers = self._answers
-        wrong = wrong_transitions(words, hypothesis, structure.access_words, answers, self.search)
+        wrong = yield from wrong_transitions(words, hypothesis, structure.access_words, answers, self.search)
         refined = structure.copy()
         blocks = refined.add_states(wrong, answers)
-        refined.close(answers)
-        _Blocks(refined, answers, {leaf: [suffix] for leaf, suffix in blocks.items()}).resolve()
+        yield from refined.close(answers)
+        most = len(structure.access_words) + max(len(structure.access_words), _MOST_MORE)
+        yield from _Blocks(refined, answers, {leaf: [suffix] for leaf, suffix in blocks.items()}).resolve(most)
         return refined
 
 
@@ -54,60 +61,85 @@ class _Blocks:
         self.answers = answers
         self.suffixes = suffixes
 
-    def resolve(self) -> None:
-        """Split blocks until every leaf has one state, the shortest discriminators first."""
+    def resolve(self, most_states: int) -> Turns[None]:
+        """Split blocks until every leaf has one state, the shortest discriminators first.
+
+        Every look further may show new states, whose transitions may show others, in a network without end. From
+        ``most_states`` on the evidence itself is the discriminator, so that there is a hypothesis soon.
+        """
         while self.suffixes:
             if found := self._discriminators():
-                for block, discriminator in found.items():
-                    self._split(block, discriminator)
+                yield from self._split_all(found)
+            elif len(self.hypothesis.access_words) < most_states:
+                yield from self._look_one_letter_further()
             else:
-                self._look_one_letter_further(self._shortest_evidence())
-            self.hypothesis.close(self.answers)
+                yield from self._split_all({e.block: e.suffix for e in self._shortest_evidence()})
+            yield from self.hypothesis.close(self.answers)
 
     def _discriminators(self) -> dict[int, Codes]:
         """For the blocks that have one: the shortest that is a letter and a discriminator of the tree."""
         found = {}
         for block in self.suffixes:
             rows = self.hypothesis.targets[self.hypothesis.members[block]]
-            columns = [(letter, set(rows[:, letter].tolist())) for letter in range(rows.shape[1])]
-            choice = [(c, *self.hypothesis.tree.parting(leaves)) for c, leaves in columns if len(leaves) > 1]
+            parting = np.flatnonzero((rows != rows[0]).any(axis=0)).tolist()
+            choice = [(c, *self.hypothesis.tree.parting(rows[:, c].tolist())) for c in parting]
             if choice:
                 found[block] = min(choice, key=shortlex_key)
         return found
 
-    def _split(self, block: int, discriminator: Codes) -> None:
-        suffixes = self.suffixes.pop(block)
-        states = self.hypothesis.members[block]
-        self.hypothesis.split(block, discriminator, self.answers)
-        for leaf, members in self.hypothesis.members.items():
-            if len(members) > 1 and members[0] in states:
-                self.suffixes[leaf] = suffixes.copy()
+    def _split_all(self, discriminators: dict[int, Codes]) -> Turns[None]:
+        for block, discriminator in discriminators.items():
+            suffixes = self.suffixes.pop(block)
+            for leaf in (yield from self.hypothesis.split(block, discriminator, self.answers)):
+                if len(self.hypothesis.members[leaf]) > 1:
+                    self.suffixes[leaf] = suffixes.copy()
 
-    def _shortest_evidence(self) -> _Evidence:
-        found = []
+    def _shortest_evidence(self) -> list[_Evidence]:
+        """The least of each block."""
+        least = []
         for block, suffixes in self.suffixes.items():
             first, *others = self.hypothesis.members[block]
-            for suffix in suffixes:
+            for suffix in sorted(suffixes, key=shortlex_key):
                 value = self._value(first, suffix)
-                found += [_Evidence(suffix, block, first, s) for s in others if self._value(s, suffix) != value]
-        return min(found, key=lambda evidence: (shortlex_key(evidence.suffix), evidence[1:]))
+                other = next((state for state in others if self._value(state, suffix) != value), None)
+                if other is not None:
+                    least.append(_Evidence(suffix, block, first, other))
+                    break
+        return least
 
-    def _look_one_letter_further(self, evidence: _Evidence) -> None:
-        """Both states go to the same leaf under the first letter; the rest tells apart what is in that leaf."""
-        letter, rest = evidence.suffix[0], evidence.suffix[1:]
+    def _look_one_letter_further(self) -> Turns[None]:
+        """The states of the shortest evidence go to the same leaf under its first letter, one pair to each leaf looked
+        at; the rest of the evidence tells apart what is in that leaf.
+        """
+        evidence = sorted(self._shortest_evidence(), key=lambda e: (shortlex_key(e.suffix), e[1:]))
+        further: dict[int, _Evidence] = {}
+        for each in evidence:
+            if len(each.suffix) == len(evidence[0].suffix):
+                further.setdefault(int(self.hypothesis.targets[each.one, each.suffix[0]]), each)
+        for leaf, each in further.items():
+            self.suffixes.setdefault(leaf, []).append(each.suffix[1:])
         access = self.hypothesis.access_words
-        leaf = int(self.hypothesis.targets[evidence.one, letter])
-        suffixes = self.suffixes.setdefault(leaf, [])
-        suffixes.append(rest)
-        residents = [access[state] for state in self.hypothesis.members[leaf]]
-        arrivals = [(*access[evidence.one], letter), (*access[evidence.other], letter)]
-        words = residents + arrivals
-        asked = self.answers.of([(word, suffix) for word in words for suffix in suffixes])
-        width = len(suffixes)
-        rows = [tuple(asked[i * width : (i + 1) * width]) for i in range(len(words))]
-        for word, row in zip(arrivals, rows[len(residents) :], strict=True):
-            if row not in rows[: len(residents)]:
-                self.hypothesis.add_state(word, leaf, self.answers)
+        residents = {leaf: [access[state] for state in self.hypothesis.members[leaf]] for leaf in further}
+        arrivals = {
+            leaf: [(*access[state], each.suffix[0]) for state in (each.one, each.other)]
+            for leaf, each in further.items()
+        }
+        yield from self.answers.asking(
+            [
+                (word, suffix)
+                for leaf in further
+                for word in residents[leaf] + arrivals[leaf]
+                for suffix in self.suffixes[leaf]
+            ]
+        )
+        for leaf in further:
+            rows = {self._row(word, leaf) for word in residents[leaf]}
+            for word in arrivals[leaf]:
+                if self._row(word, leaf) not in rows:
+                    self.hypothesis.add_state(word, leaf, self.answers)
+
+    def _row(self, word: Codes, leaf: int) -> tuple[int, ...]:
+        return tuple(self.answers[word + suffix] for suffix in self.suffixes[leaf])
 
     def _value(self, state: int, suffix: Codes) -> int:
         return self.answers[self.hypothesis.access_words[state] + suffix]
