@@ -11,7 +11,7 @@ import sys
 import click
 
 from rnncheck.cli.bench import bench
-from rnncheck.cli.check import check_command
+from rnncheck.cli.check import check_command, init_command
 from rnncheck.cli.command import Group
 from rnncheck.cli.contacts import contacts
 from rnncheck.cli.diff import diff
@@ -44,6 +44,7 @@ for command in (
     verify,
     diff,
     check_command,
+    init_command,
     prove,
     robust,
     extract,

@@ -13,6 +13,7 @@ import click
 from rnncheck.checking.check import CheckProgress, check
 from rnncheck.checking.values import Check, SuiteResult
 from rnncheck.cli.command import Command
+from rnncheck.cli.options import AlphabetType, ModelRequest, model_options
 from rnncheck.cli.output import Line, say, say_document
 from rnncheck.cli.output_files import OutputFile
 from rnncheck.cli.progress import progress_line
@@ -23,6 +24,8 @@ from rnncheck.report.checks.junit import junit_xml
 from rnncheck.report.checks.sarif import sarif_json
 from rnncheck.report.checks.summary_page import report_names, summary_page
 from rnncheck.runtime.files import write_atomically
+from rnncheck.suite.starter import starter_suite
+from rnncheck.words import Alphabet
 
 _COLOURS = {"violated": "red", "satisfied": "green", "undecided": "yellow", "error": "red"}
 
@@ -134,3 +137,32 @@ def _described(result: SuiteResult) -> Iterator[str | Line]:
 
 def _names(one: Check) -> tuple[str, str]:
     return one.model, one.name
+
+
+@click.command(cls=Command, name="init")
+@model_options
+@click.option("--alphabet", type=AlphabetType(), help="The letters, for files and code that do not say them.")
+@click.option("-o", "--output", type=OutputFile(dash=True), default="suite.toml", show_default=True, metavar="FILE",
+              help="Where to write; `-` prints it.")  # fmt: skip
+@click.option("--force", is_flag=True, help="Write over a file that is there.")
+def init_command(model: ModelRequest, alphabet: Alphabet | None, output: Path, force: bool) -> None:
+    """Write a commented property file for a model, to begin with."""
+    printed = str(output) == "-"
+    if output.exists() and not force and not printed:
+        raise InputError(f"{output} is there already; give another name (-o), or --force to write over it")
+    loaded = model.load(alphabet)
+    said = {
+        "path": None if model.path is None else os.path.relpath(model.path, "." if printed else output.parent),
+        "module": model.module,
+        "alphabet": None if alphabet is None else list(alphabet),
+        "threshold": model.threshold,
+        "label": int(model.label) if model.label is not None and model.label.isdecimal() else model.label,
+        "cell": model.cell,
+        "float64": model.float64 or None,
+    }
+    text = starter_suite(loaded, {key: value for key, value in said.items() if value is not None})
+    if printed:
+        say_document(text)
+    else:
+        write_atomically(output, text)
+        say(f"{output} written; now edit it, and run: rnncheck check {output}")
