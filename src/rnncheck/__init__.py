@@ -6,8 +6,8 @@ What is importable from here, and from ``rnncheck.automata``, ``rnncheck.learnin
 Reading order of the source, from the bottom up: ``errors``, ``words``, ``runtime/`` (budgets, executors, files),
 ``automata/`` (the DFA and everything that compiles to one), ``probability/``, ``spec`` and ``relations``, ``models/``,
 ``oracle/`` (the one door to a model), ``verdict/``, ``search/``, ``proving/``, ``learning/``, ``extraction/``,
-``suite/`` (property files), ``verification/``, ``robust/``, ``training/``, ``contacts/``, ``experiments/``,
-``checking/``, ``report/``, ``cli/``.
+``suite/`` (property files), ``verification/``, ``robust/``, ``training/``, ``repairing/``, ``contacts/``,
+``experiments/``, ``checking/``, ``report/``, ``cli/``.
 """
 
 from rnncheck.automata.dfa import DFA
@@ -45,6 +45,11 @@ from rnncheck.models.wrapping import wrap
 from rnncheck.probability.confidence import Bound, Confidence
 from rnncheck.probability.distributions import WordDistribution
 from rnncheck.proving.prove import ProofSettings
+from rnncheck.repairing.conclusion import Repaired
+from rnncheck.repairing.loop import repair
+from rnncheck.repairing.requirements import Requirement
+from rnncheck.repairing.settings import RepairSettings
+from rnncheck.repairing.values import RepairReport
 from rnncheck.robust.robustness import robustness
 from rnncheck.robust.values import Robustness, WordRobustness
 from rnncheck.search.flows import FlowSettings
@@ -92,8 +97,12 @@ __all__ = [
     "NotSatisfiedError",
     "ProofSettings",
     "RecurrentNetwork",
+    "RepairReport",
+    "RepairSettings",
+    "Repaired",
     "Replay",
     "ReplaySettings",
+    "Requirement",
     "ResourceLimitError",
     "RnncheckError",
     "Robustness",
@@ -119,6 +128,7 @@ __all__ = [
     "load_model",
     "parse_word",
     "read_words",
+    "repair",
     "replay",
     "robustness",
     "save_network",

@@ -27,6 +27,7 @@ LAYERS: list[tuple[set[str], bool]] = [
     ({"learning"}, False),
     ({"extraction"}, True),
     ({"verification", "robust", "training", "zoo", "contacts"}, False),
+    ({"repairing"}, False),
     ({"experiments", "checking"}, False),
     ({"report"}, True),
     ({"cli", "__init__", "__main__"}, True),

@@ -22,6 +22,7 @@ from rnncheck.cli.interruption import Interrupted, exit_code_of, told_to_end
 from rnncheck.cli.models import classify, inspect, train
 from rnncheck.cli.output import lasting_output, say
 from rnncheck.cli.prove import prove
+from rnncheck.cli.repair import repair
 from rnncheck.cli.replay import replay
 from rnncheck.cli.report import report_command
 from rnncheck.cli.robust import robust
@@ -52,6 +53,7 @@ for command in (
     spec,
     train,
     harden,
+    repair,
     inspect,
     classify,
     draw_command,

@@ -41,9 +41,9 @@ def _extracted_by(*methods: str) -> Callable[[Choices], bool]:
     return lambda choices: choices["method"] == "aamc" and choices["extraction"] in methods
 
 
-_DRAWING_WORDS = ("verify", "diff", "extract", "compare-surrogates")
+_DRAWING_WORDS = ("verify", "diff", "repair", "extract", "compare-surrogates")
 _WITH_SPEC = ("verify", "prove", "compare-surrogates", "train", "harden", "spec show", "spec test", "spec convert")
-_WITH_MODEL = ("verify", "prove", "harden", "extract", "compare-surrogates", "inspect", "classify")
+_WITH_MODEL = ("verify", "prove", "harden", "repair", "extract", "compare-surrogates", "inspect", "classify")
 _METHODICAL = ("verify", "diff")
 _LEARNER = ("learner", "max_query", "known_words")
 _HIDDEN_STATES = ("kmeans", "grid")
@@ -68,7 +68,7 @@ _RULES = (
     Rule(("verify",), ("equivalence",), _extracted_by("weiss", *_HIDDEN_STATES), "with this --extraction"),
     Rule(("verify",), ("hits", "loops", "longest_loop"), lambda choices: not choices["pumps"], "with --pumps 0"),
     Rule(
-        ("verify", "check", "diff", "train"),
+        ("verify", "check", "diff", "train", "repair"),
         ("resume",),
         _missing("checkpoint"),
         "without the --checkpoint FILE to go on from",
@@ -79,6 +79,12 @@ _RULES = (
     Rule(("extract",), ("equivalence",), _one_of("method", "weiss", *_HIDDEN_STATES), "with this --method"),
     Rule(("compare-surrogates",), ("relation",), _missing("dfa", "regex", "ltlf"), "without a specification"),
     Rule(("prove", "robust"), ("property_name",), _missing("suite"), "without --spec"),
+    Rule(("repair",), ("complete",), _missing("dfa"), "without --dfa"),
+    Rule(("repair",), ("nonempty",), _missing("ltlf"), "without --ltlf"),
+    Rule(("repair",), ("property_names",), _missing("suite"), "without --spec"),
+    Rule(("repair",), ("state",), _missing("module"), "without --module"),
+    Rule(("repair",), ("float64",), lambda _: True, "here: networks are trained in single precision"),
+    Rule(("repair",), ("iterations",), _given("no_harden"), "with --no-harden"),
     Rule(("replay",), _ASKING, _missing("path", "module"), "without --model or --module"),
     Rule(("replay",), ("against",), _missing("path", "module"), "without --model or --module"),
     Rule(("replay",), ("cell",), _given("module"), "with --module"),

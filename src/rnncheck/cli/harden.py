@@ -10,7 +10,7 @@ import click
 from rnncheck.cli.command import Command
 from rnncheck.cli.options import ModelRequest, SpecRequest, model_options, relation_option, spec_options
 from rnncheck.cli.output import say
-from rnncheck.cli.output_files import OutputFile
+from rnncheck.cli.output_files import OutputFile, kept_somewhere
 from rnncheck.cli.progress import progress_line
 from rnncheck.models.labelled import network_of
 from rnncheck.relations import Relation
@@ -98,7 +98,7 @@ def written(made: ProvableNetwork, spec: Spec, output: Path, certificate: Path |
         for line in _facts(report):
             say(line)
         return 3
-    save_network(made.network, output)
+    kept_somewhere(output, lambda path: save_network(made.network, path))
     if made.certificate is not None and certificate is not None:
         proof = msgspec.structs.replace(made.certificate, origin=spec.origin).sealed()
         write_atomically(certificate, proof.to_json())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 
 class Terminated(KeyboardInterrupt):
@@ -37,3 +37,27 @@ def told_to_end() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+@contextlib.contextmanager
+def asked_to_end() -> Iterator[Callable[[], bool]]:
+    """Gives a function that says whether Ctrl-C or SIGTERM came: work that asks it ends in good order.
+
+    A second one ends it at once.
+    """
+    asked = False
+
+    def remember(number: int, _: object) -> None:
+        nonlocal asked
+        if asked:
+            raise Terminated if number == signal.SIGTERM else KeyboardInterrupt
+        asked = True
+
+    here = threading.current_thread() is threading.main_thread()
+    kinds = [each for each in (signal.SIGINT, signal.SIGTERM) if here and signal.getsignal(each) is not signal.SIG_IGN]
+    before = {kind: signal.signal(kind, remember) for kind in kinds}
+    try:
+        yield lambda: asked
+    finally:
+        for kind, handler in before.items():
+            signal.signal(kind, handler)

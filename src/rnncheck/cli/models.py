@@ -20,7 +20,7 @@ from rnncheck.cli.options import (
     words_options,
 )
 from rnncheck.cli.output import say
-from rnncheck.cli.output_files import OutputFile
+from rnncheck.cli.output_files import OutputFile, kept_somewhere
 from rnncheck.cli.progress import progress_line
 from rnncheck.models.cells import Cell
 from rnncheck.probability.distributions import WordDistribution
@@ -94,7 +94,7 @@ def train(ctx: click.Context, /, request: SpecRequest, words: Path | None, outpu
         else:
             labelled = read_labelled_words(words or "", request.alphabet)
             trained = train_on_words(labelled, label=choices["label"], source=str(words), **running)
-    save_network(trained.network, output)
+    kept_somewhere(output, lambda path: save_network(trained.network, path))
     report = trained.report
     say(f"{output}: {report.test_accuracy:.2%} of {report.sizes['test']} test words right")
     say(f"  {report.ending.value}; {report.epochs} epochs, {report.seconds:.1f} s")

@@ -5,7 +5,8 @@ from __future__ import annotations
 import itertools
 import os
 import stat
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -43,6 +44,20 @@ class OutputFolder(click.ParamType):  # type: ignore[type-arg]
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
         return Path(value)
+
+
+def kept_somewhere(path: Path, write: Callable[[Path], None]) -> None:
+    """Write what took long to make; where its place fails, to the folder for temporary files, and the error says so."""
+    try:
+        write(path)
+    except InputError as error:
+        name = f"{path.stem}-{os.getpid()}{path.suffix}"
+        other = Path(tempfile.gettempdir()) / name
+        try:
+            write(other)
+        except InputError:
+            raise InputError(f"{error}; nor is there room for it in {other.parent}, so it is lost") from None
+        raise InputError(f"{error}; it is kept as {other}") from None
 
 
 class _File(NamedTuple):

@@ -138,7 +138,7 @@ def answer(
 def conclude(ctx: click.Context, verdict: Verdict, choices: dict[str, Any]) -> None:
     """Tell the verdict with the command that asks the same again, and exit with its code."""
     settings = {**verdict.settings, "timeout": choices["timeout"]}
-    verdict = msgspec.structs.replace(verdict, command=_command_line(ctx), settings=settings)
+    verdict = msgspec.structs.replace(verdict, command=command_line(ctx), settings=settings)
     _tell(verdict, choices["json_file"], choices["report"])
     ctx.exit(verdict.exit_code)
 
@@ -228,7 +228,7 @@ def _spec(request: ModelRequest, spec: SpecRequest, model: Model, choices: dict[
     return spec.build(model.alphabet)
 
 
-def _command_line(ctx: click.Context) -> str:
+def command_line(ctx: click.Context) -> str:
     """The command that asks the same again: what was given, without where the results went."""
     words = ["rnncheck", ctx.command.name or ""]
     for parameter in ctx.command.params:

@@ -97,22 +97,30 @@ def import_model(reference: str, alphabet: Iterable[str] | None = None, **option
     The name may stand for a model, a PyTorch module, a function from words to answers, or a function without
     arguments that returns one of these. Modules of the current folder are found. The options are those of ``wrap``.
     """
+    with _current_folder_importable():
+        found = import_object(reference)
+        try:
+            return wrap(found, alphabet, **options)
+        except ModelError as error:
+            raise ModelError(f"{reference}: {error}") from error
+
+
+def import_object(reference: str) -> object:
+    """What ``package.module:name`` refers to, or what it returns where it is a function without arguments."""
     module_name, colon, path = reference.partition(":")
     if not colon or not module_name or not path:
         raise InputError(f"{short_repr(reference)} is not of the form package.module:function")
     with _current_folder_importable():
         found = _attribute(_import(module_name, reference), path, reference)
-        if _is_factory(found):
-            try:
-                found = found()
-            except RnncheckError:
-                raise
-            except Exception as error:  # the user's own code
-                raise ModelError(f"{reference}: raised {type(error).__name__}: {error}") from error
+        if not _is_factory(found):
+            return found
         try:
-            return wrap(found, alphabet, **options)
-        except ModelError as error:
-            raise ModelError(f"{reference}: {error}") from error
+            made: object = found()
+        except RnncheckError:
+            raise
+        except Exception as error:  # the user's own code
+            raise ModelError(f"{reference}: raised {type(error).__name__}: {error}") from error
+        return made
 
 
 def _import(name: str, reference: str) -> object:

@@ -51,6 +51,16 @@ class Stage:
         normalised: npt.NDArray[np.float32] = (weights * known.sum() / (weights * known).sum()).astype(np.float32)
         return normalised
 
+    def thinned(self, rng: np.random.Generator, prefixes: int) -> Stage:
+        """The same words with fewer answers: those of whole words, and of so many prefixes of each, at random."""
+        lengths = self.words.lengths
+        kept = self.starts + lengths
+        chosen = self.starts + (rng.random((prefixes, len(lengths))) * (lengths + 1)).astype(np.int64)
+        answers = np.full(len(self.answers), UNKNOWN, dtype=np.int64)
+        for some in (kept, *chosen):
+            answers[some] = self.answers[some]
+        return Stage(self.words, answers, self.every_prefix)
+
     def usable(self, longest: int) -> IntArray:
         """The positions of the words to use when none may have more than ``longest`` letters."""
         if self.every_prefix:
@@ -112,6 +122,11 @@ def prefix_answers(dfa: DFA, words: WordBatch) -> IntArray:
     for before, after, codes in _steps(words):
         states[after] = dfa.transitions[states[before], codes]
     return dfa.accepting[states].astype(np.int64)
+
+
+def among_prefixes(words: WordBatch, taught: WordBatch) -> npt.NDArray[np.bool_]:
+    """Which of the words are prefixes of those taught (a chance collision of 64 bits may name one more)."""
+    return np.isin(_word_hashes(words), _prefix_hashes(taught))
 
 
 def _prefix_hashes(words: WordBatch) -> Hashes:

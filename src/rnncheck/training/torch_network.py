@@ -10,6 +10,7 @@ import numpy.typing as npt
 import torch
 from torch import nn
 
+from rnncheck.errors import ModelError
 from rnncheck.models.network import Floats, Layer, RecurrentNetwork
 from rnncheck.training.batches import UNKNOWN, Batch, Stage
 from rnncheck.training.settings import TrainingSettings
@@ -35,7 +36,37 @@ class TorchNetwork:
             modules["inputs"] = nn.Embedding(letters, width, device="meta")
         self._module = nn.ModuleDict(modules).to_empty(device="cpu")
         self._one_hot = torch.eye(letters)
+        self._threshold = 0.0  # outputs above it mean yes
+        self._padding: torch.Tensor | None = None  # what is fed for the empty word; None: nothing
         self.load(_initial_weights({name: tuple(p.shape) for name, p in self._named()}, settings, rng))
+
+    @classmethod
+    def of(cls, network: RecurrentNetwork) -> TorchNetwork:
+        """A network that exists, to be trained further."""
+        sizes = {layer.hidden for layer in network.layers}
+        if not network.cell.trainable or len(sizes) > 1:
+            kind = network.cell.value if not network.cell.trainable else "with layers of different sizes"
+            raise ModelError(f"a network {kind} cannot be trained further here; give it as a PyTorch module (--module)")
+        one_hot = np.array_equal(network.inputs, np.eye(*network.inputs.shape))
+        settings = TrainingSettings(
+            cell=network.cell,
+            hidden=sizes.pop(),
+            layers=len(network.layers),
+            embedding=0 if one_hot else network.inputs.shape[1],
+        )
+        made = cls(len(network.alphabet), network.outputs, settings, np.random.default_rng(0))
+        made._threshold = network.logit_threshold if network.outputs == 1 else 0.0
+        if network.padding is not None:
+            made._padding = torch.from_numpy(network.padding.astype(np.float32))
+        weights = {"head.weight": network.head_weight, "head.bias": network.head_bias, "inputs.weight": network.inputs}
+        for number, layer in enumerate(network.layers):
+            none = np.zeros(len(layer.input_weight), dtype=np.float32)
+            weights[f"recurrent.weight_ih_l{number}"] = layer.input_weight
+            weights[f"recurrent.weight_hh_l{number}"] = layer.recurrent_weight
+            weights[f"recurrent.bias_ih_l{number}"] = none if layer.input_bias is None else layer.input_bias
+            weights[f"recurrent.bias_hh_l{number}"] = none if layer.recurrent_bias is None else layer.recurrent_bias
+        made.load({name: array.astype(np.float32) for name, array in weights.items()})
+        return made
 
     def parameters(self) -> list[torch.Tensor]:
         return [parameter for _, parameter in self._named()]
@@ -75,6 +106,12 @@ class TorchNetwork:
                 found[rows] = self._decisions(logits).numpy()
         return found, total / len(found)
 
+    def logits(self, letters: IntArray) -> Floats:
+        """What the network puts out after every prefix of words: T × words letters to T + 1 × words × outputs."""
+        with torch.inference_mode():
+            put_out: Floats = self._logits(letters).numpy()
+        return put_out
+
     def to_network(
         self, alphabet: Alphabet, labels: tuple[str, ...], label: int | None, facts: Mapping[str, object]
     ) -> RecurrentNetwork:
@@ -102,20 +139,27 @@ class TorchNetwork:
     def _logits(self, letters: IntArray) -> torch.Tensor:
         """T × words letters to T + 1 × words × outputs."""
         table = self._module["inputs"].weight if self._settings.embedding else self._one_hot
-        start = torch.zeros(1, letters.shape[1], self._settings.hidden)
+        start = self._start().expand(1, letters.shape[1], -1)
         if not len(letters):
             return self._module["head"](start)
         states, _ = self._module["recurrent"](nn.functional.embedding(torch.from_numpy(letters), table))
         return self._module["head"](torch.cat([start, states]))
 
+    def _start(self) -> torch.Tensor:
+        """The top layer's state that the empty word is judged on."""
+        if self._padding is None:
+            return torch.zeros(1, 1, self._settings.hidden)
+        states: torch.Tensor = self._module["recurrent"](self._padding[None, None])[0]
+        return states
+
     def _losses(self, logits: torch.Tensor, answers: torch.Tensor) -> torch.Tensor:
         if self.outputs > 1:
             return nn.functional.cross_entropy(logits, answers, reduction="none")
         wanted = answers.to(logits.dtype)
-        return nn.functional.binary_cross_entropy_with_logits(logits[:, 0], wanted, reduction="none")
+        return nn.functional.binary_cross_entropy_with_logits(logits[:, 0] - self._threshold, wanted, reduction="none")
 
     def _decisions(self, logits: torch.Tensor) -> torch.Tensor:
-        return (logits[:, 0] > 0).long() if self.outputs == 1 else logits.argmax(dim=1)
+        return (logits[:, 0] > self._threshold).long() if self.outputs == 1 else logits.argmax(dim=1)
 
 
 class AdamOptimizer:

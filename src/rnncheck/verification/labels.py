@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Unpack
 
 import msgspec
@@ -19,6 +20,7 @@ from rnncheck.verdict.value import LabelQuestion, Verdict
 from rnncheck.verification.extras import Extras
 from rnncheck.verification.question import VerifyOptions
 from rnncheck.verification.verify import verify
+from rnncheck.words import Alphabet
 
 
 def verify_labels(model: Model, spec: Spec | DFA, **options: Unpack[VerifyOptions]) -> Verdict:
@@ -42,7 +44,13 @@ def verify_labels(model: Model, spec: Spec | DFA, **options: Unpack[VerifyOption
 def label_spec(model: Model, *, ltlf: str | None = None, regex: str | None = None) -> Spec:
     """The specification over the network's letters and labels that a formula, or else an expression, describes."""
     network = network_of(model)
-    labels = label_names(network)
+    return label_spec_over(network.alphabet, label_names(network), ltlf=ltlf, regex=regex)
+
+
+def label_spec_over(
+    alphabet: Alphabet, labels: Sequence[str], *, ltlf: str | None = None, regex: str | None = None
+) -> Spec:
+    """The same for letters and labels."""
     if ltlf is not None:
-        return Spec(compile_label_ltlf(ltlf, network.alphabet, labels), ltlf)
-    return Spec(compile_label_regex(regex or "", network.alphabet, labels), regex or "")
+        return Spec(compile_label_ltlf(ltlf, alphabet, labels), ltlf)
+    return Spec(compile_label_regex(regex or "", alphabet, labels), regex or "")

@@ -89,6 +89,15 @@ def wrap_module(module: torch.nn.Module, alphabet: Alphabet, options: ModuleOpti
     return WholeWords(alphabet, evaluate, decision, empty=empty, batch_size=batch_size, margin=margin, facts=facts)
 
 
+def understood(module: torch.nn.Module, alphabet: Alphabet, options: ModuleOptions) -> tuple[Asker, Encode, Decision]:
+    """How a module is called on words, and what its outputs mean."""
+    rng = np.random.default_rng(options.seed)
+    asker = Asker(module)
+    convention = find_convention(asker, _candidates(module, alphabet, options)[0], len(alphabet), rng)
+    decision = _decision(Evaluator(asker, convention), len(alphabet), options.reading, [], rng)
+    return asker, convention.encode, decision
+
+
 class Asker:
     """Calls a module in evaluation mode and leaves it as it was."""
 
@@ -117,6 +126,12 @@ class Asker:
             tensor = _first_tensor(output)
             return _as_numbers(tensor), recorder.calls, tensor
 
+    def with_gradients(self, arguments: Any) -> Any:
+        """The tensor that holds the answers, from which gradients lead back; the parameters may have changed."""
+        self._parameters = self._fingerprint()
+        with self._evaluation(gradients=True):
+            return _first_tensor(self._called(self._tensors(arguments)))
+
     def check_letter_flow(self, arguments: Any) -> None:
         """Refuse a module in which letters reach more than one place of the recurrent layer's input."""
         rows = [0]
@@ -133,14 +148,14 @@ class Asker:
         return guarded(lambda: self.module(*tensors), lambda: f"{type(self.module).__name__} was being called")
 
     @contextlib.contextmanager
-    def _evaluation(self) -> Iterator[None]:
+    def _evaluation(self, *, gradients: bool = False) -> Iterator[None]:
         if self._fingerprint() != self._parameters:
             raise ModelError("the module's parameters have changed since it was wrapped; wrap it again")
         modes = [(part, part.training) for part in self.module.modules()]
         device = self._device()
         devices = [device] if device.type == "cuda" else []
         try:
-            with torch.inference_mode(), torch.random.fork_rng(devices=devices):
+            with torch.inference_mode(not gradients), torch.random.fork_rng(devices=devices):
                 self._calls += 1  # another seed each time: a module that draws random numbers shows it
                 torch.default_generator.manual_seed(self._calls)
                 for part, _ in modes:

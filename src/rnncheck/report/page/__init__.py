@@ -5,8 +5,10 @@ from __future__ import annotations
 from rnncheck.errors import InputError, short_repr
 from rnncheck.experiments.results import RunResults
 from rnncheck.extraction.comparison import Comparison
+from rnncheck.repairing.values import RepairReport
 from rnncheck.report.page.benchmark_page import run_page
 from rnncheck.report.page.comparison_page import comparison_page
+from rnncheck.report.page.repair_page import repair_page
 from rnncheck.report.page.verdict_page import report_page
 from rnncheck.verdict.value import Verdict
 
@@ -19,4 +21,8 @@ def page_of(value: object) -> str:
         return comparison_page(value)
     if isinstance(value, RunResults):
         return run_page(value)
-    raise InputError(f"{short_repr(value)} has no page; verdicts, comparisons of surrogates and runs of bench have")
+    if isinstance(value, RepairReport):
+        return repair_page(value)
+    raise InputError(
+        f"{short_repr(value)} has no page; verdicts, repairs, comparisons of surrogates and runs of bench have"
+    )

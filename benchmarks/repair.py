@@ -1,0 +1,161 @@
+"""What repair achieves: networks of the zoo, random automata, and released networks beside plain retraining.
+
+``python benchmarks/repair.py zoo|random|released [--folder FOLDER] [--data FOLDER]`` writes one JSON file a network and
+leaves out those that are there already, so that it goes on where it was ended. At the end it prints the table.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from rnncheck import (
+    CompiledNetwork,
+    RepairSettings,
+    Requirement,
+    Spec,
+    VerifySettings,
+    WordDistribution,
+    load_model,
+    repair,
+    verify,
+    zoo,
+)
+from rnncheck.automata.dfa import DFA
+from rnncheck.automata.minimisation import minimise
+from rnncheck.models.labelled import network_of
+from rnncheck.models.network import RecurrentNetwork
+from rnncheck.repairing.conclusion import Repaired
+from rnncheck.repairing.pupils import NetworkPupil
+from rnncheck.training import TrainingSettings, data_from_automaton, train_on_automaton
+from rnncheck.training.batches import Stage
+from rnncheck.training.fine_tuning import fine_tune
+from rnncheck.words import Alphabet, WordBatch
+
+_FRESH_SEED = 12_345  # of checks afterwards: no repair has used it
+
+
+def accuracy(network: RecurrentNetwork, dfa: DFA) -> float:
+    """On held-out words with both labels and near misses, by the language itself."""
+    test = data_from_automaton(dfa, np.random.default_rng(_FRESH_SEED), count=40_000).test
+    return float((CompiledNetwork(network, threads=1).accepts_batch(test.words) == (test.answers == 1)).mean())
+
+
+def checked(network: RecurrentNetwork, spec: Spec, relation: str, steps: int) -> str:
+    """The verdict with fresh seeds."""
+    model = CompiledNetwork(network, threads=1)
+    settings = VerifySettings(search_steps=steps, mass_words=0)
+    verdict = verify(model, spec, relation=relation, seed=_FRESH_SEED, settings=settings)  # type: ignore[arg-type]
+    proved = verdict.guarantee is not None and verdict.guarantee.proof
+    return "proved" if proved else verdict.outcome.value
+
+
+def told(made: Repaired, before: RecurrentNetwork, truth: DFA | None) -> dict[str, object]:
+    report, network = made.report, made.network
+    assert network is not None
+    return {
+        "ending": report.ending.value,
+        "rounds": len(report.rounds),
+        "seconds": round(report.seconds, 1),
+        "held_out": [report.held_out.before, report.held_out.after],
+        "accuracy": None if truth is None else [accuracy(before, truth), accuracy(network, truth)],
+        "left": [[len(each.violated), each.mistakes, each.audited] for each in report.rounds],
+        "hardening": None if report.hardening is None else report.hardening.reason,
+        "reason": report.reason,
+    }
+
+
+def zoo_network(name: str) -> dict[str, object]:
+    entry = zoo.entry(name)
+    network, spec = entry.network(), entry.spec()
+    made = repair(network, spec, budget=300)
+    assert made.network is not None
+    return told(made, network, spec.dfa) | {"checked": checked(made.network, spec, "subset", 10_000_000)}
+
+
+def random_automaton(number: int) -> dict[str, object]:
+    """A network of 32 units that was trained on too few words for a random automaton of 5 to 10 states."""
+    rng = np.random.default_rng([7, number])
+    alphabet = Alphabet(["a", "b", "c"])
+    while True:
+        states = int(rng.integers(5, 11))
+        table, accepting = rng.integers(states, size=(states, 3)), rng.random(states) < 0.5
+        dfa = minimise(DFA(alphabet, table, accepting, 0))
+        if len(dfa) >= 5:
+            break
+    settings = TrainingSettings(hidden=32, epochs=60, max_length=30, hold=1, seed=number)
+    network = train_on_automaton(
+        dfa, settings=settings, distribution=WordDistribution(alphabet, stop=0.05), words=2_000
+    ).network
+    spec = Spec.from_dfa(dfa)
+    quick = RepairSettings(effort=1.0, rounds=6)
+    made = repair(network, spec, relation="equal", budget=120, settings=quick)
+    assert made.network is not None
+    found = {"states": len(dfa), "checked before": checked(network, spec, "equal", 1_000_000)}
+    return found | told(made, network, dfa) | {"checked": checked(made.network, spec, "equal", 1_000_000)}
+
+
+def released(folder: Path) -> dict[str, object]:
+    """All specifications at once, and the plain way with as many random words in every round."""
+    network = network_of(load_model(folder))
+    specs = [Spec.from_file(path, network.alphabet) for path in sorted(folder.glob("spec*.dot"))]
+    requirements = [Requirement(Path(spec.origin).stem, spec) for spec in specs]
+    truth = Spec.from_file(folder / "dfa.dot", network.alphabet).dfa
+    settings = RepairSettings(effort=1.0, rounds=4, harden=False, threads=1)
+    made = repair(network, requirements, budget=900, settings=settings)
+    plain = plainly(network, specs, [each.words for each in made.report.rounds], settings)
+    assert made.network is not None
+    after = [checked(made.network, spec, "subset", 1_000_000) for spec in specs]
+    return told(made, network, truth) | {"specs": len(specs), "checked": after, "plain": plain}
+
+
+def plainly(
+    network: RecurrentNetwork, specs: Sequence[Spec], counts: Sequence[int], settings: RepairSettings
+) -> list[dict[str, object]]:
+    """Training further on random words that the specifications and the network itself label: what most people do."""
+    from rnncheck.repairing.pupils import scores_along
+    from rnncheck.repairing.requirements import Demands
+
+    pupil = NetworkPupil(network, threads=1)
+    before, distribution = pupil.model(), WordDistribution(network.alphabet)
+    demands = Demands([Requirement(spec.origin, spec) for spec in specs], network.alphabet, pupil.labels)
+    rows: list[dict[str, object]] = []
+    for number, count in enumerate(counts):
+        rng = np.random.default_rng([3, number])
+        words = WordBatch.from_codes([word[:200] for word in distribution.sample(rng, count)])
+        answers, _ = demands.answers(words, scores_along(before, words, 2))
+        fine_tune(pupil, Stage(words, answers, True), 2, rng, settings.fine_tuning)
+        now = pupil.network()
+        rows.append({"words": count, "violated": sum(checked(now, s, "subset", 100_000) == "violated" for s in specs)})
+    return rows
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("what", choices=["zoo", "random", "released"])
+    parser.add_argument("--folder", type=Path, default=Path("repair-runs"))
+    parser.add_argument("--data", type=Path, default=Path("../shared/data/released/random"))
+    parser.add_argument("--network", action="append", help="only these folders of --data")
+    parser.add_argument("--count", type=int, default=20)
+    choices = parser.parse_args()
+    choices.folder.mkdir(parents=True, exist_ok=True)
+    jobs = {
+        "zoo": {name: lambda name=name: zoo_network(name) for name in ("response-faulty-lstm", "xml-lstm")},
+        "random": {f"random-{n}": lambda n=n: random_automaton(n) for n in range(choices.count)},
+        "released": {name: lambda name=name: released(choices.data / name) for name in choices.network or ()},
+    }[choices.what]
+    for name, job in jobs.items():
+        file = choices.folder / f"{name}.json"
+        if not file.exists():
+            began = time.perf_counter()
+            file.write_text(json.dumps(job() | {"all seconds": round(time.perf_counter() - began, 1)}))
+        print(name, file.read_text(), flush=True)
+
+
+if __name__ == "__main__":
+    main()

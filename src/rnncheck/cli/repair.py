@@ -1,0 +1,290 @@
+"""``rnncheck repair``: from "violated" to a network that holds."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+
+from rnncheck.automata.dfa import DEFAULT_MAX_STATES, DFA
+from rnncheck.automata.language import short_words
+from rnncheck.automata.product import intersection
+from rnncheck.cli.command import Command
+from rnncheck.cli.interruption import asked_to_end
+from rnncheck.cli.options import (
+    AlphabetType,
+    ModelRequest,
+    SpecRequest,
+    distribution_options,
+    model_options,
+    relation_option,
+    verdict_files,
+)
+from rnncheck.cli.output import say, say_document
+from rnncheck.cli.output_files import OutputFile, kept_somewhere
+from rnncheck.cli.progress import progress_line
+from rnncheck.cli.repair_text import described
+from rnncheck.cli.verify import collected, command_line
+from rnncheck.errors import InputError, ModelError
+from rnncheck.models.files.safetensors_file import read_safetensors, save_network
+from rnncheck.models.files.torch_file import import_torch, read_torch_file
+from rnncheck.models.wrapping import import_object
+from rnncheck.probability.distributions import WordDistribution
+from rnncheck.relations import Relation
+from rnncheck.repairing.conclusion import Repaired
+from rnncheck.repairing.loop import ONNX_REFUSED
+from rnncheck.repairing.loop import repair as repair_model
+from rnncheck.repairing.own_words import read_own_words
+from rnncheck.repairing.requirements import Requirement, assuming
+from rnncheck.repairing.settings import RepairSettings
+from rnncheck.repairing.values import RepairReport
+from rnncheck.runtime.budget import Budget
+from rnncheck.runtime.files import write_atomically
+from rnncheck.spec import Spec
+from rnncheck.suite.values import Property, Suite
+from rnncheck.verification.labels import label_spec_over
+from rnncheck.words import Alphabet
+
+_DEFAULTS = RepairSettings()
+_TORCH_FILES = (".pt", ".pth")
+
+
+@click.command(cls=Command)
+@model_options
+@click.option("--state", type=click.Path(path_type=Path), metavar="FILE",
+              help="The weights of --module: a state dictionary (.pt, .pth or .safetensors).")  # fmt: skip
+@click.option("--spec", "suite", type=click.Path(path_type=Path), metavar="FILE.toml",
+              help="A property file: all of its properties, beside those of other options.")  # fmt: skip
+@click.option("--property", "property_names", multiple=True, metavar="NAME", help="Only this one; may be repeated.")
+@click.option("--dfa", multiple=True, type=click.Path(path_type=Path), metavar="FILE",
+              help="An automaton: dot or JSON file; may be repeated, like all specifications here.")  # fmt: skip
+@click.option("--regex", multiple=True, metavar="TEXT", help="A regular expression over letters.")
+@click.option("--ltlf", multiple=True, metavar="TEXT", help="An LTLf or LDLf formula, such as 'G(a -> F b)'.")
+@click.option("--moore-ltlf", multiple=True, metavar="TEXT", help="A formula over letters and labels.")
+@click.option("--moore-regex", multiple=True, metavar="TEXT", help="An expression over pairs of letters and labels.")
+@click.option("--alphabet", type=AlphabetType(), help="The letters, with commas between: a,b,'<c d>'.")
+@click.option("--complete", is_flag=True, help="Send transitions that --dfa lacks to a rejecting sink.")
+@click.option("--nonempty", is_flag=True, help="Let no formula hold of the empty word.")
+@relation_option("Of --dfa, --regex and --ltlf. subset: no false positives; superset: no false negatives.")
+@click.option("--words", type=click.Path(path_type=Path), metavar="FILE",
+              help="Your own words, so that nothing is forgotten: with labels (label, tab, word), or without (text, "
+              ".csv, .jsonl).")  # fmt: skip
+@click.option("-o", "--output", type=OutputFile(), required=True, metavar="FILE", help="Where to write the network.")
+@click.option("--certificate", metavar="FILE", type=OutputFile(), help="Write the proof there, where it is proved.")
+@click.option("--rounds", type=click.IntRange(min=1), default=_DEFAULTS.rounds, show_default=True,
+              help="Train at most so often.")  # fmt: skip
+@click.option("--effort", type=click.FloatRange(min=0, min_open=True), default=_DEFAULTS.effort, show_default=True,
+              help="The last search takes so many times the usual steps, for each property.")  # fmt: skip
+@click.option("--max-loss", type=click.FloatRange(0, 1), default=_DEFAULTS.max_loss, show_default=True,
+              help="The share of held-out words that may become wrong.")  # fmt: skip
+@click.option("--no-harden", is_flag=True, help="Do not train a small network on until it is proved.")
+@click.option("--iterations", type=click.IntRange(min=1), default=_DEFAULTS.iterations, show_default=True,
+              help="Of training for a proof, at most.")  # fmt: skip
+@distribution_options
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
+@click.option("--timeout", type=click.FloatRange(min=0), metavar="SECONDS",
+              help="Stop after so long, with the best network so far.")  # fmt: skip
+@click.option("--checkpoint", metavar="FILE", type=OutputFile(), help="Save after every round.")
+@click.option("--resume", is_flag=True, help="Go on from the --checkpoint.")
+@click.option("--quiet", is_flag=True, help="No progress on stderr.")
+@verdict_files
+@click.pass_context
+def repair(ctx: click.Context, /, model: ModelRequest, output: Path, **choices: Any) -> None:
+    """Train a network further until no violation of the specifications is found in it, or until they are proved.
+
+    Answers are kept where no specification forbids them. Ctrl-C ends it with the best network so far; one that is
+    no better than before is not written.
+
+    Exit codes: 0 proved, or nothing found with the effort stated; 1 not repaired; 2 bad usage or bad input; 3 ended
+    early.
+    """
+    _check_names(model, output)
+    import_torch("repairing")
+    with asked_to_end() as asked:
+        budget = Budget.lasting(choices["timeout"], cancelled=asked)
+        given, alphabet, labels, options = _loaded(model, choices["state"], choices["alphabet"])
+        requirements = _requirements(choices, alphabet, labels)
+        words = choices["words"]
+        with progress_line(quiet=choices["quiet"]) as tell:
+            made = repair_model(
+                given,
+                requirements,
+                words=None if words is None else read_own_words(words, alphabet),
+                alphabet=alphabet,
+                distribution=_distribution(choices, alphabet),
+                budget=budget,
+                seed=choices["seed"],
+                settings=RepairSettings(
+                    rounds=choices["rounds"],
+                    effort=choices["effort"],
+                    max_loss=choices["max_loss"],
+                    harden=not choices["no_harden"],
+                    iterations=choices["iterations"],
+                    threads=model.threads,
+                ),
+                progress=lambda now: tell(f"{now.doing}  {now.seconds:.0f} s"),
+                checkpoint=choices["checkpoint"],
+                resume=choices["resume"],
+                options=options,
+            )
+    ctx.exit(_told(ctx, made, output, choices))
+
+
+def _check_names(model: ModelRequest, output: Path) -> None:
+    if model.path is not None and Path(model.path).suffix == ".onnx":
+        raise ModelError(f"{model.path}: {ONNX_REFUSED}")
+    fitting = (".safetensors",) if model.module is None else (*_TORCH_FILES, ".safetensors")
+    if output.suffix not in fitting:
+        raise click.UsageError(f"-o {str(output)!r}: the name must end in {' or '.join(fitting)}")
+
+
+def _loaded(
+    request: ModelRequest, state: Path | None, alphabet: Alphabet | None
+) -> tuple[object, Alphabet, tuple[str, ...], dict[str, Any]]:
+    """The model to train, its letters and labels, and how a module is to be read."""
+    from rnncheck.models.labelled import label_names, network_of
+
+    if request.module is None:
+        network = network_of(request.load(alphabet))
+        return network, network.alphabet, label_names(network), {}
+    torch = import_torch("repairing a module")
+    module = import_object(request.module)
+    if not isinstance(module, torch.nn.Module):
+        raise ModelError(f"{request.module}: {type(module).__name__} is no PyTorch module; name one, or what builds it")
+    if alphabet is None:
+        raise click.UsageError("--alphabet is missing: a module does not say its letters")
+    if state is not None:
+        _load_state(module, state)
+    label = None if request.label is None else int(request.label) if request.label.isdecimal() else request.label
+    if isinstance(label, str):
+        raise click.UsageError(f"--label {label!r}: give the number of the output that means yes")
+    options = {"threshold": request.threshold, "label": label, "threads": request.threads}
+    given = {name: value for name, value in options.items() if value is not None}
+    outputs = _outputs(module, alphabet, given)
+    labels = ("no", "yes") if outputs == 1 else tuple(map(str, range(outputs)))
+    return module, alphabet, labels, given
+
+
+def _outputs(module: Any, alphabet: Alphabet, options: Mapping[str, Any]) -> int:
+    from rnncheck.models.self_check import Reading
+    from rnncheck.models.torch.module import ModuleOptions, understood
+
+    said = {name: value for name, value in options.items() if name in ("threshold", "label")}
+    return understood(module, alphabet, ModuleOptions(Reading(**said)))[2].outputs
+
+
+def _load_state(module: Any, path: Path) -> None:
+    import numpy as np
+    import torch
+
+    arrays = read_safetensors(path)[1] if path.suffix == ".safetensors" else read_torch_file(path)
+    try:
+        module.load_state_dict({name: torch.from_numpy(np.array(array)) for name, array in arrays.items()})
+    except RuntimeError as error:
+        told = " ".join(str(error).split())
+        raise ModelError(f"{path}: these are not the weights of the module: {told}") from None
+
+
+def _requirements(choices: Mapping[str, Any], alphabet: Alphabet, labels: tuple[str, ...]) -> list[Requirement]:
+    relation = Relation.named(choices["relation"])
+    common: dict[str, Any] = {
+        "dfa": None, "regex": None, "ltlf": None, "alphabet": choices["alphabet"], "definitions": {},
+        "complete": choices["complete"], "nonempty": choices["nonempty"], "max_states": DEFAULT_MAX_STATES,
+    }  # fmt: skip
+    found = [
+        Requirement(str(text), SpecRequest(**{**common, kind: text}).build(alphabet), relation)
+        for kind in ("dfa", "regex", "ltlf")
+        for text in choices[kind]
+    ]
+    for kind in ("ltlf", "regex"):
+        for text in choices[f"moore_{kind}"]:
+            found.append(Requirement(text, label_spec_over(alphabet, labels, **{kind: text}), None))
+    for one in _properties(choices):
+        found += _requirement_of(one, alphabet, labels)
+    if not found:
+        raise click.UsageError("give a specification: --spec, --dfa, --regex, --ltlf, --moore-ltlf or --moore-regex")
+    return found
+
+
+def _properties(choices: Mapping[str, Any]) -> tuple[Property, ...]:
+    if choices["suite"] is None:
+        return ()
+    suite = Suite.read(choices["suite"])
+    names = choices["property_names"]
+    return tuple(suite.property_named(name) for name in names) if names else suite.properties
+
+
+def _requirement_of(one: Property, alphabet: Alphabet, labels: tuple[str, ...]) -> list[Requirement]:
+    """A property of a file, with its relation and its assumption."""
+    if one.about_labels:
+        kind = one.kind.removeprefix("moore_")
+        return [Requirement(one.name, label_spec_over(alphabet, labels, **{kind: one.whole_text}), None)]
+    assumed: Spec | None = one.assumption(alphabet)
+    counting: DFA | None = None if assumed is None else assumed.dfa
+    if one.max_length is not None:
+        short = short_words(alphabet, one.max_length)
+        counting = short if counting is None else intersection(counting, short)
+    return assuming(Requirement(one.name, one.spec(alphabet), one.relation), counting)
+
+
+def _distribution(choices: Mapping[str, Any], alphabet: Alphabet) -> WordDistribution:
+    made: Callable[[Alphabet], WordDistribution] = choices["distribution"]
+    return made(alphabet)
+
+
+def _told(ctx: click.Context, made: Repaired, output: Path, choices: Mapping[str, Any]) -> int:
+    """Write the files, and then say it, whatever became of them."""
+    report = msgspec.structs.replace(made.report, command=command_line(ctx))
+    troubles: list[str] = []
+    if report.improved or report.repaired:
+        with collected(troubles):
+            kept_somewhere(output, lambda path: _save(made, path))
+            report = msgspec.structs.replace(report, output=str(output))
+    if made.certificate is not None and choices["certificate"] is not None:
+        with collected(troubles):
+            origin = " and ".join(each.origin for each in report.properties)
+            proof = msgspec.structs.replace(made.certificate, origin=origin).sealed()
+            write_atomically(choices["certificate"], proof.to_json())
+    as_json = choices["json_file"]
+    if as_json is not None and str(as_json) != "-":
+        with collected(troubles):
+            write_atomically(as_json, report.to_json())
+    if choices["report"] is not None:
+        with collected(troubles):
+            report.save_report(choices["report"])
+    if str(as_json) == "-":
+        say_document(report.to_json())
+    else:
+        for line in described(report, _certificate_file(report, made, choices)):
+            say(line)
+    if troubles:
+        raise InputError("; ".join(troubles))
+    return report.exit_code
+
+
+def _certificate_file(report: RepairReport, made: Repaired, choices: Mapping[str, Any]) -> str | None:
+    if choices["certificate"] is None or not report.proved:
+        return None
+    return "there is none for these properties together" if made.certificate is None else str(choices["certificate"])
+
+
+def _save(made: Repaired, path: Path) -> None:
+    if made.network is not None:
+        save_network(made.network, path)
+        return
+    import torch
+
+    assert made.module is not None
+    state = {name: tensor.detach().cpu() for name, tensor in made.module.state_dict().items()}
+    if path.suffix == ".safetensors":
+        from safetensors.torch import save
+
+        write_atomically(path, save({name: tensor.contiguous() for name, tensor in state.items()}))
+        return
+    content = io.BytesIO()
+    torch.save(state, content)
+    write_atomically(path, content.getvalue())

@@ -1,0 +1,115 @@
+"""The state of a repair in one file, written after every round: safetensors with a JSON header, no pickle."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+from safetensors.numpy import save as safetensors_bytes
+
+from rnncheck.errors import InputError, ModelError, short_repr
+from rnncheck.models.files.safetensors_file import read_safetensors
+from rnncheck.models.network import Floats
+from rnncheck.repairing.values import RepairRound, Standing
+from rnncheck.runtime.files import write_atomically
+from rnncheck.words import Codes, WordBatch
+
+_FORMAT = "rnncheck/checkpoint-of-repair/1"
+_KEY = "rnncheck"
+_MAY_CHANGE = {"rounds"}  # says when to stop, not how to go on
+
+
+class Rank(msgspec.Struct, frozen=True, order=True):
+    """How good a model is, the least being the best: properties violated, mistakes on watched words, wrong answers."""
+
+    violated: int
+    mistakes: int
+    wrong: float
+
+
+class Best(msgspec.Struct, frozen=True):
+    """The model to keep: that of a round (0: as it came), and how it stood to each property."""
+
+    round: int
+    rank: Rank
+    standings: list[Standing]
+
+
+class Progressed(msgspec.Struct):
+    """How far a repair is between two rounds."""
+
+    rounds: list[RepairRound] = []
+    before: list[Standing] = []
+    best: Best | None = None
+    seconds: float = 0.0
+
+
+class _Document(msgspec.Struct, forbid_unknown_fields=True):
+    format: str
+    question: dict[str, Any]
+    progressed: Progressed
+
+
+@dataclass(frozen=True, eq=False)
+class Saved:
+    """What a run goes on from. Randomness follows from the seed and the round."""
+
+    progressed: Progressed
+    weights: Mapping[str, Floats]
+    best_weights: Mapping[str, Floats]
+    errors: list[Codes]
+    random: list[list[Codes]]
+
+
+class RepairCheckpoint:
+    """The file; a repair that asks something else cannot go on from it."""
+
+    def __init__(self, path: str | Path, question: dict[str, Any]) -> None:
+        self._path = Path(path)
+        self._question = msgspec.json.decode(msgspec.json.encode(question))
+
+    def save(self, saved: Saved) -> None:
+        """Write it, whole or not at all."""
+        arrays: dict[str, Any] = {f"now/{name}": array for name, array in saved.weights.items()}
+        arrays |= {f"best/{name}": array for name, array in saved.best_weights.items()}
+        for name, words in (("errors", saved.errors), *((f"random{i}", some) for i, some in enumerate(saved.random))):
+            batch = WordBatch.from_codes(words)
+            arrays |= {f"codes/{name}": np.array(batch.codes), f"offsets/{name}": np.array(batch.offsets)}
+        document = _Document(_FORMAT, self._question, saved.progressed)
+        write_atomically(self._path, safetensors_bytes(arrays, {_KEY: msgspec.json.encode(document).decode()}))
+
+    def load(self) -> Saved:
+        """Read it."""
+        if not self._path.exists():
+            raise InputError(f"{self._path}: there is no checkpoint to go on from; leave out --resume to begin")
+        metadata, arrays = read_safetensors(self._path)
+        try:
+            document = msgspec.json.decode(metadata.get(_KEY, ""), type=_Document)
+        except (msgspec.MsgspecError, ValueError) as error:
+            raise ModelError(f"{self._path} is not a checkpoint of rnncheck repair ({error}); begin anew") from None
+        self._check(document)
+
+        def words(name: str) -> list[Codes]:
+            return list(WordBatch(arrays[f"codes/{name}"], arrays[f"offsets/{name}"]))
+
+        def group(name: str) -> dict[str, Floats]:
+            return {key.removeprefix(name): array for key, array in arrays.items() if key.startswith(name)}
+
+        rounds = len(document.progressed.rounds)
+        random = [words(f"random{number}") for number in range(rounds)]
+        return Saved(document.progressed, group("now/"), group("best/"), words("errors"), random)
+
+    def _check(self, document: _Document) -> None:
+        if document.format != _FORMAT:
+            raise ModelError(f"{self._path} has format {document.format!r}; this version of rnncheck reads {_FORMAT!r}")
+        for name in sorted(self._question.keys() | document.question.keys()):
+            before, now = document.question.get(name), self._question.get(name)
+            if name not in _MAY_CHANGE and before != now:
+                raise InputError(
+                    f"{self._path}: the checkpoint is of another repair: its {name} is {short_repr(before)}, and "
+                    f"{short_repr(now)} was asked for; ask the same, or begin anew without --resume"
+                )

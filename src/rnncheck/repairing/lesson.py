@@ -1,0 +1,130 @@
+"""What is taught in a round: words with an answer after every prefix, gathered over the rounds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from rnncheck.models.protocol import Model
+from rnncheck.repairing.measuring import violating
+from rnncheck.repairing.pupils import scores_along
+from rnncheck.repairing.question import Question
+from rnncheck.repairing.words import (
+    all_words,
+    as_they_come,
+    could_be_mistakes,
+    distinct,
+    near_misses,
+    pumped_flow,
+    pumped_word,
+)
+from rnncheck.training.batches import Stage
+from rnncheck.verdict.value import Verdict
+from rnncheck.words import Codes, IntArray, WordBatch
+
+_SHORT_WORDS = 500
+_PUMPED_FLOW, _PUMPED_WORD, _NEAR = 12, 60, 200  # words that are made of one counterexample
+_SAMPLED = 300  # words of each property that could be mistakes, and of the other side
+_SOUGHT = 3_000  # of them that are asked, so that mistakes are among those taken
+_OWN_LETTERS = 200_000  # of a person's own words that are gone through in a round
+_RECENT = 2  # rounds whose random words are taught again
+
+
+class Lesson:
+    """The words taught so far, by kind, each with its answers.
+
+    The teacher is the model as it came: what no requirement forbids is answered as it does, and ``given`` are the
+    person's own labels.
+    """
+
+    def __init__(self, question: Question, given: dict[Codes, int]) -> None:
+        self._question, self._given = question, given
+        self._requirements, self._distribution = question.requirements, question.distribution
+        self.errors: list[Codes] = []  # words around mistakes, for good
+        self.random: list[list[Codes]] = []  # random words of each round
+        self._answers: dict[Codes, IntArray] = {}
+
+    def add(
+        self,
+        round_number: int,
+        verdicts: Sequence[Verdict],
+        model: Model,
+        forgotten: list[Codes],
+        rng: np.random.Generator,
+    ) -> dict[str, int]:
+        """Words for a round, from what was found and what was forgotten; how many new ones of each kind there are."""
+        counts: dict[str, int] = {}
+        known = set(self.errors)
+        for kind, words in (*self._around_mistakes(verdicts, model, rng), ("forgotten", forgotten)):
+            new = distinct(words, known)
+            known.update(new)
+            self.errors += new
+            counts[kind] = counts.get(kind, 0) + len(new)
+        random = as_they_come(self._distribution, rng, self._question.settings.letters)
+        if round_number == 1:
+            self.errors += distinct(all_words(len(self._distribution.alphabet), _SHORT_WORDS), known)
+        for each in self._requirements:
+            if not each.about_labels:
+                random += could_be_mistakes(each.spec.dfa, self._distribution, rng, _SAMPLED // 2)
+        self.random.append(distinct(random))
+        return {**{kind: count for kind, count in counts.items() if count}, "random": len(self.random[-1])}
+
+    def words(self) -> list[Codes]:
+        """All that were taught so far."""
+        return [*self.errors, *(word for some in self.random for word in some)]
+
+    def _around_mistakes(
+        self, verdicts: Sequence[Verdict], model: Model, rng: np.random.Generator
+    ) -> Iterable[tuple[str, list[Codes]]]:
+        alphabet = self._distribution.alphabet
+        for each, verdict in zip(self._requirements, verdicts, strict=True):
+            spec = None if each.about_labels else each.spec.dfa
+            if verdict.counterexample is not None:
+                found = [verdict.counterexample, *verdict.other_counterexamples]
+                for word in map(alphabet.encode, found):
+                    yield "counterexamples", [word]
+                    yield "near misses", near_misses(word, len(alphabet), rng, _NEAR)
+                    if spec is not None:
+                        yield "pumped", list(pumped_word(word, spec, rng, _PUMPED_WORD))
+                for flow in verdict.faulty_flows:
+                    yield "pumped", list(pumped_flow(flow, alphabet, rng, _PUMPED_FLOW))
+            if spec is None:
+                drawn = list(self._distribution.sample(rng, _SOUGHT // 10))
+            else:
+                drawn = could_be_mistakes(each.wanted.possible, self._distribution, rng, _SOUGHT)
+            if drawn:
+                wrong = violating(each, model, WordBatch.from_codes(drawn))
+                mistakes = [drawn[place] for place in np.flatnonzero(wrong).tolist()]
+                yield "sampled mistakes", mistakes[:_SAMPLED]
+                yield "samples of the error language", drawn[: _SAMPLED // 2]
+
+    def stage(self, own: WordBatch, rng: np.random.Generator) -> Stage:
+        """All of it, and as many of the person's own words as can be afforded."""
+        order, room = rng.permutation(len(own)).tolist(), _OWN_LETTERS
+        afforded: list[Codes] = []
+        for place in order:
+            word = own[place]
+            room -= len(word) + 1
+            if room < 0:
+                break
+            afforded.append(word)
+        words = [*self.errors, *(word for some in self.random[-_RECENT:] for word in some), *afforded]
+        return self.taught(distinct(words))
+
+    def taught(self, words: Sequence[Codes]) -> Stage:
+        """The words with the answer to each prefix."""
+        question, new = self._question, [word for word in words if word not in self._answers]
+        if new:
+            batch = WordBatch.from_codes(new)
+            answers, _ = question.demands.answers(batch, scores_along(question.before, batch, question.labels))
+            starts = (batch.offsets[:-1] + np.arange(len(batch))).tolist()
+            for word, start in zip(new, starts, strict=True):
+                along = answers[start : start + len(word) + 1]
+                for end in range(len(word) + 1) if self._given else ():
+                    label = self._given.get(word[:end])
+                    if label is not None:
+                        along[end] = label
+                self._answers[word] = along
+        batch = WordBatch.from_codes(words)
+        return Stage(batch, np.concatenate([self._answers[word] for word in words]), every_prefix=True)

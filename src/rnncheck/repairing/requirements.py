@@ -1,0 +1,282 @@
+"""What a repaired model must satisfy, and what that says of single words: which answers are allowed after each prefix.
+
+A property of words forbids an answer at some words and is silent at others: with ``subset`` only words that A rejects
+are spoken of, with ``superset`` only those that A accepts. A property of labels is a game: letters come as they like,
+and after each the model says a label, so that the trace stays where every continuation can be answered rightly. What is
+allowed is to stay there.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from rnncheck.automata.dfa import DFA, Mask
+from rnncheck.automata.label_specs import PairAlphabet
+from rnncheck.automata.language import least_word
+from rnncheck.automata.product import intersection, union
+from rnncheck.errors import InputError, WrongTypeError, short_repr
+from rnncheck.models.protocol import Scores
+from rnncheck.relations import Property, Relation, RelationName
+from rnncheck.spec import Spec
+from rnncheck.words import Alphabet, IntArray, WordBatch, format_word
+
+UNKNOWN = -1  # the answer at a prefix of which nothing is known
+_NO, _YES = 0, 1
+
+Table = npt.NDArray[np.int64]  # states × letters × labels
+
+
+@dataclass(frozen=True)
+class Requirement:
+    """A property, and how the model is to stand to it; one over letters and labels has no relation."""
+
+    name: str
+    spec: Spec
+    relation: Relation | RelationName | None = Relation.SUBSET
+
+    def __post_init__(self) -> None:
+        if self.relation is not None:
+            object.__setattr__(self, "relation", Relation.named(self.relation))
+
+    @property
+    def about_labels(self) -> bool:
+        return self.relation is None
+
+    @property
+    def kind(self) -> Relation | None:
+        """The relation, whatever it was named by."""
+        return None if self.relation is None else Relation.named(self.relation)
+
+    @property
+    def formula(self) -> str:
+        return "labels" if self.kind is None else self.kind.formula
+
+    def over(self, alphabet: Alphabet) -> Requirement:
+        """The same with its letters in the model's order; a property of labels has pairs for letters."""
+        return self if self.about_labels else Requirement(self.name, self.spec.over(alphabet), self.relation)
+
+    @property
+    def wanted(self) -> Property:
+        return Property(self.spec.dfa, self.kind or Relation.SUBSET)
+
+    @functools.cached_property
+    def forbids(self) -> dict[int, DFA]:
+        """The words at which the answer no, and at which the answer yes, is forbidden."""
+        spec, found = self.spec.dfa, {}
+        if self.relation in (Relation.SUBSET, Relation.EQUAL):
+            found[_YES] = spec.complement()
+        if self.relation in (Relation.SUPERSET, Relation.EQUAL):
+            found[_NO] = spec
+        return found
+
+
+def assuming(requirement: Requirement, assumed: DFA | None) -> list[Requirement]:
+    """The requirement of those words alone that an automaton accepts: one, or one for each direction of equality."""
+    if assumed is None or requirement.relation is None:
+        return [requirement]
+    found, spec = [], requirement.spec
+    for relation, dfa in (
+        (Relation.SUBSET, union(spec.dfa, assumed.complement())),
+        (Relation.SUPERSET, intersection(spec.dfa, assumed)),
+    ):
+        if requirement.relation in (relation, Relation.EQUAL):
+            name = requirement.name
+            if requirement.relation is Relation.EQUAL:
+                name += f" ({'no false positives' if relation is Relation.SUBSET else 'no false negatives'})"
+            found.append(Requirement(name, Spec.from_dfa(dfa, origin=f"{spec.origin}, where it counts"), relation))
+    return found
+
+
+Specs = Spec | DFA | Requirement | Iterable["Spec | DFA | Requirement"] | Mapping[str, "Spec | DFA"]
+
+
+def requirements_of(specs: Specs, relation: RelationName | Relation) -> tuple[Requirement, ...]:
+    """The requirements that a caller named, by whatever form; ``relation`` is that of those without one."""
+    kind = Relation.named(relation)
+    if isinstance(specs, Mapping):
+        found = [_requirement(spec, kind, name) for name, spec in specs.items()]
+    else:
+        several = [specs] if isinstance(specs, Spec | DFA | Requirement) else list(specs)
+        found = [_requirement(spec, kind, None) for spec in several]
+    if not found:
+        raise InputError("there is no property to repair the model for; give at least one specification")
+    names = [each.name for each in found]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise InputError(f"two properties are called {short_repr(twice)}; give each a name of its own")
+    return tuple(found)
+
+
+def _requirement(spec: Spec | DFA | Requirement, relation: Relation, name: str | None) -> Requirement:
+    if isinstance(spec, Requirement):
+        return spec
+    if isinstance(spec, DFA):
+        spec = Spec.from_dfa(spec)
+    if not isinstance(spec, Spec):
+        raise WrongTypeError(f"{short_repr(spec)} is no specification; give a Spec, a DFA or a Requirement")
+    return Requirement(name or spec.origin, spec, relation)
+
+
+@dataclass(frozen=True, eq=False)
+class _Game:
+    """What one automaton allows: ``allowed[q, a, l]`` is whether label l may be said after letter a in state q."""
+
+    initial: int
+    successors: Table
+    allowed: Mask
+    at_start: Mask  # which labels the empty word may have
+
+
+class Demands:
+    """All requirements together, for a model over an alphabet that says one of some labels.
+
+    ``yes`` is the position of the label that means yes. Requirements that no model can satisfy are refused, with a word
+    that shows it.
+    """
+
+    def __init__(
+        self, requirements: Sequence[Requirement], alphabet: Alphabet, labels: Sequence[str], yes: int = _YES
+    ) -> None:
+        self._labels, self._yes = tuple(labels), yes
+        of_words = [each for each in requirements if not each.about_labels]
+        _check_compatible(of_words)
+        self._games = [self._game_of_words(each) for each in of_words]
+        if len(of_words) < len(requirements):
+            pairs = PairAlphabet(alphabet, self._labels)
+            automata = [self._traces(game, pairs) for game in self._games]
+            automata += [each.spec.dfa.over(pairs.pairs) for each in requirements if each.about_labels]
+            at_start = np.logical_and.reduce([game.at_start for game in self._games], axis=0, initial=True)
+            at_start = np.broadcast_to(at_start, len(self._labels))
+            self._games = [_game_of_traces(functools.reduce(intersection, automata), pairs, at_start)]
+
+    def answers(self, words: WordBatch, scores: Scores) -> tuple[IntArray, Mask]:
+        """For each prefix of each word the answer to teach, and whether a requirement left no choice but others.
+
+        ``scores`` (prefixes × labels) say what the model would answer: the largest that is allowed is taken. They are
+        not a number where nothing is known of the model's answer; there the answer is unknown too, unless only one is
+        allowed.
+        """
+        answers = np.full(len(scores), UNKNOWN, dtype=np.int64)
+        forced = np.zeros(len(scores), dtype=np.bool_)
+        starts = words.offsets[:-1] + np.arange(len(words))
+        allowed = np.ones((len(words), len(self._labels)), dtype=np.bool_)
+        for game in self._games:
+            allowed &= game.at_start
+        states = np.tile([game.initial for game in self._games], (len(words), 1))
+        rows, letters = np.arange(len(words)), None
+        for t in itertools.count():
+            at = starts[rows] + t
+            answers[at], forced[at] = self._choose(scores[at], allowed)
+            if letters is not None:
+                said = answers[at].clip(min=0)  # of one that is unknown no game depends on it
+                for number, game in enumerate(self._games):
+                    states[:, number] = game.successors[states[:, number], letters, said]
+            going = words.lengths[rows] > t
+            rows, states = rows[going], states[going]
+            if not len(rows):
+                break
+            letters = words.codes[words.offsets[rows] + t]
+            allowed = np.ones((len(rows), len(self._labels)), dtype=np.bool_)
+            for number, game in enumerate(self._games):
+                allowed &= game.allowed[states[:, number], letters]
+        return answers, forced
+
+    def _choose(self, scores: Scores, allowed: Mask) -> tuple[IntArray, Mask]:
+        """The best allowed label of each row, and where the model's own choice is forbidden."""
+        known = np.logical_not(np.isnan(scores).any(axis=1))
+        own = np.where(known[:, None], scores, 0.0)
+        masked = np.where(allowed, own, -np.inf)
+        best = masked.argmax(axis=1)
+        only = allowed.sum(axis=1) == 1
+        answers = np.where(known | only, best, UNKNOWN)
+        forced = np.where(known, ~allowed[np.arange(len(own)), own.argmax(axis=1)], only)
+        return answers, forced
+
+    def _game_of_words(self, requirement: Requirement) -> _Game:
+        spec = requirement.spec.dfa
+        labels = len(self._labels)
+        at_state: Mask = np.ones((len(spec), labels), dtype=np.bool_)
+        yes = np.arange(labels) == self._yes
+        for answer, language in requirement.forbids.items():
+            # The automaton of a forbidding language has the states of the specification.
+            at_state[np.ix_(language.accepting, yes if answer == _YES else np.logical_not(yes))] = False
+        successors = np.repeat(spec.transitions.astype(np.int64)[:, :, None], labels, axis=2)
+        return _Game(spec.initial, successors, at_state[spec.transitions], at_state[spec.initial])
+
+    def _traces(self, game: _Game, pairs: PairAlphabet) -> DFA:
+        """The traces that a property of words allows, as an automaton over pairs."""
+        states, letters, labels = game.successors.shape
+        table = np.where(game.allowed, game.successors, states).reshape(states, letters * labels)
+        dead = np.full((1, letters * labels), states)
+        accepting = np.arange(states + 1) < states
+        return DFA(pairs.pairs, np.concatenate([table, dead]), accepting, game.initial)
+
+
+def _check_compatible(requirements: Sequence[Requirement]) -> None:
+    """Refuse two properties of words where one forbids yes and another no at the same word."""
+    for one, other in itertools.product(requirements, requirements):
+        if one is other or _YES not in one.forbids or _NO not in other.forbids:
+            continue
+        word = least_word(intersection(one.forbids[_YES], other.forbids[_NO]))
+        if word is not None:
+            raise InputError(
+                f"no model satisfies both properties: {short_repr(one.name)} ({one.formula}) forbids to accept the "
+                f"word {short_repr(format_word(word))}, and {short_repr(other.name)} ({other.formula}) forbids to "
+                "reject it; leave one of them out"
+            )
+
+
+def _game_of_traces(traces: DFA, pairs: PairAlphabet, at_start: Mask) -> _Game:
+    """The game of a specification over letters and labels, where the winning states are stayed in."""
+    letters, labels = len(pairs.letters), len(pairs.labels)
+    successors = traces.transitions.astype(np.int64).reshape(len(traces), letters, labels)
+    winning = traces.accepting.copy()
+    while True:
+        stays = winning & np.all(np.any(winning[successors], axis=2), axis=1)
+        if np.array_equal(stays, winning):
+            break
+        winning = stays
+    if not winning[traces.initial]:
+        word = _losing_word(successors, traces.accepting, traces.initial)
+        raise InputError(
+            "no network satisfies the properties of labels: whatever it says, the letters "
+            f"{short_repr(format_word(pairs.letters.decode(word)))} lead to a violation; mend the properties"
+        )
+    return _Game(traces.initial, successors, winning[successors], at_start)
+
+
+def _losing_word(successors: Table, accepting: Mask, initial: int) -> tuple[int, ...]:
+    """Letters against which no labels help, for the labels that hold out longest at each step."""
+    ranks = np.where(accepting, np.inf, 0.0)  # letters until a violation, where labels are chosen best
+    for step in itertools.count(1):
+        worst = ranks[successors].max(axis=2).min(axis=1)
+        lost = np.isinf(ranks) & (worst == step - 1)
+        if not lost.any():
+            break
+        ranks[lost] = step
+    word: list[int] = []
+    state = initial
+    while ranks[state] > 0:
+        after = ranks[successors[state]].max(axis=1)
+        letter = int(after.argmin())
+        word.append(letter)
+        state = int(successors[state, letter, int(ranks[successors[state, letter]].argmax())])
+    return tuple(word)
+
+
+def contradictions(requirements: Sequence[Requirement], words: WordBatch, accepted: Mask) -> dict[str, list[int]]:
+    """For each property of words, the positions of words that are labelled as it forbids."""
+    found = {}
+    for each in requirements:
+        wrong = np.zeros(len(words), dtype=np.bool_)
+        for answer, language in each.forbids.items():
+            wrong |= language.accepts_batch(words) & (accepted == (answer == _YES))
+        if wrong.any():
+            found[each.name] = np.flatnonzero(wrong).tolist()
+    return found

@@ -1,0 +1,103 @@
+"""The words that a model is taught with: around its mistakes, and around what it must not forget.
+
+From a counterexample: itself and its beginnings, the flow's loops pumped, loops of its own pumped, and its near misses,
+words that differ by a letter, on whichever side of the decision they lie. From a property: samples of the words that
+could be mistakes. From the distribution: words as they come, and all short ones. The label of each prefix is found
+elsewhere, from the requirements and the model's own answers.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+
+from rnncheck.automata.dfa import DFA
+from rnncheck.probability.conditioned import conditioned
+from rnncheck.probability.distributions import WordDistribution
+from rnncheck.search.flows import shortest_loops
+from rnncheck.verdict.value import FaultyFlow
+from rnncheck.words import Alphabet, Codes
+
+_LONGEST = 200  # letters of a word that is made of a counterexample
+_LOOPS, _LONGEST_LOOP = 2, 4  # of the specification, at each place of a counterexample
+_SHORT_STOP = 0.1  # how often a short word stops, beside those as long as the distribution has them
+
+
+def pumped_flow(flow: FaultyFlow, alphabet: Alphabet, rng: np.random.Generator, count: int) -> Iterator[Codes]:
+    """A flow with its loop repeated a few times, and many."""
+    prefix, loop, suffix = (alphabet.encode(part) for part in (flow.prefix, flow.loop, flow.suffix))
+    most = max(1, (_LONGEST - len(prefix) - len(suffix)) // max(1, len(loop)))
+    for times in {1, 2, 3, most, *rng.integers(1, most + 1, size=count).tolist()}:
+        yield prefix + loop * times + suffix
+
+
+def pumped_word(word: Codes, spec: DFA, rng: np.random.Generator, count: int) -> Iterator[Codes]:
+    """The word with a short loop of the specification put in at some place, many times over."""
+    state, path = spec.initial, [spec.initial]
+    for letter in word:
+        state = int(spec.transitions[state, letter])
+        path.append(state)
+    loops = {state: shortest_loops(spec, state, _LOOPS, _LONGEST_LOOP) for state in set(path)}
+    for _ in range(count):
+        place = int(rng.integers(len(path)))
+        at = loops[path[place]]
+        if at:
+            loop = at[int(rng.integers(len(at)))]
+            most = max(1, (_LONGEST - len(word)) // len(loop))
+            times = int(np.exp(rng.uniform(0.0, np.log(most + 1))))
+            yield word[:place] + loop * times + word[place:]
+
+
+def near_misses(word: Codes, letters: int, rng: np.random.Generator, most: int) -> list[Codes]:
+    """Words that differ by a letter that is changed, put in, left out or exchanged with the next; at random if many."""
+    found: set[Codes] = set()
+    for place in range(len(word) + 1):
+        before, after = word[:place], word[place + 1 :]
+        found.update((*before, letter, *word[place:]) for letter in range(letters))
+        if place < len(word):
+            found.add(before + after)
+            found.update((*before, letter, *after) for letter in range(letters))
+        if place + 1 < len(word):
+            found.add((*before, word[place + 1], word[place], *word[place + 2 :]))
+    found.discard(word)
+    ordered = sorted(found)
+    if len(ordered) <= most:
+        return ordered
+    return [ordered[place] for place in rng.choice(len(ordered), most, replace=False).tolist()]
+
+
+def could_be_mistakes(
+    language: DFA, distribution: WordDistribution, rng: np.random.Generator, count: int
+) -> list[Codes]:
+    """Random words of a language: as long as the distribution has them, and shorter ones."""
+    short = WordDistribution(distribution.alphabet, stop=_SHORT_STOP)
+    words: list[Codes] = []
+    for source in (distribution, short):
+        drawn = conditioned(source, language)
+        if drawn is not None:
+            words += [word[:_LONGEST] for word in drawn.sample(rng, count // 2)]
+    return words
+
+
+def all_words(letters: int, most: int) -> list[Codes]:
+    """All words up to the length at which they are still at most so many."""
+    words: list[Codes] = []
+    for length in itertools.count():
+        if len(words) + letters**length > most:
+            return words
+        words += itertools.product(range(letters), repeat=length)
+    raise AssertionError("lengths end")
+
+
+def as_they_come(distribution: WordDistribution, rng: np.random.Generator, letters: int) -> list[Codes]:
+    """Random words, so many that they have about so many letters together."""
+    count = max(100, int(letters / (distribution.mean_length() + 1)))
+    return [word[: 2 * _LONGEST] for word in distribution.sample(rng, count)]
+
+
+def distinct(words: Iterable[Codes], known: Sequence[Codes] | set[Codes] = ()) -> list[Codes]:
+    """The words without those known, each once, in order."""
+    seen = set(known)
+    return [word for word in dict.fromkeys(words) if word not in seen]

@@ -1,0 +1,84 @@
+"""Training a network further on words whose answers are known, some prefix or all: no curriculum, no restarts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from rnncheck.training.batches import UNKNOWN, Batch, Stage
+from rnncheck.words import IntArray
+
+if TYPE_CHECKING:
+    import torch
+
+    from rnncheck.models.network import Floats
+
+
+class Trainable(Protocol):
+    """Weights that a loss can change."""
+
+    def parameters(self) -> list[torch.Tensor]: ...
+
+    def loss(self, batch: Batch, weights: Floats) -> tuple[torch.Tensor, IntArray, IntArray]:
+        """The mean loss over the known answers, and of each label how many are known and how many are right."""
+
+
+@dataclass(frozen=True)
+class FineTuning:
+    """How to train further: at most so many epochs of at least so many batches, fewer where all answers are right."""
+
+    epochs: int = 30
+    batch_size: int = 32
+    min_batches: int = 60
+    learning_rate: float = 2e-3
+    clip: float = 1.0
+    hold: int = 3  # epochs in a row in which every answer was right
+
+
+@dataclass(frozen=True)
+class FineTuned:
+    """How it went: words, epochs, and the share of known answers that were right in the last one."""
+
+    words: int
+    epochs: int
+    accuracy: float
+
+
+def fine_tune(
+    trainable: Trainable,
+    stage: Stage,
+    labels: int,
+    rng: np.random.Generator,
+    settings: FineTuning,
+    between: Callable[[], None] = lambda: None,
+) -> FineTuned:
+    """Train until every known answer is right for some epochs in a row; the rate falls to a tenth on the way.
+
+    ``between`` is called before each batch, and may raise to end the work.
+    """
+    from rnncheck.training.torch_network import AdamOptimizer
+
+    optimizer = AdamOptimizer(trainable.parameters(), settings.clip)
+    weights = stage.label_weights(labels)
+    longest = int(stage.words.lengths.max(initial=0))
+    held, accuracy, epoch = 0, 0.0, 0
+    for epoch in range(1, settings.epochs + 1):
+        rate = settings.learning_rate * 0.1 ** ((epoch - 1) / settings.epochs)
+        batches = known = right = 0
+        while batches < settings.min_batches:
+            for batch in stage.shuffled_batches(rng, settings.batch_size, longest):
+                between()
+                batches += 1
+                if (batch.answers == UNKNOWN).all():
+                    continue
+                loss, batch_known, batch_right = trainable.loss(batch, weights)
+                optimizer.step(loss, rate)
+                known, right = known + int(batch_known.sum()), right + int(batch_right.sum())
+        accuracy = right / max(1, known)
+        held = held + 1 if right == known else 0
+        if held == settings.hold:
+            break
+    return FineTuned(len(stage.words), epoch, accuracy)

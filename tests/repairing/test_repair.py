@@ -1,0 +1,162 @@
+"""Repairs of a small network with a planted fault, and what must never happen."""
+
+import dataclasses
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import rnncheck
+from rnncheck import InputError, ModelError, RepairReport, RepairSettings, Requirement, Spec, zoo
+from rnncheck.repairing.values import Ending
+from rnncheck.runtime.budget import Budget
+from rnncheck.training.datasets import LabelledWords
+from rnncheck.training.fine_tuning import FineTuning
+
+pytest.importorskip("torch")
+
+QUICK = RepairSettings(effort=0.1, harden=False, letters=4_000, held_out=1_000)
+
+
+@pytest.fixture(scope="module")
+def faulty() -> zoo.Entry:
+    return zoo.entry("response-faulty-lstm")
+
+
+@pytest.fixture(scope="module")
+def repaired(faulty: zoo.Entry) -> rnncheck.Repaired:
+    return rnncheck.repair(faulty.network(), faulty.spec(), settings=QUICK)
+
+
+def test_the_fault_is_gone_and_other_answers_are_kept(faulty: zoo.Entry, repaired: rnncheck.Repaired) -> None:
+    report = repaired.report
+    assert report.ending is Ending.NOTHING_FOUND
+    assert report.improved
+    assert repaired.network is not None
+    word = faulty.violation
+    assert word is not None
+    before, after = (rnncheck.CompiledNetwork(net, threads=1) for net in (faulty.network(), repaired.network))
+    assert before.accepts(word)
+    assert not after.accepts(word)
+    assert report.held_out.after >= report.held_out.before - QUICK.max_loss
+    assert all(after.accepts(each.word) == (each.after == "yes") for each in report.changes.shortest)
+    assert all(before.accepts(each.word) == (each.before == "yes") for each in report.changes.shortest)
+    fresh = rnncheck.verify(after, faulty.spec(), seed=99)
+    assert not fresh.violated or len(fresh.counterexample or ()) > 11  # nothing as short as the fault was
+
+
+def test_the_report_survives_json_and_has_a_page(repaired: rnncheck.Repaired, tmp_path: Path) -> None:
+    text = repaired.report.to_json()
+    assert RepairReport.from_json(text) == repaired.report
+    assert json.loads(text)["schema"] == "rnncheck/repair/1"
+    repaired.report.save_report(tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text()
+    assert "Before and after" in page
+    assert "G(a -&gt; F b)" in page
+
+
+def test_the_same_seed_gives_the_same_network_and_so_does_a_resumed_run(
+    faulty: zoo.Entry, repaired: rnncheck.Repaired, tmp_path: Path
+) -> None:
+    file = tmp_path / "run.checkpoint"
+
+    def stop_after_training() -> bool:
+        return file.exists()
+
+    stopped = rnncheck.repair(
+        faulty.network(), faulty.spec(), settings=QUICK, checkpoint=file, budget=Budget(cancelled=stop_after_training)
+    )
+    assert stopped.report.ending is Ending.ENDED_EARLY
+    assert stopped.report.improved  # the best so far is that of the round that ended
+    whole = rnncheck.repair(faulty.network(), faulty.spec(), settings=QUICK, checkpoint=file, resume=True)
+    assert whole.network is not None
+    assert repaired.network is not None
+    assert whole.network.sha256() == repaired.network.sha256()
+    other = dataclasses.replace(QUICK, max_loss=0.5)
+    with pytest.raises(InputError, match="max_loss"):
+        rnncheck.repair(faulty.network(), faulty.spec(), settings=other, checkpoint=file, resume=True)
+
+
+def test_no_time_means_nothing_changes(faulty: zoo.Entry) -> None:
+    made = rnncheck.repair(faulty.network(), faulty.spec(), settings=QUICK, budget=0)
+    assert made.report.ending is Ending.ENDED_EARLY
+    assert not made.report.improved
+    assert made.network is not None
+    assert made.network.sha256() == faulty.network().sha256()
+
+
+def test_labels_that_contradict_the_property_are_named_and_nothing_is_done(faulty: zoo.Entry) -> None:
+    words = LabelledWords.from_pairs([(("a", "b"), "yes"), (("a",), "yes"), (("c",), "no")], faulty.alphabet)
+    with pytest.raises(InputError, match=r"contradicts 1 of 3 labels: 'a' is labelled yes.*Nothing was changed"):
+        rnncheck.repair(faulty.network(), faulty.spec(), words=words, settings=QUICK)
+
+
+def test_a_network_that_holds_stays_as_it_is() -> None:
+    entry = zoo.entry("even-provable-elman")
+    made = rnncheck.repair(entry.network(), entry.spec(), settings=QUICK)
+    assert made.report.ending is Ending.PROVED
+    assert not made.report.rounds
+    assert not made.report.improved
+    assert made.network is not None
+    assert made.network.sha256() == entry.network().sha256()
+    assert made.certificate is not None
+
+
+def test_a_network_that_cannot_learn_it_is_not_given_back_as_repaired() -> None:
+    """One unit cannot count; whatever comes of it, a violation must be owned up to."""
+    from rnncheck.training import TrainingSettings, train_on_automaton
+
+    spec = Spec.from_regex("(b* a b* a b* a b* a b* a)* b*", ["a", "b"])
+    settings = TrainingSettings(hidden=1, cell=rnncheck.Cell.RNN_TANH, epochs=1, min_batches=5)
+    network = train_on_automaton(spec.dfa, settings=settings, words=200).network
+    few = dataclasses.replace(QUICK, rounds=1, fine_tuning=FineTuning(epochs=3, min_batches=20))
+    made = rnncheck.repair(network, spec, relation="equal", settings=few)
+    assert made.report.ending is Ending.NOT_REPAIRED
+    assert made.report.exit_code == 1
+    assert made.report.properties[0].after.outcome.value != "satisfied"
+
+
+def test_what_cannot_be_trained_is_refused() -> None:
+    model = rnncheck.wrap(lambda words: [True] * len(words), ["a", "b"])
+    with pytest.raises(ModelError):
+        rnncheck.repair(model, Spec.from_regex("a*", ["a", "b"]))
+    with pytest.raises(ModelError, match="neither a network nor a PyTorch module"):
+        rnncheck.repair("model.pt", Spec.from_regex("a*", ["a", "b"]))
+
+
+def test_a_module_keeps_its_class_and_its_layout() -> None:
+    import torch
+
+    class Mine(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.letters = torch.nn.Embedding(2, 4)
+            self.memory = torch.nn.GRU(4, 6, batch_first=True)
+            self.decide = torch.nn.Linear(6, 1)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            states, _ = self.memory(self.letters(x))
+            return torch.sigmoid(self.decide(states[:, -1]))
+
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        module = Mine()
+    before = {name: tensor.clone() for name, tensor in module.state_dict().items()}
+    spec = Spec.from_regex("(a|b)* b", ["a", "b"])
+    few = dataclasses.replace(
+        QUICK, rounds=1, max_loss=1.0, letters=300, fine_tuning=FineTuning(epochs=4, min_batches=20)
+    )
+    made = rnncheck.repair(
+        module, Requirement("last", spec, "equal"), alphabet=["a", "b"], settings=few,
+        distribution=rnncheck.WordDistribution(spec.alphabet, stop=0.2),
+    )  # fmt: skip
+    assert type(made.module) is Mine
+    assert made.module is not module
+    assert list(made.module.state_dict()) == list(before)
+    for name, tensor in module.state_dict().items():
+        assert torch.equal(tensor, before[name])  # the person's own object
+    after = rnncheck.wrap(made.module, ["a", "b"])
+    assert made.report.improved
+    words = [tuple(np.random.default_rng(i).choice(["a", "b"], size=5)) for i in range(50)]
+    assert np.mean([after.accepts(word) == (word[-1] == "b") for word in words]) > 0.9
