@@ -20,7 +20,7 @@ from rnncheck.cli.extraction import compare_surrogates, extract
 from rnncheck.cli.harden import harden
 from rnncheck.cli.interruption import Interrupted, exit_code_of, told_to_end
 from rnncheck.cli.models import classify, inspect, train
-from rnncheck.cli.output import lasting_output, say
+from rnncheck.cli.output import lasting_output, say, say_lines
 from rnncheck.cli.prove import prove
 from rnncheck.cli.repair import repair
 from rnncheck.cli.replay import replay
@@ -31,33 +31,52 @@ from rnncheck.cli.verify import verify
 from rnncheck.errors import RnncheckError
 from rnncheck.version import __version__
 
+_START = """\
+rnncheck verifies recurrent neural networks against regular specifications.
 
-@click.group(cls=Group, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+  rnncheck inspect MODEL                        what a model is, and its letters
+  rnncheck verify MODEL --ltlf 'G(a -> F b)'    does it satisfy a property?
+  rnncheck init MODEL                           a property file to begin with
+  rnncheck check suite.toml                     many properties, many models, one run
+
+MODEL is a .safetensors, .pt or .onnx file, or a folder; --module brings in your own code.
+All commands: rnncheck --help. The options of one: rnncheck verify --help.
+"""
+
+
+@click.group(
+    cls=Group,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
 @click.version_option(__version__, prog_name="rnncheck")
-def rnncheck() -> None:
+@click.pass_context
+def rnncheck(ctx: click.Context) -> None:
     """Verify recurrent neural networks against regular specifications.
 
     Exit codes: 0 satisfied (or yes), 1 violated (or no), 2 bad usage or bad input, 3 undecided.
     """
+    if ctx.invoked_subcommand is None:
+        say_lines(_START)
 
 
 for command in (
     verify,
-    diff,
     check_command,
     init_command,
-    prove,
-    robust,
-    extract,
-    replay,
-    spec,
-    train,
-    harden,
-    repair,
     inspect,
     classify,
-    draw_command,
+    spec,
+    prove,
+    robust,
+    diff,
+    repair,
+    train,
+    harden,
+    replay,
     report_command,
+    extract,
+    draw_command,
     compare_surrogates,
     contacts,
     bench,

@@ -12,6 +12,7 @@ import click
 from click.core import ParameterSource
 
 from rnncheck.cli.effects import without_effect
+from rnncheck.cli.help_groups import grouped
 from rnncheck.cli.output_files import check_outputs
 
 
@@ -29,6 +30,15 @@ class Command(click.Command):
             raise
         return rest
 
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The help of the options, in groups where there are many."""
+        options = [one for one in self.get_params(ctx) if isinstance(one, click.Option)]
+        for heading, some in grouped(ctx.command_path.partition(" ")[2], options):
+            records = [record for record in (one.get_help_record(ctx) for one in some) if record is not None]
+            if records:
+                with formatter.section(heading):
+                    formatter.write_dl(records)
+
     def _refuse_repeated(self, ctx: click.Context, args: list[str]) -> None:
         _, _, order = self.make_parser(ctx).parse_args(list(args))
         for parameter, times in Counter(order).items():
@@ -45,7 +55,10 @@ class Command(click.Command):
 
 
 class Group(click.Group):
-    """A group of such commands."""
+    """A group of such commands, listed in the order in which they were added: the most used first."""
 
     command_class = Command
     group_class = type
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.commands)

@@ -1,0 +1,65 @@
+"""One property file against single calls: the same properties of the same models, by ``check`` and by ``verify``.
+
+    python benchmarks/property_file.py [--properties 50] [--models 5]
+
+Prints the time of one ``rnncheck check``, and that of as many calls of ``rnncheck verify`` as it has checks (some of
+them, every so manieth, scaled up: ``--sampled``). Both run with one thread, one after the other.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from rnncheck import zoo
+
+RUN = [sys.executable, "-c", "from rnncheck.cli import main; main()"]
+FORMS = ["G({x} -> F {y})", "G({x} -> X !{y})", "F {x} | G !{y}", "!({x} & X {y})", "G(F {x} -> F {y})"]
+
+
+def formulas(letters: list[str], count: int) -> list[str]:
+    pairs = [(x, y) for x in letters for y in letters if x != y]
+    return [FORMS[n % len(FORMS)].format(x=pairs[n % len(pairs)][0], y=pairs[n % len(pairs)][1]) for n in range(count)]
+
+
+def seconds(command: list[str], folder: Path) -> float:
+    began = time.perf_counter()
+    done = subprocess.run([*RUN, *command], cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode in (0, 1, 3), done.stderr
+    return time.perf_counter() - began
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--properties", type=int, default=50)
+    parser.add_argument("--models", type=int, default=5)
+    parser.add_argument("--sampled", type=int, default=5, help="time every so manieth single call")
+    chosen = parser.parse_args()
+    os.environ["OMP_NUM_THREADS"] = "1"
+    names = [f"response-{kind}" for kind in ("lstm", "faulty-lstm", "provable-lstm")] * 2
+    texts = formulas(["a", "b", "c"], chosen.properties)
+    lines = ["[defaults]", "epsilon = 0.01", "gamma = 0.01"]
+    paths = [str(zoo.path(name)) for name in names[: chosen.models]]
+    for number, path in enumerate(paths):
+        lines += [f"[models.m{number}]", f'path = "{path}"']
+    for number, text in enumerate(texts):
+        lines += [f"[properties.p{number}]", f'ltlf = "{text}"']
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder)
+        (place / "suite.toml").write_text("\n".join(lines))
+        together = seconds(["check", "suite.toml", "--threads", "1", "--quiet"], place)
+        print(f"one check of {len(paths) * len(texts)}: {together:.1f} s", flush=True)
+        calls = [(path, text) for path in paths for text in texts][:: chosen.sampled]
+        options = ["--epsilon", "0.01", "--gamma", "0.01", "--threads", "1", "--quiet"]
+        alone = sum(seconds(["verify", path, "--ltlf", text, *options], place) for path, text in calls)
+    scaled = alone * len(paths) * len(texts) / len(calls)
+    print(f"single calls: {scaled:.1f} s ({len(calls)} of them timed); ratio {together / scaled:.2f}")
+
+
+if __name__ == "__main__":
+    main()
