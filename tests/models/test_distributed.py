@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import threading
+from collections.abc import Callable
 from concurrent.futures import Future
 
 import numpy as np
@@ -15,6 +16,7 @@ from rnncheck.errors import InputError, RnncheckError
 from rnncheck.models.adapters import DFAModel
 from rnncheck.models.distributed import distributed
 from rnncheck.models.engine.compiled import CompiledNetwork
+from rnncheck.models.protocol import Scores
 from rnncheck.runtime.executors import open_executor
 from rnncheck.spec import Spec
 from rnncheck.words import WordBatch
@@ -100,3 +102,23 @@ def test_what_a_worker_sends_back_is_looked_at_as_data(sent: object) -> None:
     words = WordBatch.from_codes([(0, 1) * 2_000])
     with pytest.raises(RnncheckError, match=r"a worker sent back .* in the place of 4000 scores"):
         distributed(model, Odd()).prefix_scores(words)
+
+
+@pytest.mark.parametrize("lie", [np.negative, lambda scores: np.abs(scores) + 1.0, lambda scores: scores - 1.0])
+def test_a_worker_with_other_scores_is_refused(lie: Callable[[Scores], Scores]) -> None:
+    """Should not let a worker of another version decide a verdict."""
+
+    class Wrong:
+        workers = 2
+
+        def submit(self, function: Callable[..., Scores], /, *arguments: object) -> Future[Scores]:
+            future: Future[Scores] = Future()
+            future.set_result(lie(function(*arguments)))
+            return future
+
+        def close(self) -> None: ...
+
+    model = CompiledNetwork(NETWORK, threads=1)
+    words = WordBatch.from_codes([(0, 1) * 2_000, (1,) * 30])
+    with pytest.raises(RnncheckError, match="same version"):
+        distributed(model, Wrong()).prefix_scores(words)

@@ -2,7 +2,8 @@
 
 What is sent away is whole words, as a sampler draws them; what comes back is the score after every letter. Everything
 else (a learner's short questions, searches) stays here, where sending would cost more than reading. Scores may differ
-in their last bits and answers do not, so nothing depends on who read which word.
+in their last bits and answers do not, so nothing depends on who read which word. Some words of every share are read
+here too: a worker with another version, or broken arithmetic, would otherwise decide a verdict.
 """
 
 from __future__ import annotations
@@ -19,9 +20,10 @@ from rnncheck.errors import InputError, RnncheckError, short_repr
 from rnncheck.models.engine.compiled import CompiledNetwork
 from rnncheck.models.protocol import Letters, Model, Scores, States, SteppingModel, Tick, no_tick
 from rnncheck.runtime.executors import Executor
-from rnncheck.words import Codes, IntArray, WordBatch
+from rnncheck.words import Codes, IntArray, WordBatch, format_word
 
 _WORTH_SENDING = 2_000  # letters; fewer are read here
+_READ_HERE_TOO = 8  # words of a share
 _LOOK_SECONDS = 0.2  # seconds between two looks at the budget
 
 
@@ -88,9 +90,27 @@ class _Distributed(SteppingModel):
             raise
         out = np.empty(len(words.codes), dtype=np.float64)
         for share, future in zip(shares, futures, strict=True):
+            part = words.take(share)
+            scores = _checked(future.result(), len(part.codes))
+            self._compare(part, scores)
             places = [np.arange(words.offsets[word], words.offsets[word + 1]) for word in share]
-            out[np.concatenate(places)] = _checked(future.result(), int(words.lengths[share].sum()))
+            out[np.concatenate(places)] = scores
         return out
+
+    def _compare(self, words: WordBatch, scores: Scores) -> None:
+        """Refuse a worker whose scores are not ours; not counted, as the count may not depend on who works."""
+        picked = np.unique(np.linspace(0, len(words) - 1, _READ_HERE_TOO).astype(np.int64))
+        some = words.take(picked)
+        theirs = np.concatenate([scores[words.offsets[word] : words.offsets[word + 1]] for word in picked])
+        ours = self._model.prefix_scores(some)
+        apart = np.abs(theirs - ours) > 2 * self.margin  # each may be off by the margin
+        if apart.any():
+            place = int(apart.argmax())
+            word = short_repr(format_word(self.alphabet.decode(some.prefix_ending_at(place))))
+            raise RnncheckError(
+                f"a worker gives the word {word} the score {theirs[place]:.6g}, and this machine {ours[place]:.6g}; "
+                "does it run the same version? Without --workers and --cluster all is read here"
+            )
 
 
 def _checked(result: object, letters: int) -> Scores:
