@@ -317,11 +317,37 @@ def test_the_number_of_threads_is_put_back_even_after_an_error() -> None:
 
     def fail(_: EpochProgress) -> None:
         assert torch.get_num_threads() == before + 1
-        raise KeyboardInterrupt
+        raise OSError
 
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(OSError):
         train(small_data(), settings=replace(SMALL, threads=before + 1), progress=fail)
     assert torch.get_num_threads() == before
+
+
+def test_ctrl_c_ends_with_the_best_network_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Should be the network that a run of as many epochs keeps; before the first epoch there is none."""
+
+    def stop(told: EpochProgress) -> None:
+        if told.epoch == 2:
+            raise KeyboardInterrupt
+
+    endless = replace(SMALL, target_accuracy=1.0, hold=100)
+    ended = train(small_data(), settings=endless, progress=stop)
+    assert ended.report.ending is Ending.INTERRUPTED
+    whole = train(small_data(), settings=replace(endless, epochs=2))
+    assert np.array_equal(ended.network.layers[0].input_weight, whole.network.layers[0].input_weight)
+    assert np.array_equal(ended.network.head_weight, whole.network.head_weight)
+    assert ended.report.test_accuracy == whole.report.test_accuracy
+    kept, by_label = ended.report.sentences()
+    assert f"epoch {ended.report.best_epoch}" in kept
+    assert "no " in by_label
+
+    def end_at_once(_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("rnncheck.training.trainer._TrainingRun.epoch", end_at_once)
+    with pytest.raises(KeyboardInterrupt):
+        train(small_data(), settings=SMALL)
 
 
 class Interrupt(Exception):  # noqa: N818

@@ -48,7 +48,10 @@ _METHODICAL = ("verify", "diff")
 _LEARNER = ("learner", "max_query", "known_words")
 _HIDDEN_STATES = ("kmeans", "grid")
 _TRAINING = ("cell", "hidden", "layers", "words", "target_accuracy", "train_seconds")
-_ON_WORDS = ("words", "epochs", "accuracy", "hold", "learning_rate", "count", "balance", "pumped", "stop", "max_length")
+_ON_WORDS = (
+    *("words", "epochs", "patience", "accuracy", "hold", "learning_rate", "count", "balance", "pumped", "stop"),
+    "max_length",
+)
 _RANDOM = ("count", "states", "min_states", "letters", "specs", "accuracy", "draws")
 _READING = ("alphabet", "threshold", "label")
 _ASKING = (*_READING, "cell", "threads", "float64", "words", "seed", "steps", "words_like", "on_data")

@@ -10,6 +10,7 @@ import click
 
 from rnncheck.cli.command import Command
 from rnncheck.cli.harden import certificate_option, check_name, iterations_option, progress_text, written
+from rnncheck.cli.interruption import exit_code_of
 from rnncheck.cli.options import (
     AlphabetType,
     ModelRequest,
@@ -42,6 +43,8 @@ _MODEL_HELP = "MODEL is a .safetensors, .pt or .onnx file, or a folder of the pa
 @click.option("--layers", type=click.IntRange(min=1), default=1, show_default=True)
 @click.option("--embedding", type=click.IntRange(min=0), default=0, show_default=True, help="0: one-hot letters.")
 @click.option("--epochs", type=click.IntRange(min=1), default=200, show_default=True, help="At most so many.")
+@click.option("--patience", type=click.IntRange(min=1), default=8, show_default=True,
+              help="Epochs without improvement until it tries something else, and at last ends.")  # fmt: skip
 @click.option("--accuracy", type=float, default=0.999, show_default=True, help="Stop at this validation accuracy.")
 @click.option("--hold", type=click.IntRange(min=1), default=2, show_default=True, help="…held for so many epochs.")
 @click.option("--learning-rate", type=float, help="[default: what suits the cell]")
@@ -67,10 +70,12 @@ def train(ctx: click.Context, /, request: SpecRequest, words: Path | None, outpu
     """Train a recurrent network on a specification or on labelled words, and write it as .safetensors.
 
     With --provable it exits with 0 where the proof closes, with 1 where the network that was written is wrong on a
-    word, which is shown, with 3 where neither is known.
+    word, which is shown, with 3 where neither is known. Ctrl-C and SIGTERM write the best network so far; the exit code
+    is then 130.
     """
     from rnncheck.models.files.safetensors_file import save_network
     from rnncheck.training import train_on_words
+    from rnncheck.training.curriculum import Ending
     from rnncheck.training.labelled_files import read_labelled_words
 
     if request.given == (words is not None):
@@ -98,8 +103,12 @@ def train(ctx: click.Context, /, request: SpecRequest, words: Path | None, outpu
     report = trained.report
     say(f"{output}: {report.test_accuracy:.2%} of {report.sizes['test']} test words right")
     say(f"  {report.ending.value}; {report.epochs} epochs, {report.seconds:.1f} s")
+    for line in report.sentences():
+        say(f"  {line}")
     for note in report.notes:
         say(f"  note: {note}")
+    if report.ending is Ending.INTERRUPTED:  # the file is written, and the work was not done to its end
+        ctx.exit(exit_code_of(None))
 
 
 def _train_provably(request: SpecRequest, output: Path, choices: Mapping[str, Any]) -> int:
@@ -123,7 +132,8 @@ def _train_provably(request: SpecRequest, output: Path, choices: Mapping[str, An
 def _settings(choices: Mapping[str, Any]) -> TrainingSettings:
     from rnncheck.training import TrainingSettings
 
-    same = ("hidden", "layers", "embedding", "epochs", "hold", "max_length", "max_seconds", "seed", "threads")
+    same = ("hidden", "layers", "embedding", "epochs", "patience", "hold", "max_length", "max_seconds",
+            "seed", "threads")  # fmt: skip
     return TrainingSettings(
         cell=Cell(choices["cell"]),
         target_accuracy=choices["accuracy"],

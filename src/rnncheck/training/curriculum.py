@@ -28,6 +28,7 @@ class Ending(enum.Enum):
     TARGET = "the target accuracy was reached"
     EPOCHS = "the number of epochs ended before the target accuracy was reached"
     TIME = "the time limit ended before the target accuracy was reached"
+    INTERRUPTED = "interrupted; this is the best network so far"
     STUCK = "the accuracy stopped improving below the target, restarts included"
 
 

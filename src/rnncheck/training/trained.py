@@ -51,6 +51,15 @@ class TrainingReport:
     def reached_target(self) -> bool:
         return self.ending is Ending.TARGET
 
+    def sentences(self) -> list[str]:
+        """What validation and test words show, for a person."""
+        kept = (
+            f"kept is the network of epoch {self.best_epoch}: it answers {self.validation_accuracy:.2%} of "
+            f"{self.sizes['validation']} validation words right"
+        )
+        labels = [f"{label} {share:.2%}" for label, share in self.label_accuracy.items() if share is not None]
+        return [kept, f"right by label, on the test words: {', '.join(labels)}"]
+
     def facts(self) -> dict[str, object]:
         """The report as plain values, for the model file."""
         return {

@@ -40,7 +40,8 @@ def train(
 
     ``label`` is the one that means yes where there are several labels (the first, unless told). With ``checkpoint`` the
     state is written to that file after every epoch; ``resume`` goes on from it, and gives exactly the network that an
-    uninterrupted run gives. The global random states are neither used nor changed.
+    uninterrupted run gives. Ctrl-C ends it with the best network so far, or with KeyboardInterrupt where no epoch is
+    finished. The global random states are neither used nor changed.
     """
     settings = settings or TrainingSettings()
     yes = _position_of_yes(data.train, label)
@@ -53,13 +54,18 @@ def train(
         if resume:
             run.go_on_from(load_checkpoint(_existing(checkpoint), settings, data_sha256))
         began = clock() - run.seconds
-        while (ending := run.curriculum.ending(settings, run.seconds)) is None:
-            told = run.epoch()
-            run.seconds = clock() - began
-            if checkpoint is not None:
-                save_checkpoint(run.checkpoint(), checkpoint, settings, data_sha256)
-            if progress is not None:
-                progress(told(run.seconds))
+        try:
+            while (ending := run.curriculum.ending(settings, run.seconds)) is None:
+                told = run.epoch()
+                run.seconds = clock() - began
+                if checkpoint is not None:
+                    save_checkpoint(run.checkpoint(), checkpoint, settings, data_sha256)
+                if progress is not None:
+                    progress(told(run.seconds))
+        except KeyboardInterrupt:
+            if not run.has_learned:
+                raise
+            ending = Ending.INTERRUPTED
         return run.finish(ending, yes)
 
 
@@ -177,6 +183,11 @@ class _TrainingRun:
                 f"nothing is known of words of at most {self.curriculum.longest} letters; allow longer words"
             )
         return float(total / known.sum()), float((right[known > 0] / known[known > 0]).mean())
+
+    @property
+    def has_learned(self) -> bool:
+        """Whether there is a network of a finished epoch."""
+        return self._best.epoch > 0
 
     def go_on_from(self, checkpoint: TrainingCheckpoint) -> None:
         self.curriculum = checkpoint.curriculum
