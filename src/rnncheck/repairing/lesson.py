@@ -13,11 +13,11 @@ from rnncheck.repairing.question import Question
 from rnncheck.repairing.words import (
     all_words,
     as_they_come,
-    could_be_mistakes,
     distinct,
     near_misses,
     pumped_flow,
     pumped_word,
+    words_in,
 )
 from rnncheck.training.batches import Stage
 from rnncheck.verdict.value import Verdict
@@ -61,12 +61,16 @@ class Lesson:
             known.update(new)
             self.errors += new
             counts[kind] = counts.get(kind, 0) + len(new)
+        letters = len(self._distribution.alphabet)
         random = as_they_come(self._distribution, rng, self._question.settings.letters)
         if round_number == 1:
-            self.errors += distinct(all_words(len(self._distribution.alphabet), _SHORT_WORDS), known)
+            self.errors += distinct(all_words(letters, _SHORT_WORDS), known)
         for each in self._requirements:
             if not each.about_labels:
-                random += could_be_mistakes(each.spec.dfa, self._distribution, rng, _SAMPLED // 2)
+                for side in (each.spec.dfa, each.spec.dfa.complement()):
+                    drawn = words_in(side, self._distribution, rng, _SAMPLED // 2)
+                    random += drawn
+                    random += [miss for word in drawn for miss in near_misses(word, letters, rng, 1)]
         self.random.append(distinct(random))
         return {**{kind: count for kind, count in counts.items() if count}, "random": len(self.random[-1])}
 
@@ -92,7 +96,7 @@ class Lesson:
             if spec is None:
                 drawn = list(self._distribution.sample(rng, _SOUGHT // 10))
             else:
-                drawn = could_be_mistakes(each.wanted.possible, self._distribution, rng, _SOUGHT)
+                drawn = words_in(each.wanted.possible, self._distribution, rng, _SOUGHT)
             if drawn:
                 wrong = violating(each, model, WordBatch.from_codes(drawn))
                 mistakes = [drawn[place] for place in np.flatnonzero(wrong).tolist()]

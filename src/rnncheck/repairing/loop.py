@@ -43,6 +43,10 @@ _VALIDATION_WORDS = 4_000
 _FORGOTTEN_SOUGHT = 2_000
 _LEARNED = 0.999  # of the answers taught: less, and the network cannot hold them
 
+_EMPTY_WORD = (
+    "the empty word is a violation, and the module does not take it, so that it cannot be taught: let forward take "
+    "words without letters, say by empty=True or False what it means, or let the property not speak of it"
+)
 ONNX_REFUSED = (
     "an ONNX graph holds a network for use, not for training; repair the original it was exported from (a PyTorch "
     "module by --module and --state, or its weights), and export it again"
@@ -187,6 +191,8 @@ class _Run:
                 return Ending.ENDED_EARLY, unclear.reason
             if not broken and (self._round == 0 or self._keeps_accuracy(model)):
                 return self._proved(verdicts, steps)
+            if not self._question.pupil.takes_empty and any(verdict.counterexample == () for verdict in broken):
+                return Ending.NOT_REPAIRED, _EMPTY_WORD
             if self._round == self._question.settings.rounds:
                 return Ending.NOT_REPAIRED, self._why_not(broken)
             self._teach(model, verdicts, steps)

@@ -18,7 +18,7 @@ from rnncheck.repairing.pupils import answers_of, scores_along
 from rnncheck.repairing.question import Question
 from rnncheck.repairing.requirements import Requirement
 from rnncheck.repairing.values import ChangedAnswer, Changes, Mass
-from rnncheck.repairing.words import all_words, could_be_mistakes, distinct, near_misses
+from rnncheck.repairing.words import all_words, distinct, near_misses, words_in
 from rnncheck.words import Alphabet, Codes, IntArray, WordBatch, shortlex_key
 
 _AUDITED = 2_000  # words of each property that could be violations
@@ -97,7 +97,7 @@ def fresh_words(
     share = count // 2 // max(1, len(of_words)) // 2 // (1 + _NEAR)
     for each in of_words:
         for side in (each.spec.dfa, each.spec.dfa.complement()):
-            drawn = could_be_mistakes(side, distribution, rng, share)
+            drawn = words_in(side, distribution, rng, share)
             words += drawn
             for word in drawn:
                 words += near_misses(word, letters, rng, _NEAR)

@@ -76,6 +76,10 @@ def prove_or_harden(
     """
     pupil, wanted, proof = question.pupil, combined(question.requirements), Proof()
     if not isinstance(pupil, NetworkPupil):
+        if proved:
+            proof.notes.append(
+                "the proof is of the weights as they were read off the module, which may compute otherwise"
+            )
         return proof
     network = pupil.network()
     if proved:

@@ -27,6 +27,7 @@ class Pupil(Protocol):
     alphabet: Alphabet
     labels: tuple[str, ...]
     yes: int
+    takes_empty: bool  # whether the empty word can be taught
 
     def parameters(self) -> list[torch.Tensor]: ...
 
@@ -53,6 +54,7 @@ class NetworkPupil:
         self._threads = threads
         self._trainable = TorchNetwork.of(network)
         self.alphabet = network.alphabet
+        self.takes_empty = True
         self.labels = label_names(network)
         self.yes = 1 if network.outputs == 1 else network.label or 0
 
@@ -108,6 +110,7 @@ class ModulePupil:
         said = {name: value for name, value in options.items() if name in ("threshold", "label", "output")}
         how = {name: value for name, value in options.items() if name in ("encode", "first_row", "empty")}
         self._learning = LearningModule(self._module, alphabet, ModuleOptions(Reading(**said), **how))
+        self.takes_empty = self._learning.takes_empty
         decision = self._learning.decision
         self.labels = NO_YES if decision.outputs == 1 else tuple(map(str, range(decision.outputs)))
         self.yes = 1 if decision.outputs == 1 else decision.label or 0

@@ -14,9 +14,9 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 
 from rnncheck.automata.dfa import DFA
-from rnncheck.probability.conditioned import conditioned
 from rnncheck.probability.distributions import WordDistribution
 from rnncheck.search.flows import shortest_loops
+from rnncheck.training.from_automaton import ConditionedSampler
 from rnncheck.verdict.value import FaultyFlow
 from rnncheck.words import Alphabet, Codes
 
@@ -68,17 +68,17 @@ def near_misses(word: Codes, letters: int, rng: np.random.Generator, most: int) 
     return [ordered[place] for place in rng.choice(len(ordered), most, replace=False).tolist()]
 
 
-def could_be_mistakes(
-    language: DFA, distribution: WordDistribution, rng: np.random.Generator, count: int
-) -> list[Codes]:
-    """Random words of a language: as long as the distribution has them, and shorter ones."""
+def words_in(language: DFA, distribution: WordDistribution, rng: np.random.Generator, count: int) -> list[Codes]:
+    """Random words of a language: half as long as the distribution has them, half shorter.
+
+    The length is drawn first: of a thin language the distribution itself would draw the shortest words alone.
+    """
     short = WordDistribution(distribution.alphabet, stop=_SHORT_STOP)
-    words: list[Codes] = []
-    for source in (distribution, short):
-        drawn = conditioned(source, language)
-        if drawn is not None:
-            words += [word[:_LONGEST] for word in drawn.sample(rng, count // 2)]
-    return words
+    sampler = ConditionedSampler(language, distribution, _LONGEST)
+    if not len(sampler.lengths):
+        return []
+    lengths = [source.sample(rng, max(1, count // 2)).lengths for source in (distribution, short)]
+    return list(sampler.sample(rng, np.concatenate(lengths).clip(max=_LONGEST)))
 
 
 def all_words(letters: int, most: int) -> list[Codes]:

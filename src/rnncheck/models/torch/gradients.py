@@ -22,17 +22,17 @@ class LearningModule:
     """
 
     def __init__(self, module: torch.nn.Module, alphabet: Alphabet, options: ModuleOptions) -> None:
-        self._asker, self._encode, self.decision = understood(module, alphabet, options)
+        self._asker, self._encode, self.decision, self.takes_empty = understood(module, alphabet, options)
         self._normalised: bool | None = None  # of several outputs: whether they are probabilities
 
     def loss(self, letters: IntArray, answers: IntArray, weights: Floats) -> tuple[torch.Tensor, IntArray, IntArray]:
         """The mean loss over known answers (not -1) after some letters, and of each label how many, and how many right.
 
         ``letters`` (T × words) and ``answers`` (T + 1 × words) are those of a batch. Words of one length are asked
-        together, and the empty word is not asked: a module need not take it.
+        together; the empty word is left out where the module does not take it.
         """
         logits, wanted = [], []
-        for length in range(1, len(answers)):
+        for length in range(0 if self.takes_empty else 1, len(answers)):
             rows = np.flatnonzero(answers[length] >= 0)
             if len(rows):
                 logits.append(self._logits(letters[:length, rows].T))

@@ -89,13 +89,16 @@ def wrap_module(module: torch.nn.Module, alphabet: Alphabet, options: ModuleOpti
     return WholeWords(alphabet, evaluate, decision, empty=empty, batch_size=batch_size, margin=margin, facts=facts)
 
 
-def understood(module: torch.nn.Module, alphabet: Alphabet, options: ModuleOptions) -> tuple[Asker, Encode, Decision]:
-    """How a module is called on words, and what its outputs mean."""
+def understood(
+    module: torch.nn.Module, alphabet: Alphabet, options: ModuleOptions
+) -> tuple[Asker, Encode, Decision, bool]:
+    """How a module is called on words, what its outputs mean, and whether it takes the empty word."""
     rng = np.random.default_rng(options.seed)
     asker = Asker(module)
     convention = find_convention(asker, _candidates(module, alphabet, options)[0], len(alphabet), rng)
-    decision = _decision(Evaluator(asker, convention), len(alphabet), options.reading, [], rng)
-    return asker, convention.encode, decision
+    evaluate = Evaluator(asker, convention)
+    decision = _decision(evaluate, len(alphabet), options.reading, [], rng)
+    return asker, convention.encode, decision, _empty_answer(evaluate, options.empty, []) is None
 
 
 class Asker:
