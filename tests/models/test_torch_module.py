@@ -12,6 +12,7 @@ import pytest
 
 from rnncheck.errors import InputError, ModelError
 from rnncheck.models.engine.compiled import CompiledNetwork
+from rnncheck.models.engine.heads import HeadedNetwork
 from rnncheck.models.whole_words import WholeWords
 from rnncheck.models.wrapping import wrap
 from rnncheck.words import Alphabet, WordBatch
@@ -125,6 +126,17 @@ class TwoLinear(Classifier):
         return self.r(torch.tanh(nn.functional.linear(self.w(self.q(x))[0][:, -1], torch.eye(8))))
 
 
+class WithHead(Classifier):
+    """A head of one's own after the recurrent layer."""
+
+    def __init__(self, *head):
+        super().__init__()
+        self.own = nn.Sequential(*head)
+
+    def forward(self, x):
+        return self.own(self.w(self.q(x))[0][:, -1])
+
+
 class LearnedStart(Classifier):
     def __init__(self):
         super().__init__("GRU", layers=1)
@@ -190,26 +202,45 @@ ASKED: dict[str, tuple[Any, ...]] = {
     "projection": (lambda: Classifier(proj_size=5), {}, "proj_size"),
     "attention": (Attention, {}, "it calls sum"),
     "mean": (MeanPool, {}, "it calls mean"),
-    "two linear layers": (TwoLinear, {}, "2 linear layers"),
     "learned start": (LearnedStart, {}, "alone"),
     "truncates": (Truncates, {}, "alone"),
     "transformer": (Transformer, {}, "no recurrent layer"),
     "half": (lambda: Classifier().to(torch.bfloat16), {}, "bfloat16"),
     "extreme threshold": (lambda: Classifier(end=torch.sigmoid), {"threshold": 0.9999}, "coarser"),
     "said to be a probability": (Classifier, {"output": "probability"}, "probability"),
-    "tanh at the end": (lambda: Classifier(end=torch.tanh), {"output": "logit"}, "none of"),
+    "tanh at the end": (lambda: Classifier(end=torch.tanh), {}, "its last function is tanh"),
+    "gelu in the head": (lambda: Classifier(end=nn.functional.gelu), {"output": "logit"}, "not compile"),
+}
+
+# The head is more than one linear layer, or ends in more than one activation.
+HEADED: dict[str, tuple[Any, ...]] = {
+    "two linear layers": (TwoLinear, {}, "linear, tanh, linear"),
+    "tanh, said to be a logit": (lambda: Classifier(end=torch.tanh), {"output": "logit"}, "linear, tanh"),
+    "small MLP": (lambda: WithHead(nn.ReLU(), nn.Linear(8, 6), nn.ReLU(), nn.Linear(6, 1)), {}, "linear, relu, linear"),
+    "normalised": (lambda: WithHead(nn.LayerNorm(8), nn.Linear(8, 1)), {}, "layer_norm, linear"),
+    "sigmoid twice": (lambda: WithHead(nn.Linear(8, 1), nn.Sigmoid(), nn.Sigmoid()), {"threshold": 0.62}, "sigmoid"),
+    "sigmoid and softmax": (
+        lambda: WithHead(nn.Linear(8, 2), nn.Sigmoid(), nn.Softmax(dim=-1)),
+        {"label": 1},
+        "linear, sigmoid",
+    ),
+    "softmax twice": (
+        lambda: WithHead(nn.Linear(8, 3), nn.Softmax(dim=-1), nn.Softmax(dim=-1)),
+        {"label": 2},
+        "linear, softmax",
+    ),
 }
 
 
 FIRST_NUMBER = {"lstm, padding row": 1, "row 0 is not said to be padding": 1, "rows to spare": 3, "transformer": 1}
-PROBABILITIES = {"lstm, sigmoid", "lstm, padding row", "one-hot", "bidirectional", "attention"}
+PROBABILITIES = {"sigmoid twice", "lstm, sigmoid", "lstm, padding row", "one-hot", "bidirectional", "attention"}
 PROBABILITIES |= {"extreme threshold", "said to be a probability"}
 HARDLY_VARY = {"extreme threshold"}
 
 
 def make(name):
     """A module whose answers vary, so that a wrong answer can be seen."""
-    builder, options, *_ = {**COMPILED, **ASKED}[name]
+    builder, options, *_ = {**COMPILED, **HEADED, **ASKED}[name]
     words = random_words(20, 12, seed=5)
     for seed in range(200):
         torch.manual_seed(seed)
@@ -244,7 +275,7 @@ def own_answer(module, word, name):
     else:
         x = ids if name == "one word a call" else ids[None]
     out = module(x).double().flatten()
-    options = {**COMPILED, **ASKED}[name][1]
+    options = {**COMPILED, **HEADED, **ASKED}[name][1]
     if "label" in options:
         return int(out.argmax()) == options["label"]
     threshold = options.get("threshold", 0.5)
@@ -273,6 +304,23 @@ def test_recognised_modules_are_compiled_and_answer_as_they_are(name):
     model = check_answers(name, random_words(100, 50))
     assert isinstance(model, CompiledNetwork)
     assert "compiled" in model.describe()["facts"]["stepping"]
+
+
+@pytest.mark.parametrize("name", HEADED)
+def test_heads_of_several_layers_are_stepped(name):
+    """Should answer as the module does, stepped, whatever comes after the recurrent layer."""
+    model = check_answers(name, random_words(100, 50))
+    assert isinstance(model, HeadedNetwork)
+    assert HEADED[name][2] in model.describe()["head"]
+    assert not hasattr(model, "network")  # its weights alone are not the model: nothing may be proved of them
+    assert model.identity() == check_answers(name, random_words(3, 3)).identity()
+
+
+def test_linear_layers_with_nothing_between_are_one():
+    torch.manual_seed(0)
+    model = wrap(WithHead(nn.Linear(8, 6), nn.Dropout(0.5), nn.Linear(6, 1)), LETTERS)
+    assert isinstance(model, CompiledNetwork)
+    assert model.network.head_weight.shape == (1, 8)
 
 
 @pytest.mark.filterwarnings("ignore:LSTM with projections")

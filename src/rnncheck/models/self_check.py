@@ -17,7 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from rnncheck.errors import InputError, ModelError, short_repr
-from rnncheck.models.engine.compiled import CompiledNetwork
+from rnncheck.models.engine.compiled import CompiledNetwork, SelfCheck
+from rnncheck.models.engine.heads import HeadedNetwork, HeadLayer
 from rnncheck.models.engine.reference import Judgement
 from rnncheck.models.network import Cell, Floats, Layer, RecurrentNetwork
 from rnncheck.models.protocol import SteppingModel
@@ -73,6 +74,7 @@ class NetworkParts:
     head_weight: Floats
     head_bias: Floats
     inputs: Floats  # one row per letter
+    rest: tuple[HeadLayer, ...] = ()  # of the head, after its first linear layer
 
 
 @dataclass(frozen=True)
@@ -130,25 +132,48 @@ def compile_checked(
     empty: bool | None,
     facts: Mapping[str, object],
     rng: np.random.Generator,
-) -> CompiledNetwork:
+) -> CompiledNetwork | HeadedNetwork:
     """The compiled network whose reference is the original; a MismatchError says why it is not the same."""
     seen = _Observations.of(original, len(alphabet), rng)
     decision = _decision(seen, reading)
     how = f"compiled and stepped; compared with the original on {len(seen.words)} words, each alone"
+    told = {**facts, "stepping": how}
+    reference = Reference(original, decision, empty)
     try:
-        network = RecurrentNetwork(
-            alphabet=alphabet,
-            threshold=reading.threshold,
-            label=reading.label,
-            facts={**facts, "stepping": how},
-            **{field.name: getattr(parts, field.name) for field in dataclasses.fields(parts)},
-        )
-        reference = Reference(original, decision, empty)
+        if parts.rest:
+            return _headed(parts, alphabet, reading, reference, told, seen)
+        network = _network(parts, alphabet, told, threshold=reading.threshold, label=reading.label)
         compiled = CompiledNetwork(network, dtype=reading.dtype, threads=reading.threads, reference=reference)
     except ModelError as error:
         raise MismatchError(f"it is not recurrent layers with a linear layer alone ({error})") from None
     _compare(compiled, seen, decision)
     return compiled
+
+
+def _network(
+    parts: NetworkParts, alphabet: Alphabet, facts: Mapping[str, object], threshold: float, label: int | None
+) -> RecurrentNetwork:
+    arrays = {name: getattr(parts, name) for name in ("cell", "layers", "head_weight", "head_bias", "inputs")}
+    return RecurrentNetwork(alphabet=alphabet, threshold=threshold, label=label, facts=facts, **arrays)
+
+
+def _headed(
+    parts: NetworkParts,
+    alphabet: Alphabet,
+    reading: Reading,
+    reference: Reference,
+    facts: Mapping[str, object],
+    seen: _Observations,
+) -> HeadedNetwork:
+    """The network whose head has more than one layer."""
+    network = _network(parts, alphabet, {}, threshold=0.5, label=0 if len(parts.head_weight) > 1 else None)
+    trunk = CompiledNetwork(network, dtype=reading.dtype, threads=reading.threads)
+    decision, last = reference.decision, parts.rest[-1].name
+    if decision.outputs == 1 and not decision.probability and last != "linear" and reading.probability is None:
+        raise MismatchError(f"its last function is {last}, which does not say what it means (output='logit' does)")
+    model = HeadedNetwork(trunk, parts.rest, _of_logits(decision).scores, reference, {**facts, **decision.describe()})
+    expected, apart = _compare(model, seen, decision)
+    return model.checked(SelfCheck(len(seen.words), apart, float(np.abs(expected).max())))
 
 
 def probability_by_range(original: Callable[[IntArray], Outputs], letters: int, rng: np.random.Generator) -> bool:
@@ -171,7 +196,8 @@ def _decision(seen: _Observations, reading: Reading) -> Decision:
     return decision
 
 
-def _compare(model: SteppingModel, seen: _Observations, decision: Decision) -> None:
+def _compare(model: SteppingModel, seen: _Observations, decision: Decision) -> tuple[Outputs, float]:
+    """The original's scores, and how far the model's are from them at most; a MismatchError where that is too far."""
     expected = _of_logits(decision).scores(seen.logits)
     scores = model.scores_batch(seen.words)
     tolerance = _CLOSE * np.ptp(expected) + _ROUNDING * max(1.0, float(np.abs(expected).max()))
@@ -181,8 +207,9 @@ def _compare(model: SteppingModel, seen: _Observations, decision: Decision) -> N
         word = format_word(model.alphabet.decode(seen.words[first]))
         raise MismatchError(
             f"on the word {short_repr(word)} it scores {expected[first]:.6g}, "
-            f"and its recurrent layers with a linear layer alone would score {scores[first]:.6g}"
+            f"and its recurrent layers with its linear layers alone would score {scores[first]:.6g}"
         )
+    return expected, float(np.abs(scores - expected).max())
 
 
 def _of_logits(decision: Decision) -> Decision:

@@ -175,6 +175,11 @@ class CompiledNetwork(SteppingModel):
         with np.errstate(all="ignore"):
             return self._scores(states)
 
+    def outputs(self, states: States) -> npt.NDArray[Any]:
+        """What the head puts out in each state, one row each."""
+        with np.errstate(all="ignore"):
+            return np.asarray(np.matmul(states[:, self._layout.read_by_head], self._head))
+
     def prefix_scores(self, words: WordBatch, tick: Tick = no_tick) -> Scores:
         """The score after every letter of every word, aligned with ``words.codes``.
 

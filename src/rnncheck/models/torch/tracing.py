@@ -16,9 +16,11 @@ import numpy.typing as npt
 import torch
 from torch.overrides import TorchFunctionMode
 
+from rnncheck.models.engine.heads import HEAD_FUNCTIONS, HeadLayer
 from rnncheck.models.network import Cell, Floats, Layer
 from rnncheck.models.self_check import MismatchError, NetworkParts
 
+_PROBABILITIES = ("sigmoid", "softmax", "log_softmax")
 _SINGLE_STEP = "_cell"  # what the name of a cell's function has after the name of the layer's
 _SAME_NUMBERS = {  # functions that only change the shape or the place
     *("squeeze", "squeeze_", "unsqueeze", "unsqueeze_", "view", "view_as", "reshape", "reshape_as", "flatten", "ravel"),
@@ -72,11 +74,12 @@ def parts_of(calls: Sequence[Call], inputs: Floats) -> NetworkParts:
     if any(other is not cell for other, _ in recurrent):
         raise MismatchError("its recurrent layers are of different kinds")
     layers = tuple(layer for _, call in recurrent for layer in _layers(call))
-    head = _head_call(calls)
-    weight = _floats(_argument(head, 1, "weight"))
-    bias = _argument(head, 2, "bias")
-    zeros = np.zeros(len(weight), dtype=weight.dtype)
-    return NetworkParts(cell, layers, weight, zeros if bias is None else _floats(bias), inputs)
+    head, *rest = _joined(list(map(_head_layer, _head(calls))))
+    if head.weight is None or head.name != "linear":  # the hidden state itself is what the rest reads
+        head, rest = HeadLayer("linear", np.eye(layers[-1].hidden, dtype=inputs.dtype)), [head, *rest]
+    weight = np.asarray(head.weight)
+    bias = np.zeros(len(weight), dtype=weight.dtype) if head.bias is None else head.bias
+    return NetworkParts(cell, layers, weight, bias, inputs, tuple(rest))
 
 
 def first_input(calls: Sequence[Call]) -> Floats:
@@ -88,9 +91,9 @@ def first_input(calls: Sequence[Call]) -> Floats:
 
 
 def logits_of(calls: Sequence[Call], outputs: int) -> npt.NDArray[np.float64]:
-    """What the linear layer after the recurrent ones put out last."""
+    """What the head put out last, before the last activation where that makes probabilities of it."""
     _check_for_conditions(calls)
-    result = _floats(_head_call(calls).result).astype(np.float64)
+    result = _floats(_head(calls)[-1].result).astype(np.float64)
     if result.size % outputs:
         raise MismatchError(f"its linear layer puts out shape {result.shape} for a word, the module {outputs} numbers")
     return np.asarray(result.reshape(-1, outputs)[-1])
@@ -139,13 +142,54 @@ def _cell(call: Call) -> Cell | None:
     return cell_called(call.name)
 
 
-def _head_call(calls: Sequence[Call]) -> Call:
+def _head(calls: Sequence[Call]) -> list[Call]:
+    """The functions after the recurrent layers that change numbers, without a last one that makes probabilities."""
     last = max((i for i, call in enumerate(calls) if _cell(call) is not None), default=-1)
-    linear = [call for call in calls[last + 1 :] if call.name == "linear"]
-    if len(linear) != 1:
-        count = len(linear) or "no"
-        raise MismatchError(f"it has {count} linear layers after the recurrent ones; one is expected")
-    return linear[0]
+    changing = [call for call in calls[last + 1 :] if _name(call) in (*HEAD_FUNCTIONS, "gelu")]
+    if len(changing) > 1 and _name(changing[-1]) in _PROBABILITIES:
+        changing.pop()
+    odd = next((call.name for call in changing if _name(call) not in HEAD_FUNCTIONS), None)
+    if odd is not None or not any(call.name == "linear" for call in changing):
+        why = "no linear layer" if odd is None else f"{odd}, which we do not compile,"
+        raise MismatchError(f"it has {why} after the recurrent layers")
+    return changing
+
+
+def _name(call: Call) -> str:
+    return call.name.removesuffix("_")
+
+
+def _head_layer(call: Call) -> HeadLayer:
+    if call.name == "linear":
+        bias = _argument(call, 2, "bias")
+        return HeadLayer("linear", _floats(_argument(call, 1, "weight")), None if bias is None else _floats(bias))
+    if call.name == "layer_norm":
+        weight, bias = (_argument(call, place, name) for place, name in ((2, "weight"), (3, "bias")))
+        scale, shift = (None if array is None else _floats(array) for array in (weight, bias))
+        epsilon = _argument(call, 4, "eps")
+        return HeadLayer("layer_norm", scale, shift, 1e-5 if epsilon is None else float(epsilon))
+    return HeadLayer(_name(call))
+
+
+def _joined(head: list[HeadLayer]) -> list[HeadLayer]:
+    """Linear layers with nothing between them are one."""
+    joined: list[HeadLayer] = []
+    for layer in head:
+        if layer.name == "linear" and joined and joined[-1].name == "linear":
+            layer = _product(joined.pop(), layer)
+        joined.append(layer)
+    return joined
+
+
+def _product(first: HeadLayer, second: HeadLayer) -> HeadLayer:
+    assert first.weight is not None
+    assert second.weight is not None
+    dtype = second.weight.dtype
+    weight = second.weight.astype(np.float64) @ first.weight.astype(np.float64)
+    bias = np.zeros(len(weight)) if second.bias is None else second.bias.astype(np.float64)
+    if first.bias is not None:
+        bias = bias + second.weight.astype(np.float64) @ first.bias.astype(np.float64)
+    return HeadLayer("linear", weight.astype(dtype), bias.astype(dtype))
 
 
 def _layers(call: Call) -> list[Layer]:

@@ -1,0 +1,123 @@
+"""A compiled network whose head is more than one linear layer: what comes after the first one, layer by layer."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rnncheck.models.engine.compiled import MARGIN_FACTOR, MARGIN_FLOOR, CompiledNetwork, Reference, SelfCheck
+from rnncheck.models.identity import digest_of
+from rnncheck.models.protocol import Letters, Scores, States, SteppingModel
+from rnncheck.words import Codes, IntArray
+
+Rows = npt.NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class HeadLayer:
+    """One function of a head: a linear layer, a normalisation, or an activation; it reads each row by itself."""
+
+    name: str
+    weight: Rows | None = None
+    bias: Rows | None = None
+    epsilon: float = 0.0
+
+    def __call__(self, rows: Rows) -> Rows:
+        return _FUNCTIONS[self.name](self, rows)
+
+
+def _linear(layer: HeadLayer, rows: Rows) -> Rows:
+    assert layer.weight is not None
+    return np.asarray(rows @ layer.weight.T + (0 if layer.bias is None else layer.bias))
+
+
+def _layer_norm(layer: HeadLayer, rows: Rows) -> Rows:
+    apart = rows - rows.mean(axis=-1, keepdims=True)
+    normal = apart / np.sqrt((apart * apart).mean(axis=-1, keepdims=True) + rows.dtype.type(layer.epsilon))
+    return np.asarray(
+        normal * (1 if layer.weight is None else layer.weight) + (0 if layer.bias is None else layer.bias)
+    )
+
+
+def _log_softmax(layer: HeadLayer, rows: Rows) -> Rows:
+    shifted = rows - rows.max(axis=-1, keepdims=True)
+    return np.asarray(shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True)))
+
+
+_FUNCTIONS: Mapping[str, Callable[[HeadLayer, Rows], Rows]] = {
+    "linear": _linear,
+    "layer_norm": _layer_norm,
+    "relu": lambda _, rows: np.maximum(rows, 0),
+    "tanh": lambda _, rows: np.tanh(rows),
+    "sigmoid": lambda _, rows: 1 / (1 + np.exp(-rows)),
+    "softmax": lambda layer, rows: np.exp(_log_softmax(layer, rows)),
+    "log_softmax": _log_softmax,
+}
+HEAD_FUNCTIONS = tuple(_FUNCTIONS)
+
+
+class HeadedNetwork(SteppingModel):
+    """A compiled network, and what its outputs go through before the decision.
+
+    ``decide`` makes one score of the last layer's numbers. The reference gives the score and the answer of one word
+    alone.
+    """
+
+    def __init__(
+        self,
+        trunk: CompiledNetwork,
+        head: tuple[HeadLayer, ...],
+        decide: Callable[[Rows], Scores],
+        reference: Reference,
+        facts: Mapping[str, object],
+    ) -> None:
+        self.alphabet = trunk.alphabet
+        self.self_check: SelfCheck | None = None
+        self.margin = MARGIN_FLOOR
+        self._trunk, self._head, self._decide, self._judge, self._facts = trunk, head, decide, reference, dict(facts)
+        self.empty_score, self.accepts_empty = reference(())
+
+    def checked(self, check: SelfCheck) -> HeadedNetwork:
+        """The same, with the margin that a comparison with the reference asks for."""
+        self.self_check = check
+        self.margin = max(MARGIN_FLOOR, MARGIN_FACTOR * check.largest_difference)
+        return self
+
+    def initial(self, rows: int) -> States:
+        return self._trunk.initial(rows)
+
+    def step(self, states: States, letters: Letters, rows: IntArray | None = None) -> States:
+        return self._trunk.step(states, letters, rows)
+
+    def scores(self, states: States) -> Scores:
+        rows = self._trunk.outputs(states)
+        with np.errstate(all="ignore"):
+            for layer in self._head:
+                rows = layer(rows)
+        return self._decide(rows.astype(np.float64))
+
+    def reference_answer(self, codes: Codes) -> bool:
+        return self._judge(tuple(codes)).accepted
+
+    def reference_score(self, codes: Codes) -> float:
+        return self._judge(tuple(codes)).score
+
+    def describe(self) -> Mapping[str, Any]:
+        facts = self._trunk.describe()
+        return {
+            **self._facts,
+            **{name: facts[name] for name in ("cell", "hidden", "inputs", "letters")},
+            "head": ", ".join(["linear", *(layer.name for layer in self._head)]),
+            "queries": facts["queries"],
+            "margin": self.margin,
+            **({} if self.self_check is None else {"self_check": asdict(self.self_check)}),
+        }
+
+    def identity(self) -> str:
+        head = [dataclasses.astuple(layer) for layer in self._head]
+        return digest_of("network with a head", self._trunk.identity(), head, self.margin, self._judge)
