@@ -100,14 +100,14 @@ def random_automaton(number: int) -> dict[str, object]:
     return found | told(made, network, dfa) | {"checked": checked(made.network, spec, "equal", 1_000_000)}
 
 
-def released(folder: Path) -> dict[str, object]:
+def released(folder: Path, seconds: float) -> dict[str, object]:
     """All specifications at once, and the plain way with as many random words in every round."""
     network = network_of(load_model(folder))
     specs = [Spec.from_file(path, network.alphabet) for path in sorted(folder.glob("spec*.dot"))]
     requirements = [Requirement(Path(spec.origin).stem, spec) for spec in specs]
     truth = Spec.from_file(folder / "dfa.dot", network.alphabet).dfa
     settings = RepairSettings(effort=1.0, rounds=4, harden=False, threads=1)
-    made = repair(network, requirements, budget=900, settings=settings)
+    made = repair(network, requirements, budget=seconds, settings=settings)
     plain = plainly(network, specs, [each.words for each in made.report.rounds], settings)
     assert made.network is not None
     after = [checked(made.network, spec, "subset", 1_000_000) for spec in specs]
@@ -142,12 +142,15 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=Path("../shared/data/released/random"))
     parser.add_argument("--network", action="append", help="only these folders of --data")
     parser.add_argument("--count", type=int, default=20)
+    parser.add_argument("--seconds", type=float, default=900.0, help="for each released network")
     choices = parser.parse_args()
     choices.folder.mkdir(parents=True, exist_ok=True)
     jobs = {
         "zoo": {name: lambda name=name: zoo_network(name) for name in ("response-faulty-lstm", "xml-lstm")},
         "random": {f"random-{n}": lambda n=n: random_automaton(n) for n in range(choices.count)},
-        "released": {name: lambda name=name: released(choices.data / name) for name in choices.network or ()},
+        "released": {
+            name: lambda name=name: released(choices.data / name, choices.seconds) for name in choices.network or ()
+        },
     }[choices.what]
     for name, job in jobs.items():
         file = choices.folder / f"{name}.json"
