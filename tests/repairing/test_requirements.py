@@ -1,6 +1,7 @@
 """What requirements say of single words, beside brute force over all short ones."""
 
 import itertools
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,8 +9,11 @@ import pytest
 from rnncheck import Alphabet, InputError, Spec
 from rnncheck.automata.dfa import DFA
 from rnncheck.relations import Relation
+from rnncheck.repairing.own_words import read_own_words
 from rnncheck.repairing.requirements import UNKNOWN, Demands, Requirement, assuming, contradictions, requirements_of
+from rnncheck.training.datasets import LabelledWords
 from rnncheck.verification.labels import label_spec_over
+from rnncheck.word_files import Sequences
 from rnncheck.words import WordBatch
 
 AB = Alphabet(["a", "b"])
@@ -122,3 +126,27 @@ def test_names_must_differ() -> None:
     with pytest.raises(InputError, match="two properties are called"):
         requirements_of([spec, spec], "subset")
     assert [each.name for each in requirements_of({"x": spec, "y": spec}, "equal")] == ["x", "y"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("words.tsv", "yes\ta b\nno\ta\n"),
+        ("words.csv", "label,word\nyes,a b\nno,a\n"),
+        ("words.jsonl", '{"word": ["a", "b"], "label": "yes"}\n{"word": "a", "label": false}\n'),
+    ],
+)
+def test_own_words_have_their_labels_in_every_format(tmp_path: Path, name: str, text: str) -> None:
+    (tmp_path / name).write_text(text)
+    read = read_own_words(tmp_path / name, AB)
+    assert isinstance(read, LabelledWords)
+    assert list(read.words) == [(0, 1), (0,)]
+    assert [read.labels[answer] for answer in read.answers] == ["yes", "no"]
+
+
+def test_labels_are_all_there_or_none(tmp_path: Path) -> None:
+    (tmp_path / "some.jsonl").write_text('["a"]\n{"word": "b", "label": "yes"}\n')
+    with pytest.raises(InputError, match=r"some.jsonl:1:"):
+        read_own_words(tmp_path / "some.jsonl", AB)
+    (tmp_path / "none.jsonl").write_text('["a"]\n["b"]\n')
+    assert isinstance(read_own_words(tmp_path / "none.jsonl", AB), Sequences)

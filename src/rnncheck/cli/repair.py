@@ -71,8 +71,8 @@ _TORCH_FILES = (".pt", ".pth")
 @click.option("--nonempty", is_flag=True, help="Let no formula hold of the empty word.")
 @relation_option("Of --dfa, --regex and --ltlf. subset: no false positives; superset: no false negatives.")
 @click.option("--words", type=click.Path(path_type=Path), metavar="FILE",
-              help="Your own words, so that nothing is forgotten: with labels (label, tab, word), or without (text, "
-              ".csv, .jsonl).")  # fmt: skip
+              help="Your own words, so that nothing is forgotten (text, .csv, .jsonl), with labels or without: label, "
+              "tab, word, or a column or field called label.")  # fmt: skip
 @click.option("-o", "--output", type=OutputFile(), required=True, metavar="FILE", help="Where to write the network.")
 @click.option("--certificate", metavar="FILE", type=OutputFile(), help="Write the proof there, where it is proved.")
 @click.option("--rounds", type=click.IntRange(min=1), default=_DEFAULTS.rounds, show_default=True,

@@ -30,7 +30,7 @@ from rnncheck.verdict.value import Outcome
 from rnncheck.version import __version__
 from rnncheck.words import Codes, WordBatch
 
-_OWN = "your labelled words"
+_OWN = "your labelled words; where they are few, random words too, right as they were unless a property forbids it"
 _DRAWN = "random words of both sides and near misses; right is the answer of before, unless a property forbids it"
 
 

@@ -41,6 +41,7 @@ _FIRST_STEPS, _GROWTH = 100_000, 10  # of the search, while there is something t
 _COUNTEREXAMPLES = 4  # of different kinds, for each property in a round
 _VALIDATION_WORDS = 4_000
 _FORGOTTEN_SOUGHT = 2_000
+_ENOUGH = 200  # labelled words that are held out, so that they can be measured with alone
 _LEARNED = 0.999  # of the answers taught: less, and the network cannot hold them
 
 _EMPTY_WORD = (
@@ -142,13 +143,16 @@ class _Run:
         self._proof = Proof()
 
     def _examples(self, own: list[int], purpose: int, count: int) -> Examples:
-        """A person's words that were held out and have labels; fresh ones where there are none."""
+        """A person's words that were held out, and fresh ones unless these have labels and are many."""
         question, words = self._question, [self._question.own.words[place] for place in own]
         labels = {word: int(question.own.answers[place]) for word, place in zip(words, own, strict=True)}
-        if not question.own.labelled:
+        if not self._measured_with_labels(own):
             words += fresh_words(question.requirements, question.distribution, question.rng(purpose), count)
-            labels = {}
+        labels = {word: label for word, label in labels.items() if label != UNKNOWN}
         return right_answers(list(dict.fromkeys(words)), question, labels)
+
+    def _measured_with_labels(self, own: list[int]) -> bool:
+        return self._question.own.labelled and len(own) >= _ENOUGH
 
     @property
     def _seconds(self) -> float:
