@@ -1,4 +1,6 @@
-"""Files of words: one word a line in the text form; empty lines and lines that begin with ``#`` are passed over.
+"""Files of words: text (one word a line in the text form), CSV and JSON Lines, by one reader for all commands.
+
+Empty lines and lines that begin with ``#`` are passed over.
 
 The empty word is written ``ε``; a word that begins with the letter ``#`` has that letter in quotes.
 """
@@ -11,23 +13,71 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from rnncheck.errors import AlphabetError, ExpressionError, FormatError, short_repr
 from rnncheck.runtime.files import read_limited
 from rnncheck.words import Alphabet, Codes, Word, parse_word
 
 _WORD_NAMES = ("word", "sequence")  # of the column, or of the field, that a word stands in
+_LABEL_NAMES = ("label", "class")
+_DELIMITERS = ",;\t"
 
 
-def read_words(path: str | Path, alphabet: Alphabet | None = None) -> list[Word]:
-    """The words of a file, in order; a bad line or a letter that the alphabet lacks, is a FormatError with its line."""
-    words = []
-    for line, text in content_lines(path):
-        word = parse_line(text, str(path), line)
-        if alphabet is not None:
-            encode_line(alphabet, word, str(path), line)
-        words.append(word)
-    return words
+@dataclass(frozen=True)
+class WordFormat:
+    """How words stand in a file: the names of the columns, or fields, of the word and of its label, if not the usual.
+
+    With ``separator`` the text of a word is cut there into letters, as they are; without, it is in the text form.
+    """
+
+    column: str | None = None
+    label_column: str | None = None
+    separator: str | None = None
+
+    def word(self, text: str, source: str, line: int) -> Word:
+        """The word that a text stands for."""
+        if self.separator is None:
+            return parse_line(text, source, line)
+        return tuple(letter.strip() for letter in text.split(self.separator) if letter.strip())
+
+
+@dataclass(frozen=True)
+class Row:
+    """A word of a file, its line, and its label where the file has labels."""
+
+    line: int
+    word: Word
+    label: str | None = None
+
+
+USUAL = WordFormat()
+
+
+def read_words(path: str | Path, alphabet: Alphabet | None = None, form: WordFormat = USUAL) -> list[Word]:
+    """The words of a file of any kind, in order; a FormatError names the line that is wrong."""
+    rows = read_rows(path, form)
+    if alphabet is not None:
+        for row in rows:
+            encode_line(alphabet, row.word, str(path), row.line)
+    return [row.word for row in rows]
+
+
+def read_rows(path: str | Path, form: WordFormat = USUAL) -> list[Row]:
+    """The words of a text file, or of a .csv, .tsv or .jsonl file; a FormatError names the line that is wrong.
+
+    A row of a CSV file has a letter in each cell, or the whole word in one cell or in a column called word or sequence,
+    or as the format says; a column called label or class has its label. A line of a JSON Lines file is a list of
+    letters, a text, or an object that has one as its word or sequence.
+    """
+    suffix = Path(path).suffix.lower()
+    if suffix == ".csv" or (suffix == ".tsv" and (form.column or form.label_column)):
+        return list(_csv_rows(path, form))
+    if suffix in (".jsonl", ".ndjson"):
+        return list(_json_rows(path, form))
+    if form.column or form.label_column:
+        raise FormatError("a text file has no columns; name a .csv, .tsv or .jsonl file, or no column", str(path))
+    return [Row(line, form.word(text, str(path), line)) for line, text in content_lines(path)]
 
 
 @dataclass(frozen=True)
@@ -46,58 +96,78 @@ class Sequences:
         return {"source": self.source, "words": len(self.words), "sha256": self.sha256()}
 
 
-def read_sequences(path: str | Path, alphabet: Alphabet) -> Sequences:
-    """The words of a text file, or of a .csv or .jsonl file; a FormatError names the line that is wrong.
-
-    A row of a CSV file has a letter in each cell, or the whole word in one cell or in a column called word or sequence.
-    A line of a JSON Lines file is a list of letters, a text, or an object that has one as its word or sequence.
-    """
-    source = str(path)
-    readers = {".csv": _csv_words, ".jsonl": _json_words, ".ndjson": _json_words}
-    numbered = list(readers.get(Path(path).suffix.lower(), _text_words)(path))
-    if not numbered:
-        raise FormatError("there are no words in it; write one a line", source)
-    for line, word in numbered:
-        encode_line(alphabet, word, source, line)
-    return Sequences(source, tuple(word for _, word in numbered), tuple(line for line, _ in numbered))
+def read_sequences(path: str | Path, alphabet: Alphabet, form: WordFormat = USUAL) -> Sequences:
+    """The words of a file of any kind, with their lines; there must be one."""
+    rows = read_rows(path, form)
+    if not rows:
+        raise FormatError("there are no words in it; write one a line", str(path))
+    for row in rows:
+        encode_line(alphabet, row.word, str(path), row.line)
+    return Sequences(str(path), tuple(row.word for row in rows), tuple(row.line for row in rows))
 
 
-def _text_words(path: str | Path) -> Iterator[tuple[int, Word]]:
-    return ((line, parse_line(text, str(path), line)) for line, text in content_lines(path))
-
-
-def _csv_words(path: str | Path) -> Iterator[tuple[int, Word]]:
-    lines = list(content_lines(path))
-    rows = list(csv.reader((text for _, text in lines), skipinitialspace=True))
+def _csv_rows(path: str | Path, form: WordFormat) -> Iterator[Row]:
+    source, lines = str(path), list(content_lines(path))
+    first = lines[0][1] if lines else ""
+    delimiter = max(_DELIMITERS, key=first.count)
+    rows = list(csv.reader((text for _, text in lines), delimiter=delimiter, skipinitialspace=True))
     if len(rows) != len(lines):
-        raise FormatError("a cell of it goes on to another line; write each word on one line", str(path))
-    names = [name.strip().lower() for name in rows[0]] if rows else []
-    column = next((names.index(name) for name in _WORD_NAMES if name in names), None)
-    for (line, _), row in list(zip(lines, rows, strict=True))[0 if column is None else 1 :]:
-        if column is not None and column >= len(row):
-            raise FormatError(f"there is no cell for the column {names[column]!r}", str(path), line)
-        whole = row[column] if column is not None else row[0] if len(row) == 1 else None
-        yield line, tuple(cell for cell in row if cell) if whole is None else parse_line(whole, str(path), line)
+        raise FormatError("a cell of it goes on to another line; write each word on one line", source)
+    names = [name.strip() for name in rows[0]] if rows else []
+    column = _column(names, form.column, _WORD_NAMES, source)
+    label = _column(names, form.label_column, () if column is None else _LABEL_NAMES, source)
+    headed = column is not None or label is not None
+    for (line, _), row in list(zip(lines, rows, strict=True))[1 if headed else 0 :]:
+        for place in (column, label):
+            if place is not None and place >= len(row):
+                raise FormatError(f"there is no cell for the column {names[place]!r}", source, line)
+        letters = [cell for place, cell in enumerate(row) if place != label]
+        whole = row[column] if column is not None else letters[0] if len(letters) == 1 else None
+        word = tuple(cell for cell in letters if cell) if whole is None else form.word(whole, source, line)
+        yield Row(line, word, None if label is None else row[label].strip())
 
 
-def _json_words(path: str | Path) -> Iterator[tuple[int, Word]]:
+def _column(names: list[str], wanted: str | None, usual: tuple[str, ...], source: str) -> int | None:
+    """The place of a column; None where none was named and none has a usual name."""
+    if wanted is not None and wanted not in names:
+        raise FormatError(f"there is no column {wanted!r}; its first line has {', '.join(names)}", source, 1)
+    known = [name.lower() for name in names]
+    return names.index(wanted) if wanted is not None else next((known.index(n) for n in usual if n in known), None)
+
+
+def _json_rows(path: str | Path, form: WordFormat) -> Iterator[Row]:
+    source = str(path)
     for line, text in content_lines(path):
         try:
             found = json.loads(text)
-        except ValueError as error:
-            raise FormatError(f"not JSON: {error}", str(path), line) from None
+        except (ValueError, RecursionError) as error:
+            raise FormatError(f"not JSON: {error}", source, line) from None
+        label = None
         if isinstance(found, dict):
-            found = next((found[name] for name in _WORD_NAMES if name in found), None)
+            label = _field(found, form.label_column, _LABEL_NAMES, source, line)
+            found = _field(found, form.column, _WORD_NAMES, source, line)
         if isinstance(found, str):
-            yield line, parse_line(found, str(path), line)
+            word = form.word(found, source, line)
         elif isinstance(found, list) and all(isinstance(letter, str) for letter in found):
-            yield line, tuple(found)
+            word = tuple(found)
         else:
             raise FormatError(
                 f"{short_repr(text)} is no word; write a list of letters, a text, or an object with one as its word",
-                str(path),
+                source,
                 line,
             )
+        yield Row(line, word, None if label is None else _label(label))
+
+
+def _field(found: dict[str, Any], wanted: str | None, usual: tuple[str, ...], source: str, line: int) -> Any:
+    if wanted is not None and wanted not in found:
+        raise FormatError(f"there is no field {wanted!r}; it has {', '.join(map(str, found))}", source, line)
+    return found[wanted] if wanted is not None else next((found[name] for name in usual if name in found), None)
+
+
+def _label(value: object) -> str:
+    """A label as text: true and false are yes and no."""
+    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
 
 
 def content_lines(path: str | Path) -> Iterator[tuple[int, str]]:

@@ -12,7 +12,7 @@ from rnncheck.errors import FormatError, InputError, RnncheckError
 from rnncheck.relations import Relation
 from rnncheck.spec import Spec
 from rnncheck.suite.definitions import Definitions
-from rnncheck.suite.values import Severity, Suite
+from rnncheck.suite.values import Severity, Suite, WordFile
 from rnncheck.words import Alphabet
 
 WHOLE = """
@@ -75,7 +75,7 @@ def test_everything_in_a_file_is_read(tmp_path: Path) -> None:
     assert (first.epsilon, first.gamma, first.timeout, first.tags) == (0.01, 5e-4, 5.0, ("all", "safety"))
     assert (first.relation, first.models) == (Relation.SUBSET, ("second",))
     assert (second.epsilon, second.relation, second.tags) == (0.1, Relation.SUPERSET, ("all",))
-    assert (second.max_length, second.data) == (10, tmp_path / "own.csv")
+    assert (second.max_length, second.data) == (10, WordFile(tmp_path / "own.csv"))
     assert first.line == WHOLE.split("\n").index("[properties.answered]") + 1
     assert second.line == WHOLE.split("\n").index('[properties."ends in b"]') + 1
 
@@ -156,6 +156,8 @@ PROPERTY = '[properties.p]\nltlf = "F a"\n'
         ("[distributions.d]\nwords_like='x'\nstop=0.1\n" + PROPERTY, "leave out stop and weights"),
         ("[distributions.d]\norder=3\n" + PROPERTY, "no effect without words_like"),
         ("[defaults]\nltlf='a'\n" + PROPERTY, r"\[defaults\] ltlf = 'a': unknown key"),
+        (PROPERTY + "data = {column = 'x'}", r"\[properties.p.data\]: write its name"),
+        (PROPERTY + "data = {path = 'x', columm = 'x'}", r"columm = 'x': unknown key; did you mean column\?"),
         ("[properties.p]\nltlf = F a", r"not TOML: .*line 2.*texts need quotes"),
     ],
 )

@@ -15,8 +15,10 @@ from rnncheck.cli.options import (
     ModelRequest,
     assumption_options,
     distribution_options,
+    own_sequences,
     relation_option,
     verdict_files,
+    word_format_options,
 )
 from rnncheck.cli.output import say
 from rnncheck.cli.output_files import OutputFile
@@ -30,7 +32,6 @@ from rnncheck.verdict.value import Outcome, Verdict
 from rnncheck.verification.difference import diff as diff_models
 from rnncheck.verification.methods import METHODS
 from rnncheck.verification.settings import VerifySettings
-from rnncheck.word_files import read_sequences
 from rnncheck.words import Alphabet
 
 _MODEL = ("threshold", "label", "cell", "threads", "float64", "no_cache")
@@ -54,6 +55,7 @@ _MODEL = ("threshold", "label", "cell", "threads", "float64", "no_cache")
 @click.option("--method", type=click.Choice(list(METHODS)), default="auto", show_default=True)
 @relation_option("Of the new to the old one. subset: the new one accepts nothing more; superset: nothing less.",
                  Relation.EQUAL)  # fmt: skip
+@word_format_options
 @learning_options
 @distribution_options
 @assumption_options
@@ -118,7 +120,7 @@ def _compared(
         search_steps=choices["search_steps"],
         shrink=not choices["no_shrink"],
         mass_words=choices["mass"],
-        on_data=None if choices["on_data"] is None else read_sequences(choices["on_data"], old.alphabet),
+        on_data=own_sequences(choices, old.alphabet),
         checkpoint=None if choices["checkpoint"] is None else str(choices["checkpoint"]),
         resume=choices["resume"],
     )

@@ -46,6 +46,7 @@ _WITH_SPEC = ("verify", "prove", "compare-surrogates", "train", "harden", "spec 
 _WITH_MODEL = ("verify", "prove", "harden", "repair", "extract", "compare-surrogates", "inspect", "classify")
 _METHODICAL = ("verify", "diff")
 _LEARNER = ("learner", "max_query", "known_words")
+_FORMAT = ("column", "separator")
 _HIDDEN_STATES = ("kmeans", "grid")
 _TRAINING = ("cell", "hidden", "layers", "words", "target_accuracy", "train_seconds")
 _ON_WORDS = (
@@ -93,6 +94,14 @@ _RULES = (
     Rule(("replay",), ("cell",), _given("module"), "with --module"),
     Rule(("report",), _READING, _missing("model"), "without --model"),
     Rule(("train",), ("stop", "count", "balance", "pumped"), _given("words"), "with --words"),
+    Rule(("train",), (*_FORMAT, "label_column", "conflicts"), _missing("words"), "without --words"),
+    Rule(("classify", "robust"), _FORMAT, _missing("words_file"), "without --words-file"),
+    Rule(
+        ("verify",),
+        ("column", "separator"),
+        _missing("on_data", "words_like", "known_words"),
+        "without a file of words",
+    ),
     Rule(("train",), ("label",), _missing("words"), "without --words; a specification has only yes and no"),
     Rule(("train",), (*_ON_WORDS, "checkpoint", "resume"), _given("provable"), "with --provable"),
     Rule(("train",), ("certificate", "iterations"), _missing("provable"), "without --provable"),

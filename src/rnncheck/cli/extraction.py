@@ -21,6 +21,7 @@ from rnncheck.cli.options import (
     optional_spec_options,
     relation_option,
     renamed_option,
+    word_format_options,
 )
 from rnncheck.cli.output import say, say_lines
 from rnncheck.cli.output_files import OutputFile
@@ -41,6 +42,7 @@ from rnncheck.words import Alphabet
 @click.option("--method", type=click.Choice(list(EXTRACTIONS)), default=DEFAULT_EXTRACTION, show_default=True,
               help="How the automaton is extracted.")  # fmt: skip
 @renamed_option("--by", "--method")
+@word_format_options
 @learning_options
 @distribution_options
 @click.option("--moore", is_flag=True, help="One machine that says all labels of the network.")
@@ -112,6 +114,7 @@ def _none_in_time(ctx: click.Context) -> Iterator[None]:
               help="Only this extraction method; may be repeated.  [default: all]")  # fmt: skip
 @renamed_option("--road", "--method")
 @relation_option("subset: no false positives; superset: no false negatives.")
+@word_format_options
 @learning_options
 @distribution_options
 @click.option("--words", type=click.IntRange(min=1), default=DEFAULT_WORDS, show_default=True,

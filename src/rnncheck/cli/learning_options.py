@@ -16,7 +16,7 @@ from rnncheck.models.protocol import Model
 from rnncheck.probability.confidence import Bound, Confidence
 from rnncheck.runtime.budget import Budget
 from rnncheck.runtime.watchdog import guarded_for
-from rnncheck.word_files import read_words
+from rnncheck.word_files import USUAL, read_words
 from rnncheck.words import Alphabet
 
 Result = TypeVar("Result")
@@ -64,7 +64,7 @@ def learning_fields(choices: dict[str, Any], alphabet: Alphabet) -> dict[str, An
         "bound": Bound(choices["bound"]),
         "max_states": choices["max_hypothesis"],
         "max_query_length": choices["max_query"],
-        "known_words": () if known is None else tuple(read_words(known, alphabet)),
+        "known_words": () if known is None else tuple(read_words(known, alphabet, choices.get("word_format", USUAL))),
         "memory_limit": int(choices["memory"] * 2**20),
     }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,7 @@ from rnncheck.cli.options import (
     gather_words,
     model_options,
     optional_spec_options,
+    word_format_options,
     words_options,
 )
 from rnncheck.cli.output import say
@@ -25,6 +27,7 @@ from rnncheck.cli.output_files import OutputFile, kept_somewhere
 from rnncheck.cli.progress import progress_line
 from rnncheck.models.cells import Cell
 from rnncheck.probability.distributions import WordDistribution
+from rnncheck.word_files import WordFormat
 from rnncheck.words import Alphabet, format_word, letter_text
 
 if TYPE_CHECKING:
@@ -36,7 +39,12 @@ _MODEL_HELP = "MODEL is a .safetensors, .pt or .onnx file, or a folder of the pa
 
 @click.command(cls=Command)
 @optional_spec_options
-@click.option("--words", type=click.Path(path_type=Path), metavar="FILE", help="Labelled words: label, tab, word.")
+@click.option("--words", type=click.Path(path_type=Path), metavar="FILE",
+              help="Labelled words: lines of label, tab, word; or a .csv or .jsonl file.")  # fmt: skip
+@word_format_options
+@click.option("--label-column", metavar="NAME", help="The column, or field, of the label.  [default: label or class]")
+@click.option("--conflicts", type=click.Choice(["error", "majority"]), default="error", show_default=True,
+              help="What to do with a word that has several labels.")  # fmt: skip
 @click.option("-o", "--output", type=OutputFile(), required=True, metavar="FILE", help="Where to write.")
 @cell_option
 @click.option("--hidden", type=click.IntRange(min=1), default=32, show_default=True, help="Units a layer.")
@@ -97,7 +105,8 @@ def train(ctx: click.Context, /, request: SpecRequest, words: Path | None, outpu
         if request.given:
             trained = _train_on_spec(request, choices, running)
         else:
-            labelled = read_labelled_words(words or "", request.alphabet)
+            form = replace(choices["word_format"], label_column=choices["label_column"])
+            labelled = read_labelled_words(words or "", request.alphabet, form, conflicts=choices["conflicts"])
             trained = train_on_words(labelled, label=choices["label"], source=str(words), **running)
     kept_somewhere(output, lambda path: save_network(trained.network, path))
     report = trained.report
@@ -186,6 +195,7 @@ def _show_fact(name: str, value: object, indent: int) -> None:
 @click.option("--alphabet", type=AlphabetType(), help="The letters, for files that do not say them.")
 @model_options
 @words_options
+@word_format_options
 @click.pass_context
 def classify(
     ctx: click.Context,
@@ -193,10 +203,11 @@ def classify(
     model: ModelRequest,
     texts: tuple[str, ...],
     words_file: Path | None,
+    word_format: WordFormat,
 ) -> None:
     """Ask a model; exit with 1 when it rejects a word. The score is positive on the accepting side."""
     loaded = model.load(alphabet)
-    words = gather_words(texts, words_file, loaded.alphabet)
+    words = gather_words(texts, words_file, loaded.alphabet, word_format)
     answers = loaded.accepts_batch(words)
     scores = loaded.scores_batch(words)
     for i, (word, accepted) in enumerate(zip(words, answers, strict=True)):

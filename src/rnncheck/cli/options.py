@@ -19,7 +19,7 @@ from rnncheck.probability.distributions import WordDistribution
 from rnncheck.relations import Relation
 from rnncheck.spec import Spec, parse_assumption
 from rnncheck.suite.values import ModelEntry, Property, Suite
-from rnncheck.word_files import read_words
+from rnncheck.word_files import USUAL, Sequences, WordFormat, read_sequences, read_words
 from rnncheck.words import Alphabet, Word, parse_word
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -238,12 +238,13 @@ def distribution_options(command: Command) -> Command:
     def with_distribution(*args: Any, **kwargs: Any) -> Any:
         stop, weights = kwargs.pop("stop"), kwargs.pop("weights")
         like, order = kwargs.pop("words_like"), kwargs.pop("order")
+        form = kwargs.get("word_format", USUAL)
         if like is not None and (stop is not None or weights is not None):
             raise click.UsageError("--words-like learns letters and length from words; leave out --stop and --weights")
 
         def distribution(alphabet: Alphabet) -> WordDistribution:
             if like is not None:
-                return WordDistribution.fit(alphabet, read_words(like, alphabet), order=order)
+                return WordDistribution.fit(alphabet, read_words(like, alphabet, form), order=order)
             drawn = None if weights is None else _weights(weights, alphabet)
             return WordDistribution(alphabet, drawn, **({} if stop is None else {"stop": stop}))
 
@@ -308,21 +309,44 @@ def renamed_option(old: str, new: str) -> Callable[[Command], Command]:
     return click.option(old, hidden=True, expose_value=False, callback=refuse)
 
 
+def word_format_options(command: Command) -> Command:
+    """Add the options that say how words stand in files; the command receives them as ``word_format``."""
+
+    def with_format(*args: Any, **kwargs: Any) -> Any:
+        return command(*args, word_format=WordFormat(kwargs.pop("column"), None, kwargs.pop("separator")), **kwargs)
+
+    options = [
+        click.option("--column", metavar="NAME", help="The column, or field, of a .csv or .jsonl file that words stand "
+                     "in.  [default: word or sequence]"),
+        click.option("--separator", metavar="TEXT", help="What stands between the letters of a word in a file.  "
+                     "[default: blanks, with quotes where needed]"),
+    ]  # fmt: skip
+    return _decorated(command, with_format, options)
+
+
+def own_sequences(choices: dict[str, Any], alphabet: Alphabet) -> Sequences | None:
+    """The sequences that ``--on-data`` names."""
+    path = choices["on_data"]
+    return None if path is None else read_sequences(path, alphabet, choices["word_format"])
+
+
 def words_options(command: Command) -> Command:
     """Add ``--word`` and ``--words-file``."""
     command = click.option(
-        "--words-file", type=click.Path(path_type=Path), metavar="FILE", help="A file with one word a line."
+        "--words-file", type=click.Path(path_type=Path), metavar="FILE", help="A file of words: text, .csv or .jsonl."
     )(command)
     return click.option(
         "--word", "texts", multiple=True, metavar="TEXT", help="A word: letters with spaces between; may be repeated."
     )(command)
 
 
-def gather_words(texts: tuple[str, ...], words_file: Path | None, alphabet: Alphabet) -> list[Word]:
+def gather_words(
+    texts: tuple[str, ...], words_file: Path | None, alphabet: Alphabet, form: WordFormat = USUAL
+) -> list[Word]:
     """The words over an alphabet that ``--word`` and ``--words-file`` name, in that order."""
     words = [parse_word(text) for text in texts]
     if words_file is not None:
-        words += read_words(words_file, alphabet)
+        words += read_words(words_file, alphabet, form)
     if not words:
         raise click.UsageError("no word to look at; give --word TEXT or --words-file FILE")
     return words

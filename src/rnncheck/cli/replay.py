@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from rnncheck.cli.command import Command
-from rnncheck.cli.options import ALIKE_CELLS, AlphabetType, ModelRequest
+from rnncheck.cli.options import ALIKE_CELLS, AlphabetType, ModelRequest, word_format_options
 from rnncheck.cli.output import Line, say
 from rnncheck.errors import FormatError, InputError
 from rnncheck.models.protocol import Model
@@ -17,7 +17,7 @@ from rnncheck.verdict.certificate import Certificate, is_certificate
 from rnncheck.verdict.replay import ReplaySettings, Status
 from rnncheck.verdict.replay import replay as replay_document
 from rnncheck.verdict.replay.claims import Claims, read_claims
-from rnncheck.word_files import read_sequences, read_words
+from rnncheck.word_files import WordFormat, read_sequences, read_words
 from rnncheck.words import Alphabet
 
 _COLOURS = {Status.CONFIRMED: "green", Status.REFUTED: "red", Status.OPEN: "yellow", Status.UNCHECKED: None}
@@ -46,6 +46,7 @@ _DEFAULTS = ReplaySettings()
               help="The file that --words-like of verify was given.")  # fmt: skip
 @click.option("--on-data", type=click.Path(path_type=Path), metavar="FILE",
               help="The file that --on-data of verify was given.")  # fmt: skip
+@word_format_options
 @click.option("--certificate", type=click.Path(path_type=Path), metavar="FILE",
               help="The certificate of a proof.  [default: the one that the verdict names]")  # fmt: skip
 @click.option("--steps", type=click.IntRange(min=0), default=_DEFAULTS.steps, show_default=True, metavar="N",
@@ -67,6 +68,7 @@ def replay(
     seed: int,
     words_like: Path | None,
     on_data: Path | None,
+    word_format: WordFormat,
     certificate: Path | None,
     steps: int,
 ) -> None:
@@ -91,9 +93,9 @@ def replay(
         other = None
         if against is not None:
             other = _load(replace(request, path=against, module=None), alphabet, claims.verdict.alphabet)
-        like = None if words_like is None else tuple(read_words(words_like, claims.verdict.alphabet))
+        like = None if words_like is None else tuple(read_words(words_like, claims.verdict.alphabet, word_format))
         shown = _certificate(verdict, claims) if certificate is None else _read_certificate(certificate)
-        data = None if on_data is None else read_sequences(on_data, claims.verdict.alphabet)
+        data = None if on_data is None else read_sequences(on_data, claims.verdict.alphabet, word_format)
         result = replay_document(claims, model, ReplaySettings(words, seed, steps, like, data, shown), against=other)
     for check in result.checks:
         refuted = check.status is Status.REFUTED

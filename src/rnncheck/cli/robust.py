@@ -19,6 +19,7 @@ from rnncheck.cli.options import (
     optional_spec_options,
     property_options,
     verdict_files,
+    word_format_options,
     words_options,
 )
 from rnncheck.cli.output import say, say_document
@@ -44,6 +45,7 @@ _SHOWN = 20  # words with a flip that are shown
 @click.command(cls=Command)
 @model_options
 @words_options
+@word_format_options
 @edit_options
 @property_options
 @optional_spec_options
@@ -76,7 +78,7 @@ def robust(ctx: click.Context, /, model: ModelRequest, request: SpecRequest, **c
     except BudgetExceeded as end:
         say(f"undecided: {end}", err=True)
         ctx.exit(Outcome.UNDECIDED.exit_code)
-    words = gather_words(choices["texts"], choices["words_file"], loaded.alphabet)
+    words = gather_words(choices["texts"], choices["words_file"], loaded.alphabet, choices["word_format"])
     edits = edits_of(choices)
     spec = request.build(loaded.alphabet) if request.given else None
     with progress_line(quiet=choices["quiet"]) as tell:

@@ -24,9 +24,11 @@ from rnncheck.cli.options import (
     distribution_options,
     model_options,
     optional_spec_options,
+    own_sequences,
     relation_option,
     renamed_option,
     verdict_files,
+    word_format_options,
 )
 from rnncheck.cli.output import say, say_document
 from rnncheck.cli.output_files import OutputFile
@@ -47,7 +49,6 @@ from rnncheck.verification.methods import METHODS
 from rnncheck.verification.settings import VerifySettings
 from rnncheck.verification.verify import never_begun
 from rnncheck.verification.verify import verify as verify_model
-from rnncheck.word_files import read_sequences
 from rnncheck.words import format_word
 
 Asked = TypeVar("Asked", bound=Spec | Model)
@@ -70,6 +71,7 @@ _NOT_REPEATED = {
 @click.option("--extraction", type=click.Choice(list(EXTRACTIONS)), default=DEFAULT_EXTRACTION, show_default=True,
               help="How --method aamc extracts its automaton.")  # fmt: skip
 @renamed_option("--by", "--extraction")
+@word_format_options
 @learning_options
 @distribution_options
 @assumption_options
@@ -154,7 +156,7 @@ def _verified(loaded: Model, spec: Spec | Model, limit: TimeLimit, choices: dict
         shrink=not choices["no_shrink"],
         flows=flows if choices["pumps"] else None,
         mass_words=choices["mass"],
-        on_data=None if choices["on_data"] is None else read_sequences(choices["on_data"], loaded.alphabet),
+        on_data=own_sequences(choices, loaded.alphabet),
         counterexamples=choices["counterexamples"],
         checkpoint=None if choices["checkpoint"] is None else str(choices["checkpoint"]),
         resume=choices["resume"],

@@ -9,8 +9,9 @@ from rnncheck.automata.dfa import DEFAULT_MAX_STATES
 from rnncheck.errors import FormatError, InputError
 from rnncheck.suite.definitions import Definitions
 from rnncheck.suite.tables import Document, Table
-from rnncheck.suite.values import KINDS, DistributionEntry, ModelEntry, Property, Suite, Terms
+from rnncheck.suite.values import KINDS, DistributionEntry, ModelEntry, Property, Suite, Terms, WordFile
 from rnncheck.verdict.value import MethodName
+from rnncheck.word_files import WordFormat
 from rnncheck.words import Alphabet
 
 _TABLES = ("title", "defaults", "definitions", "distributions", "models", "properties")
@@ -108,7 +109,7 @@ class _Reader:
             exhaustive=table.whole("exhaustive", base.exhaustive, least=0),
             search_steps=table.whole("search_steps", base.search_steps, least=0),
             distribution=self._named_distribution(table, base.distribution),
-            data=table.path("data", base.data),
+            data=_word_file(table, "data") or base.data,
         )
 
     def _named_distribution(self, table: Table, base: DistributionEntry | None) -> DistributionEntry | None:
@@ -170,7 +171,7 @@ def _distribution(table: Table) -> DistributionEntry:
     read = DistributionEntry(
         stop=table.number("stop", None, above=0.0, below=1.0),
         weights=given,
-        words_like=table.path("words_like"),
+        words_like=_word_file(table, "words_like"),
         order=table.whole("order", 2, least=1),
     )
     if read.words_like is not None and (read.stop is not None or given):
@@ -179,6 +180,20 @@ def _distribution(table: Table) -> DistributionEntry:
         raise table.error("it has no effect without words_like; leave it out", "order")
     table.finish()
     return read
+
+
+def _word_file(table: Table, key: str) -> WordFile | None:
+    """A file of words: its name, or a table with its path and how words stand in it."""
+    inner = table.inner(key)
+    if inner is None:
+        path = table.path(key)
+        return None if path is None else WordFile(path)
+    path = inner.path("path")
+    if path is None:
+        raise inner.error('write its name: path = "…"')
+    form = WordFormat(inner.text("column", None), None, inner.text("separator", None, blank=True))
+    inner.finish()
+    return WordFile(path, form)
 
 
 def _definitions(table: Table) -> Definitions:

@@ -91,11 +91,11 @@ class Table:
     def has(self, key: str) -> bool:
         return key in self.content
 
-    def text(self, key: str, default: _Kind) -> str | _Kind:
+    def text(self, key: str, default: _Kind, *, blank: bool = False) -> str | _Kind:
         value = self._value(key)
         if value is None:
             return default
-        if not isinstance(value, str) or not value.strip():
+        if not isinstance(value, str) or not (value if blank else value.strip()):
             raise self.error('write a text in quotes, such as "…"', key)
         return value
 

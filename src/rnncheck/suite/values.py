@@ -18,7 +18,7 @@ from rnncheck.relations import Relation
 from rnncheck.spec import Spec, parse_assumption
 from rnncheck.suite.definitions import Definitions
 from rnncheck.verdict.value import MethodName
-from rnncheck.word_files import Sequences, read_sequences, read_words
+from rnncheck.word_files import USUAL, Sequences, WordFormat, read_sequences, read_words
 from rnncheck.words import Alphabet
 
 KINDS = ("ltlf", "regex", "dfa", "moore_ltlf", "moore_regex")  # the keys that a specification can be written under
@@ -89,6 +89,14 @@ class ModelEntry:
         return import_model(self.module or "", letters, **given)
 
 
+@dataclass(frozen=True)
+class WordFile:
+    """A file of words, and how they stand in it."""
+
+    path: Path
+    form: WordFormat = USUAL
+
+
 @dataclass(frozen=True, kw_only=True)
 class DistributionEntry:
     """How random words are drawn: letters by ``weights`` until ``stop``, or like the words of a file.
@@ -98,13 +106,14 @@ class DistributionEntry:
 
     stop: float | None = None
     weights: Mapping[str, float] = field(default_factory=dict)
-    words_like: Path | None = None
+    words_like: WordFile | None = None
     order: int = 2
 
     def over(self, alphabet: Alphabet) -> WordDistribution:
         """The distribution of words over an alphabet."""
         if self.words_like is not None:
-            return WordDistribution.fit(alphabet, read_words(self.words_like, alphabet), order=self.order)
+            words = read_words(self.words_like.path, alphabet, self.words_like.form)
+            return WordDistribution.fit(alphabet, words, order=self.order)
         weights = dict(self.weights)
         if "*" in weights and "*" not in alphabet:
             weights = dict.fromkeys(alphabet, weights.pop("*")) | weights
@@ -129,7 +138,7 @@ class Terms:
     exhaustive: int | None = None
     search_steps: int = 1_000_000
     distribution: DistributionEntry | None = None
-    data: Path | None = None
+    data: WordFile | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -202,7 +211,7 @@ class Property(Terms):
 
     def sequences(self, alphabet: Alphabet) -> Sequences | None:
         """The person's own sequences, where there are any."""
-        return None if self.data is None else read_sequences(self.data, alphabet)
+        return None if self.data is None else read_sequences(self.data.path, alphabet, self.data.form)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
@@ -22,7 +23,7 @@ class LabelledWords:
     """Distinct words, each with one label: ``labels[answers[i]]`` is the label of word ``i``.
 
     The labels ``("no", "yes")`` mean a yes/no classifier; any others, one class each. ``duplicates`` tells how many
-    repetitions were dropped on the way here.
+    repetitions were dropped on the way here, and ``contradicting`` how many words had several labels.
     """
 
     alphabet: Alphabet
@@ -30,6 +31,7 @@ class LabelledWords:
     answers: IntArray
     labels: tuple[str, ...] = NO_YES
     duplicates: int = 0
+    contradicting: int = 0
 
     def __post_init__(self) -> None:
         self.words.check_codes(len(self.alphabet))
@@ -165,6 +167,8 @@ def data_from_words(
     notes = []
     if words.duplicates:
         notes.append(f"{words.duplicates} repeated words were dropped")
+    if words.contradicting:
+        notes.append(f"{words.contradicting} words had several labels; each has its most frequent one, or none")
     rare = min(words.counts(), key=words.counts().__getitem__)
     if words.counts()[rare] < 10:
         notes.append(
@@ -218,6 +222,23 @@ def first_of_each(words: Iterable[Codes], answers: IntArray) -> list[int] | Cont
         if answers[first] != answers[position]:
             return Contradiction(first, position)
     return list(seen.values())
+
+
+def majority_of_each(words: Iterable[Codes], answers: IntArray) -> tuple[list[int], int]:
+    """A position of each word with the label that it has most often, and how many words have several labels.
+
+    A word with two labels that are as often is left out.
+    """
+    places: dict[Codes, list[int]] = {}
+    for position, word in enumerate(words):
+        places.setdefault(word, []).append(position)
+    kept, contradicting = [], 0
+    for found in places.values():
+        counts = Counter(int(answers[position]) for position in found).most_common(2)
+        contradicting += len(counts) > 1
+        if len(counts) == 1 or counts[0][1] > counts[1][1]:
+            kept.append(next(position for position in found if answers[position] == counts[0][0]))
+    return kept, contradicting
 
 
 def number_labels(names: Iterable[str]) -> tuple[tuple[str, ...], IntArray]:

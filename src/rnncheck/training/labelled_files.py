@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Literal
 
 from rnncheck.errors import ExpressionError, FormatError, InputError, short_repr
 from rnncheck.runtime.files import write_atomically
@@ -23,45 +24,71 @@ from rnncheck.training.datasets import (
     LabelledWords,
     alphabet_of,
     first_of_each,
+    majority_of_each,
     number_labels,
 )
-from rnncheck.word_files import content_lines, encode_line, parse_line
-from rnncheck.words import Alphabet, Word, WordBatch, format_word, quoted, read_quoted
+from rnncheck.word_files import USUAL, Row, WordFormat, content_lines, encode_line, read_rows
+from rnncheck.words import Alphabet, WordBatch, format_word, quoted, read_quoted
+
+Conflicts = Literal["error", "majority"]
 
 
-def read_labelled_words(path: str | os.PathLike[str], alphabet: Alphabet | None = None) -> LabelledWords:
+def read_labelled_words(
+    path: str | os.PathLike[str],
+    alphabet: Alphabet | None = None,
+    form: WordFormat = USUAL,
+    *,
+    conflicts: Conflicts = "error",
+) -> LabelledWords:
     """Read a file of labelled words; without an alphabet the letters that occur are taken, sorted.
 
-    Repetitions are dropped and counted. Whatever else is wrong, one word with two labels included, is a FormatError
-    that names the line.
+    A .csv, .tsv or .jsonl file has its labels in a column, or field, called label or class, or as the format says.
+    Repetitions are dropped and counted. One word with two labels is an error, or (``majority``) has the label that it
+    has most often; where two are as often, it is dropped. Whatever else is wrong is a FormatError that names the line.
     """
     source = os.fspath(path)
-    lines: list[int] = []
-    words: list[Word] = []
-    names: list[str] = []
-    for number, line in content_lines(Path(path)):
-        name, text = _parts(line, source, number)
-        lines.append(number)
-        names.append(name)
-        words.append(parse_line(text, source, number))
-    if not words:
+    rows = _labelled_rows(Path(path), form)
+    if not rows:
         raise FormatError("there are no words in it; write one line per word: label, tab, word", source)
+    names = [row.label or "" for row in rows]
     try:
         labels, answers = number_labels(names)
-        alphabet = alphabet_of(words) if alphabet is None else alphabet
+        alphabet = alphabet_of([row.word for row in rows]) if alphabet is None else alphabet
     except InputError as error:
         raise FormatError(str(error), source) from None
-    codes = [encode_line(alphabet, word, source, line) for word, line in zip(words, lines, strict=True)]
-    kept = first_of_each(codes, answers)
-    if isinstance(kept, Contradiction):
+    codes = [encode_line(alphabet, row.word, source, row.line) for row in rows]
+    if conflicts == "majority":
+        kept, contradicting = majority_of_each(codes, answers)
+        distinct = WordBatch.from_codes([codes[i] for i in kept])
+        dropped = len(rows) - len(kept)
+        return LabelledWords(alphabet, distinct, answers[kept], labels, duplicates=dropped, contradicting=contradicting)
+    first = first_of_each(codes, answers)
+    if isinstance(first, Contradiction):
+        one, other = rows[first.first], rows[first.second]
         raise FormatError(
-            f"word {short_repr(format_word(words[kept.second]))} is labelled {short_repr(names[kept.second])} here and "
-            f"{short_repr(names[kept.first])} on line {lines[kept.first]}; keep one of them",
+            f"word {short_repr(format_word(other.word))} is labelled {short_repr(other.label)} here and "
+            f"{short_repr(one.label)} on line {one.line}; keep one of them, or take the more frequent "
+            "(--conflicts majority)",
             source,
-            lines[kept.second],
+            other.line,
         )
-    distinct = WordBatch.from_codes([codes[i] for i in kept])
-    return LabelledWords(alphabet, distinct, answers[kept], labels, duplicates=len(words) - len(kept))
+    distinct = WordBatch.from_codes([codes[i] for i in first])
+    return LabelledWords(alphabet, distinct, answers[first], labels, duplicates=len(rows) - len(first))
+
+
+def _labelled_rows(path: Path, form: WordFormat) -> list[Row]:
+    if path.suffix.lower() in (".csv", ".jsonl", ".ndjson") or form.column or form.label_column:
+        rows = read_rows(path, form)
+        for row in rows:
+            if not row.label:
+                raise FormatError(
+                    "there is no label; name its column or field label, or say which it is (--label-column)",
+                    str(path),
+                    row.line,
+                )
+        return rows
+    parts = [(number, *_parts(line, str(path), number)) for number, line in content_lines(path)]
+    return [Row(number, form.word(text, str(path), number), name) for number, name, text in parts]
 
 
 def write_labelled_words(words: LabelledWords, path: str | os.PathLike[str]) -> None:

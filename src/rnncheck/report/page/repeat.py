@@ -22,6 +22,7 @@ _name = re.compile(r"[a-z][a-z0-9_-]*").fullmatch
 _FLAGS = ("--complete", "--nonempty", "--float64", "--no-shrink")
 _VALUES: Mapping[str, Callable[[str], object]] = {
     **dict.fromkeys(("--dfa", "--against", "--words-like", "--known-words", "--on-data"), str.isprintable),
+    **dict.fromkeys(("--column", "--separator"), str.isprintable),
     **dict.fromkeys(("--regex", "--ltlf", "--moore-regex", "--moore-ltlf"), str.isprintable),
     **dict.fromkeys(("--alphabet", "--define", "--label", "--weights", "--assume"), str.isprintable),
     **dict.fromkeys(
