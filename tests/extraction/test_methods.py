@@ -18,9 +18,12 @@ from rnncheck.automata.regex.compiler import compile_regex
 from rnncheck.errors import InputError, MissingExtraError, ModelError
 from rnncheck.extraction import EXTRACTIONS, extracting, extraction_method
 from rnncheck.extraction.clustering import Grid, KMeans
+from rnncheck.extraction.extract import extract_automaton
+from rnncheck.extraction.merging import merging
 from rnncheck.extraction.partition import Partition
 from rnncheck.extraction.quantisation import quantised
 from rnncheck.extraction.weiss import weiss
+from rnncheck.learning.settings import LearningSettings
 from rnncheck.models.callables import CallableModel
 from rnncheck.models.engine.compiled import CompiledNetwork
 from rnncheck.models.exact_network import exact_network
@@ -176,6 +179,32 @@ def test_a_deadline_is_honoured(method: str) -> None:
         assert "time limit" in verdict.reason
 
 
+def test_merging_from_words_that_somebody_has() -> None:
+    """Should learn from these words alone, ask the network for nothing but them and merges, and say so."""
+    dfa = minimise(compile_regex("(a b | b a a)*", LETTERS))
+    given_words = tuple(word for word in all_words(LETTERS, 7))
+    found = extract_automaton(
+        CompiledNetwork(exact_network(dfa)),
+        method="merging",
+        settings=LearningSettings(known_words=given_words),
+        **QUICK,
+    )
+    assert found.passed
+    assert found.automaton == dfa
+    assert "words that were given" in found.how
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 10**6), st.integers(1, 12))
+def test_merged_states_are_told_apart_by_the_network(seed: int, states: int) -> None:
+    """Should never have more states than the network's own language needs: each is told from all others by a suffix."""
+    rng = np.random.default_rng(seed)
+    dfa = DFA(LETTERS, rng.integers(states, size=(states, 2)), rng.random(states) < 0.5)
+    task = task_for(CompiledNetwork(exact_network(dfa)))
+    extraction = end_of(merging(task))
+    assert len(extraction.automaton) <= len(minimise(dfa))
+
+
 @each_looking_inside
 def test_a_spent_budget_ends_a_method(method: str) -> None:
     model = CompiledNetwork(zoo.entry("tomita4-gru").network())
@@ -208,7 +237,7 @@ def test_a_callable_is_told_which_methods_take_it(method: str) -> None:
         end_of(extracting(method, task_for(model)))
 
 
-@pytest.mark.parametrize("method", ["pac", "bounded"])
+@pytest.mark.parametrize("method", ["pac", "bounded", "merging"])
 def test_methods_that_need_answers_alone_take_a_callable(method: str) -> None:
     model = CallableModel(lambda words: [len(word) % 2 == 0 for word in words], LETTERS)
     spec = Spec.from_regex("(. .)*", LETTERS)
@@ -216,7 +245,7 @@ def test_methods_that_need_answers_alone_take_a_callable(method: str) -> None:
 
 
 def test_an_unknown_method_is_refused() -> None:
-    with pytest.raises(InputError, match="known are pac, bounded, weiss, kmeans, grid"):
+    with pytest.raises(InputError, match="known are pac, bounded, merging, weiss, kmeans, grid"):
         extraction_method("magic")
     with pytest.raises(InputError, match="kmeans and grid"):
         next(quantised(task_for(CompiledNetwork(zoo.entry("even-elman").network())), "spheres"))

@@ -45,6 +45,8 @@ from rnncheck.words import Alphabet
 @word_format_options
 @learning_options
 @distribution_options
+@click.option("--states", type=click.IntRange(min=1), metavar="N", help="The best automaton of at most N states.")
+@click.option("--curve", is_flag=True, help="Print the agreement of automata of other sizes, too.")
 @click.option("--moore", is_flag=True, help="One machine that says all labels of the network.")
 @click.option("-o", "--output", required=True, type=OutputFile(), metavar="FILE", help="A .dot or .json file.")
 @click.pass_context
@@ -54,6 +56,8 @@ def extract(
     model: ModelRequest,
     alphabet: Alphabet | None,
     method: str,
+    states: int | None,
+    curve: bool,
     moore: bool,
     output: Path,
     **choices: Any,
@@ -76,6 +80,7 @@ def extract(
             loaded,
             method=cast(Any, method),
             labels=moore,
+            states=states,
             epsilon=choices["epsilon"],
             gamma=choices["gamma"],
             distribution=choices["distribution"](loaded.alphabet),
@@ -94,6 +99,13 @@ def extract(
         write_atomically(output, automaton_text(str(output))(automaton))
         say(f"{output}: {len(automaton)} states")
     say(f"  {extraction.sentence}")
+    say(f"  {extraction.agreement_sentence}")
+    if extraction.cost is not None:
+        cost = extraction.cost
+        say(f"  {cost.seconds:.1f} s, {cost.membership_queries} queries, {cost.network_steps} network steps")
+    if curve and extraction.curve is not None:
+        say_lines("\n".join(f"  {size:>6} states  {agreement:.4f}  ({low:.4f} to {high:.4f})"
+                            for size, agreement, low, high in extraction.curve.rows()))  # fmt: skip
     ctx.exit(0 if extraction.passed else 3)
 
 

@@ -8,19 +8,21 @@ from types import MappingProxyType
 from typing import Literal, get_args
 
 from rnncheck.errors import InputError, ModelError, short_repr
+from rnncheck.extraction.merging import merging
 from rnncheck.extraction.method import Extracting, ExtractionMethod
 from rnncheck.extraction.pac import bounded, pac
 from rnncheck.extraction.quantisation import quantised
 from rnncheck.extraction.weiss import weiss
 from rnncheck.learning.task import LearningTask
 
-ExtractionName = Literal["pac", "bounded", "weiss", "kmeans", "grid"]
+ExtractionName = Literal["pac", "bounded", "merging", "weiss", "kmeans", "grid"]
 DEFAULT_EXTRACTION: ExtractionName = "pac"
 
 EXTRACTIONS: Mapping[str, ExtractionMethod] = MappingProxyType(
     {
         "pac": ExtractionMethod(pac, black_box=True),
         "bounded": ExtractionMethod(bounded, black_box=True),
+        "merging": ExtractionMethod(merging, black_box=True),
         "weiss": ExtractionMethod(weiss),
         "kmeans": ExtractionMethod(functools.partial(quantised, kind="kmeans")),
         "grid": ExtractionMethod(functools.partial(quantised, kind="grid")),

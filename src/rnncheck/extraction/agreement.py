@@ -18,6 +18,7 @@ import numpy as np
 
 from rnncheck.automata.dfa import DFA, Mask
 from rnncheck.automata.minimisation import minimise
+from rnncheck.automata.moore import Hypothesis
 from rnncheck.errors import InputError, LearningBoundReached
 from rnncheck.learning.equivalence.kept_words import KeptWords
 from rnncheck.learning.task import LearningTask, refining
@@ -36,7 +37,7 @@ DEFAULT_WORDS = 2_000
 class Point:
     """An automaton, and on how many of so many fresh words it answered otherwise than the network."""
 
-    automaton: DFA
+    automaton: Hypothesis
     differences: int
     words: int
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from rnncheck.automata.minimisation import minimise
-from rnncheck.automata.moore import NO_YES, Hypothesis, MooreMachine
+from rnncheck.automata.moore import NO_YES
 from rnncheck.errors import InputError
 from rnncheck.extraction import BLACK_BOX, DEFAULT_EXTRACTION, ExtractionName, extracting, extraction_method
+from rnncheck.extraction.judge import Judge, smallest
 from rnncheck.extraction.method import Extraction
-from rnncheck.learning.settings import LearningSettings
+from rnncheck.learning.settings import LearningSettings, check_least
 from rnncheck.learning.task import ENDINGS, LearningTask, Progress
 from rnncheck.models.labelled import LabelledNetwork
 from rnncheck.models.protocol import Model
@@ -28,6 +28,7 @@ def extract_automaton(
     *,
     method: ExtractionName = DEFAULT_EXTRACTION,
     labels: bool = False,
+    states: int | None = None,
     epsilon: float = Confidence.epsilon,
     gamma: float = Confidence.gamma,
     distribution: WordDistribution | None = None,
@@ -38,9 +39,13 @@ def extract_automaton(
 ) -> Extraction:
     """Extract an automaton until it passes an equivalence test, or a bound or the time limit is reached.
 
+    With ``states`` it is the best automaton of at most so many. Whatever ends the work, the best automaton so far comes
+    back with its agreement on fresh words, and is never worse there than a constant answer was seen to be.
+
     With ``labels`` it is a Moore machine of all labels of a network, by a method that needs answers alone. Where the
     time ends before there is any automaton, BudgetExceeded is raised.
     """
+    check_least("states", states, 1)
     if labels and not extraction_method(method).black_box:
         raise InputError(
             f"a Moore machine of all labels is learned from answers, and {method} looks at hidden states; "
@@ -50,24 +55,49 @@ def extract_automaton(
         model, Confidence(epsilon, gamma), distribution, seed, timeout, settings or LearningSettings(), labels=labels
     )
 
+    judge = Judge(task)
+
     def between() -> None:
+        judge.show(task.latest())
         task.oracle.budget.check()
         if progress is not None:
             progress(task.progress(method))
 
     with watchdog(task.oracle.budget.remaining):
         try:
+            finish(judge.asking(), between)
             extraction = finish(extracting(method, task), between)
         except ENDINGS as end:
-            if task.hypothesis is None:
+            latest = task.latest() or judge.best()
+            if latest is None:
                 raise
-            extraction = Extraction(task.hypothesis, task.confidence, unfinished=task.why_ended(end))
+            extraction = Extraction(latest, task.confidence, unfinished=task.why_ended(end))
+    passed, whole = extraction.passed, smallest(extraction.automaton)
+    extraction = _best(judge, replace(extraction, automaton=whole), states)
     cost = task.oracle.cost
     return replace(
         extraction,
-        automaton=_smallest(extraction.automaton),
+        measured=judge.measured(extraction.automaton),
+        curve=judge.curve(whole, complete=passed),
         cost=TotalCost(task.seconds, cost.membership_queries, cost.network_steps, task.rounds),
     )
+
+
+def _best(judge: Judge, extraction: Extraction, states: int | None) -> Extraction:
+    """The automaton that passed its test, if it is small enough; otherwise the best that was seen."""
+    judge.show(extraction.automaton, last=True)
+    judge.reduce(states)
+    fits = states is None or len(extraction.automaton) <= states
+    if extraction.passed and fits:
+        return extraction
+    best = judge.best(states)
+    if best is None:  # there was no time to look at any
+        return extraction
+    size = f"the best automaton of at most {states} states is wanted"
+    why = (
+        extraction.unfinished if fits or not extraction.passed else f"{size}; one of {len(extraction.automaton)} passed"
+    )
+    return replace(extraction, automaton=best, epsilon=None, unfinished=why)
 
 
 def extraction_task(
@@ -88,7 +118,3 @@ def extraction_task(
     confidence = replace(confidence, bound=settings.bound)
     names = NO_YES if network is None else network.labels
     return LearningTask(oracle, distribution, confidence, seed, settings, labels=names)
-
-
-def _smallest(automaton: Hypothesis) -> Hypothesis:
-    return automaton.minimised() if isinstance(automaton, MooreMachine) else minimise(automaton)

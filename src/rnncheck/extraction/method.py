@@ -12,6 +12,7 @@ from typing import TypeAlias
 
 from rnncheck.automata.moore import Hypothesis
 from rnncheck.errors import short_repr
+from rnncheck.extraction.agreement import AgreementCurve, Point
 from rnncheck.learning.equivalence.sampling import SamplingEquivalence
 from rnncheck.learning.task import LearningTask
 from rnncheck.probability.confidence import Confidence
@@ -26,7 +27,8 @@ class Extraction:
 
     ``epsilon``: it differs from the model with probability below this, with the confidence asked for; None where it
     passed no test, and ``unfinished`` says why. ``how`` is what the method says of itself. ``violation`` is a violation
-    of the property that was being watched, which ended the extraction.
+    of the property that was being watched, which ended the extraction. ``measured`` is how often the automaton agrees
+    with the model on fresh words, finished or not; ``curve`` the same for automata of other sizes.
     """
 
     automaton: Hypothesis
@@ -36,6 +38,8 @@ class Extraction:
     how: str = ""
     violation: Codes | None = None
     cost: TotalCost | None = None
+    measured: Point | None = None
+    curve: AgreementCurve | None = None
 
     @property
     def passed(self) -> bool:
@@ -49,6 +53,15 @@ class Extraction:
             return f"it passed no test: {self.unfinished}"
         sure = f"with confidence {1 - self.confidence.gamma:.6g}"
         return f"it differs from the network with probability below {self.epsilon:.3g}, {sure}"
+
+    @property
+    def agreement_sentence(self) -> str:
+        """How often it was seen to agree."""
+        if self.measured is None:
+            return "its agreement was not measured: the time ended first"
+        low, high = self.measured.interval
+        seen = f"{self.measured.agreement:.4f} of {self.measured.words} fresh words"
+        return f"it agrees with the network on {seen} ({low:.4f} to {high:.4f} with 95 % confidence)"
 
 
 Extracting: TypeAlias = Generator[None, None, Extraction]

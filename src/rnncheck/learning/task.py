@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from rnncheck.automata.moore import NO_YES, Hypothesis
+from rnncheck.automata.moore import NO_YES, Hypothesis, MooreMachine
 from rnncheck.errors import InconsistentAnswersError
 from rnncheck.learning.equivalence import EquivalenceName, make_equivalence
 from rnncheck.learning.equivalence.chosen_words import Comparing
@@ -84,6 +84,7 @@ class LearningTask:
         self.rounds = 0
         self.hypothesis: Hypothesis | None = None
         self._labels = tuple(labels)
+        self._learner: Learner[Any] | None = None
         self._began = settings.clock()
 
     def rng(self, purpose: str) -> np.random.Generator:
@@ -120,9 +121,24 @@ class LearningTask:
 
     def begin_round(self, learner: Learner[Any]) -> Hypothesis:
         """The learner's hypothesis, of which a new round is about to find out what it is worth."""
+        self._learner = learner
         self.hypothesis = self.hypothesis_of(learner)
         self.rounds += 1
         return self.hypothesis
+
+    def latest(self) -> Hypothesis | None:
+        """The learner's hypothesis of this moment, which may have grown since the round began."""
+        return self.hypothesis if self._learner is None else self.hypothesis_of(self._learner)
+
+    def constants(self) -> list[Hypothesis]:
+        """The automata of one state: one for each answer."""
+        row = [0] * len(self.oracle.alphabet)
+        return [self.automaton([row], [answer]) for answer in range(len(self._labels))]
+
+    def automaton(self, transitions: Sequence[Sequence[int]], outputs: Sequence[int]) -> Hypothesis:
+        """The automaton of a table that begins in state 0, or the machine where there are several labels."""
+        machine = MooreMachine(self.oracle.alphabet, self._labels, transitions, outputs)
+        return machine if len(self._labels) > 2 else machine.support
 
     def hypothesis_of(self, learner: Learner[Any]) -> Hypothesis:
         """The learner's last complete hypothesis: an automaton, or a machine where there are several labels."""

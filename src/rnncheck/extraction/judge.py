@@ -1,0 +1,117 @@
+"""The best automaton so far, for an extraction that may end at any time.
+
+Two samples are put to the network before learning begins. One chooses among hypotheses, smaller automata made of them,
+and constant answers; the other, in which nothing was chosen, measures what was chosen. Neither is learned from.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from rnncheck.automata.minimisation import minimise
+from rnncheck.automata.moore import Hypothesis, MooreMachine, outputs_after
+from rnncheck.extraction.agreement import AgreementCurve, Point
+from rnncheck.extraction.reduction import reductions
+from rnncheck.learning.task import LearningTask
+from rnncheck.runtime.turns import Turns
+from rnncheck.words import WordBatch
+
+_CHOOSING = 500
+_MEASURING = 1_000
+_AT_ONCE = 50  # words
+_GROWTH = 1.1  # a hypothesis is looked at when it has so many times the states of the last one
+
+
+class _Sample:
+    """Words with the network's answers, as many as there was time for."""
+
+    def __init__(self, task: LearningTask, use: str, words: int) -> None:
+        self._oracle = task.oracle
+        self._words = task.distribution.sample(task.rng(f"judge, {use}"), words)
+        if task.max_length is not None:
+            self._words = self._words.cut(task.max_length)
+        self.answered = self._words.take([])
+        self.answers: npt.NDArray[np.int64] = np.zeros(0, dtype=np.int64)
+
+    def asking(self) -> Turns[None]:
+        for start in range(0, len(self._words), _AT_ONCE):
+            some = self._words.take(np.arange(start, min(start + _AT_ONCE, len(self._words))))
+            said = self._oracle.answers(some)
+            self.answered, self.answers = WordBatch.joined([self.answered, some]), np.append(self.answers, said)
+            yield
+
+    def point(self, automaton: Hypothesis) -> Point:
+        said = outputs_after(automaton, self.answered)
+        return Point(automaton, int((said.astype(np.int64) != self.answers).sum()), len(self.answers))
+
+
+class Judge:
+    """Knows the best automaton of any size among those it was shown."""
+
+    def __init__(self, task: LearningTask) -> None:
+        self._task = task
+        self._choosing = _Sample(task, "choose", _CHOOSING)
+        self._measuring = _Sample(task, "measure", _MEASURING)
+        self._seen: list[Point] = []
+        self._next_size = 0.0
+
+    def asking(self) -> Turns[None]:
+        """Put the samples to the network."""
+        yield from self._choosing.asking()
+        yield from self._measuring.asking()
+
+    def show(self, hypothesis: Hypothesis | None, *, last: bool = False) -> None:
+        """Look at a hypothesis, if it has grown since the last one or is the last."""
+        if hypothesis is not None and (last or len(hypothesis) >= self._next_size):
+            self._next_size = max(len(hypothesis) + 1, _GROWTH * len(hypothesis))
+            self._look_at(smallest(hypothesis))
+
+    def reduce(self, most_states: int | None) -> None:
+        """Look at smaller automata made of the best one, too."""
+        best = self.best()
+        if best is not None:
+            for smaller in reductions(best, self._choosing.answered, most_states):
+                self._look_at(smallest(smaller))
+
+    def best(self, most_states: int | None = None) -> Hypothesis | None:
+        """The automaton of at most so many states that agrees best, the smallest in a tie; a constant answer at least.
+
+        None where nothing was asked yet.
+        """
+        fits = [point for point in self._all_seen() if most_states is None or point.states <= most_states]
+        return min(fits, key=lambda point: (point.differences, point.states)).automaton if fits else None
+
+    def measured(self, automaton: Hypothesis) -> Point | None:
+        """How often an automaton agrees, on words that chose nothing; None where there are none."""
+        return self._measuring.point(automaton) if len(self._measuring.answers) else None
+
+    def curve(self, last: Hypothesis, *, complete: bool) -> AgreementCurve | None:
+        """Agreement against states: of the automata that no smaller one beats, and of the last where it is better."""
+        if not len(self._measuring.answers):
+            return None
+        points: list[Point] = []
+        fewest = len(self._choosing.answers) + 1
+        for seen in sorted(self._all_seen(), key=lambda point: (point.states, point.differences)):
+            if seen.differences < fewest:
+                fewest = seen.differences
+                measured = self._measuring.point(seen.automaton)
+                if not points or measured.differences < points[-1].differences:
+                    points.append(measured)
+        end = self._measuring.point(last)
+        if end.states > points[-1].states and end.differences < points[-1].differences:
+            points.append(end)
+        return AgreementCurve(tuple(points), complete)
+
+    def _all_seen(self) -> list[Point]:
+        constants = self._task.constants() if len(self._choosing.answers) else []
+        return [*map(self._choosing.point, constants), *self._seen]
+
+    def _look_at(self, automaton: Hypothesis) -> None:
+        if len(self._choosing.answers):
+            self._seen.append(self._choosing.point(automaton))
+
+
+def smallest(automaton: Hypothesis) -> Hypothesis:
+    """The minimal automaton, or machine, of the same answers."""
+    return automaton.minimised() if isinstance(automaton, MooreMachine) else minimise(automaton)

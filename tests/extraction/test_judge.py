@@ -1,0 +1,146 @@
+"""Extraction at any time: the best automaton so far, measured on fresh words, of any size asked for."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rnncheck import zoo
+from rnncheck.automata.dfa import DFA
+from rnncheck.automata.minimisation import minimise
+from rnncheck.automata.product import symmetric_difference
+from rnncheck.errors import InputError
+from rnncheck.extraction.extract import extract_automaton
+from rnncheck.extraction.judge import Judge
+from rnncheck.extraction.method import Extraction
+from rnncheck.extraction.reduction import reductions
+from rnncheck.learning.settings import LearningSettings
+from rnncheck.models.adapters import DFAModel
+from rnncheck.models.callables import CallableModel
+from rnncheck.models.engine.compiled import CompiledNetwork
+from rnncheck.probability.distributions import WordDistribution
+from rnncheck.runtime.budget import BudgetExceeded
+from rnncheck.words import Alphabet, WordBatch
+from support.extraction import end_of, task_for
+from support.teachers import no_structure
+
+LETTERS = Alphabet(["a", "b"])
+QUICK = {"epsilon": 0.02, "gamma": 0.02}
+SHORT = WordDistribution(LETTERS, stop=0.1)
+
+
+def random_dfa(seed: int, states: int) -> DFA:
+    rng = np.random.default_rng(seed)
+    return DFA(LETTERS, rng.integers(states, size=(states, 2)), rng.random(states) < 0.5)
+
+
+def ended_after(ticks: int, dfa: DFA) -> Extraction:
+    count = itertools.count()
+    settings = LearningSettings(clock=lambda: next(count))
+    return extract_automaton(DFAModel(dfa), distribution=SHORT, timeout=ticks, settings=settings, **QUICK)
+
+
+@pytest.mark.parametrize("ticks", [150, 600, 1_200, 2_500])
+def test_whenever_it_ends_it_is_no_worse_than_a_constant_answer(ticks: int) -> None:
+    """Should come back with an automaton and its agreement, judged here by the exact probability of a difference."""
+    for seed in range(3):
+        target = random_dfa(seed, 60)
+        found = ended_after(ticks, target)
+        accepted = SHORT.mass(target)
+        right = 1.0 - SHORT.mass(symmetric_difference(found.automaton, target))
+        assert right > max(accepted, 1.0 - accepted) - 0.06  # as far as 500 words can tell
+        if found.measured is not None:
+            assert found.measured.automaton == found.automaton
+            assert "fresh words" in found.agreement_sentence
+        else:
+            assert "not measured" in found.agreement_sentence
+
+
+def test_before_anything_is_known_there_is_nothing() -> None:
+    with pytest.raises(BudgetExceeded):
+        ended_after(0, random_dfa(0, 5))
+
+
+def test_more_time_is_no_loss() -> None:
+    target = random_dfa(4, 80)
+    agreements = [ended_after(ticks, target).measured for ticks in (1_000, 1_500, 9_000)]
+    assert agreements[0].agreement < agreements[-1].agreement
+
+
+def test_intervals_hold_the_truth() -> None:
+    """Should contain the exact agreement about as often as they say, on samples that chose nothing."""
+    outside = 0
+    for seed in range(20):
+        target = random_dfa(seed, 40)
+        found = ended_after(1_100, target)
+        low, high = found.measured.interval
+        outside += not low <= 1.0 - SHORT.mass(symmetric_difference(found.automaton, target)) <= high
+    assert outside <= 4
+
+
+def test_a_language_without_structure_is_not_called_learned() -> None:
+    """Should end at the bound with the agreement that was measured."""
+    model = CallableModel(lambda words: [no_structure(tuple(LETTERS.encode(word))) for word in words], LETTERS)
+    settings = LearningSettings(max_states=60)
+    found = extract_automaton(model, distribution=SHORT, settings=settings, **QUICK)
+    assert not found.passed
+    assert "max_states = 60" in found.unfinished
+    assert 0.4 < found.measured.agreement < 0.9  # short words are learned by heart
+
+
+@pytest.mark.parametrize("states", [1, 2, 3, 5, 20])
+def test_no_more_states_than_wanted(states: int) -> None:
+    target = minimise(random_dfa(6, 12))
+    found = extract_automaton(DFAModel(target), distribution=SHORT, states=states, **QUICK)
+    assert len(found.automaton) <= states
+    assert found.passed == (states >= len(target))
+    if not found.passed:
+        assert f"at most {states} states" in found.unfinished
+
+
+def test_the_curve_rises_to_the_automaton_that_passed() -> None:
+    target = minimise(random_dfa(6, 12))
+    found = extract_automaton(DFAModel(target), distribution=SHORT, **QUICK)
+    sizes = [point.states for point in found.curve.points]
+    assert sizes == sorted(set(sizes))
+    assert found.curve.complete
+    assert found.curve.points[-1].differences == found.measured.differences == 0
+    assert len(sizes) >= 3
+
+
+def test_several_labels_have_a_curve_too() -> None:
+    model = CompiledNetwork(zoo.entry("tokens-gru").network())
+    whole = extract_automaton(model, labels=True, **QUICK)
+    small = extract_automaton(model, labels=True, states=3, **QUICK)
+    assert whole.passed
+    assert len(small.automaton) <= 3 < len(whole.automaton)
+    assert small.automaton.labels == whole.automaton.labels
+    assert small.measured.agreement < 1.0
+
+
+def test_a_size_below_one_is_refused() -> None:
+    with pytest.raises(InputError, match="states=0"):
+        extract_automaton(DFAModel(random_dfa(0, 3)), states=0)
+
+
+def test_the_judges_words_are_not_learned_from() -> None:
+    """Should leave learning as it is: the judge's words come from generators of their own, and refute nothing."""
+    task = task_for(DFAModel(random_dfa(1, 9)))
+    before = task.sampler.words
+    end_of(Judge(task).asking())
+    assert task.sampler.words == before
+    assert task.hypothesis is None
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10**6), st.integers(1, 30))
+def test_reductions_are_smaller_and_use_states_of_the_automaton(seed: int, states: int) -> None:
+    dfa = minimise(random_dfa(seed, states))
+    words = SHORT.sample(np.random.default_rng(seed), 50)
+    made = list(reductions(dfa, words, most_states=5))
+    assert [len(smaller) for smaller in made] == sorted({len(smaller) for smaller in made})
+    assert all(len(smaller) < len(dfa) for smaller in made)
+    assert (len(dfa) > 5) == any(len(smaller) == 5 for smaller in made)
+    assert list(reductions(dfa, words)) == list(reductions(dfa, WordBatch.from_codes(list(words))))
