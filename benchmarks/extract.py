@@ -151,16 +151,19 @@ def aalpy(kind: str, model: Model, limit: float) -> dict[str, Any]:
 
 def completed(machine: Any, model: Model) -> DFA:
     """AALpy's automaton as ours; transitions that RPNI leaves out go to a rejecting state."""
-    number = {state.state_id: at for at, state in enumerate(machine.states)}
-    sink = len(number)
+    states = [machine.initial_state]
+    for state in states:  # grows while it is walked
+        states += [goal for goal in dict.fromkeys(state.transitions.values()) if goal not in states]
+    number = {id(state): at for at, state in enumerate(states)}
+    sink = len(states)
     table = [
-        [number[s.transitions[a].state_id] if a in s.transitions else sink for a in range(len(model.alphabet))]
-        for s in machine.states
+        [number[id(s.transitions[a])] if a in s.transitions else sink for a in range(len(model.alphabet))]
+        for s in states
     ]
-    accepting = [bool(state.is_accepting) for state in machine.states]
+    accepting = [bool(state.is_accepting) for state in states]
     if any(sink in row for row in table):
         table, accepting = [*table, [sink] * len(model.alphabet)], [*accepting, False]
-    return DFA(model.alphabet, table, accepting, number[machine.initial_state.state_id])
+    return DFA(model.alphabet, table, accepting)
 
 
 def measured(method: str, name: str, folder: Path, limit: float) -> dict[str, Any]:

@@ -60,6 +60,7 @@ def _tree(task: LearningTask) -> Turns[_Node]:
     """The prefix tree of the words with all answers."""
     oracle = task.oracle
     root = _Node((), int(oracle.answer(())))
+    task.hypothesis = task.automaton([[0] * len(oracle.alphabet)], [root.answer])
     left, rng = _LETTERS, task.rng("merging")
     own = [oracle.alphabet.encode(word) for word in task.settings.known_words]
     while own or (left > 0 and not task.settings.known_words):
