@@ -59,6 +59,7 @@ def merging(task: LearningTask) -> Extracting:
 def _tree(task: LearningTask) -> Turns[_Node]:
     """The prefix tree of the words with all answers."""
     oracle = task.oracle
+    oracle.budget.check()
     root = _Node((), int(oracle.answer(())))
     task.hypothesis = task.automaton([[0] * len(oracle.alphabet)], [root.answer])
     left, rng = _LETTERS, task.rng("merging")
