@@ -81,3 +81,9 @@ def test_every_example_is_in_their_readme() -> None:
     text = (EXAMPLES / "README.md").read_text()
     for script in EXAMPLES.glob("*.py"):
         assert f"[{script.name}]({script.name})" in text
+
+
+def test_the_example_of_a_published_network_says_what_it_needs() -> None:
+    """Should name the package where it is not installed; its weights are nobody's to commit."""
+    done = subprocess.run([sys.executable, EXAMPLES / "published_g2p.py"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0 or "pip install --no-deps g2p_en" in done.stderr
