@@ -18,7 +18,8 @@ class Bound(enum.Enum):
     """Which inequality the number of words comes from.
 
     With no failure among n independent words, ``EXACT`` bounds the failure probability by 1 − γ^(1/n): a claim in one
-    direction, which is all that a yes/no answer needs. ``HOEFFDING`` is the paper's two-sided bound.
+    direction, which is all that a yes/no answer needs. ``HOEFFDING`` is the two-sided
+    bound of the paper's SMC; its PDV and AAMC use what is ``EXACT`` here.
     """
 
     EXACT = "exact"
