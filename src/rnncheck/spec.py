@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import codecs
 import hashlib
+import itertools
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
 from rnncheck.automata.dfa import DEFAULT_MAX_STATES, DFA, Mask
+from rnncheck.automata.finite import finite_language
 from rnncheck.automata.formats.dfa_json import read_json, write_json
 from rnncheck.automata.formats.dot import read_dot
 from rnncheck.automata.ltlf.compiler import compile_ltlf, letters_in_ltlf
@@ -67,6 +69,20 @@ class Spec(Displayable):
         """
         letters = _alphabet(alphabet, lambda: letters_in_ltlf(text), text)
         return cls(minimise(compile_ltlf(text, letters, nonempty=nonempty, max_states=max_states)), text)
+
+    @classmethod
+    def from_words(
+        cls,
+        words: Iterable[Iterable[str]],
+        alphabet: Alphabet | Iterable[str] | None = None,
+        *,
+        origin: str = "a list of words",
+        max_states: int = DEFAULT_MAX_STATES,
+    ) -> Self:
+        """These words and no others; the letters in them are the alphabet unless one is given."""
+        listed = [tuple(word) for word in words]
+        letters = _alphabet(alphabet, lambda: tuple(dict.fromkeys(itertools.chain(*listed))), origin)
+        return cls(minimise(finite_language(listed, letters, max_states=max_states)), origin)
 
     @classmethod
     def from_file(

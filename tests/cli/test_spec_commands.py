@@ -186,3 +186,15 @@ def test_as_a_process_of_its_own() -> None:
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (result.returncode, result.stderr) == (1, "")
     assert result.stdout.endswith("accepted by A alone: a\n")
+
+
+def test_a_list_of_words_is_a_specification(run, tmp_path) -> None:
+    """Should take the file's words and no others, and name the line of a letter that the alphabet lacks."""
+    file = tmp_path / "documents.txt"
+    file.write_text("# two documents\na b\nε\n")
+    shown = run("spec", "show", "--word-list", file)
+    assert shown.code == 0
+    assert "finitely many words" in shown.out
+    wrong = run("spec", "show", "--word-list", file, "--alphabet", "a,c")
+    assert wrong.code == 2
+    assert f"{file}:2: unknown letter 'b'" in wrong.err

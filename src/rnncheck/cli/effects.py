@@ -81,7 +81,9 @@ _RULES = (
     Rule(("extract",), _LEARNER, _one_of("method", *_HIDDEN_STATES), "with this --method"),
     Rule(("extract",), ("learner",), _one_of("method", "bounded"), "with this --method"),
     Rule(("extract",), ("equivalence",), _one_of("method", "weiss", *_HIDDEN_STATES), "with this --method"),
-    Rule(("compare-surrogates",), ("relation",), _missing("dfa", "regex", "ltlf"), "without a specification"),
+    Rule(
+        ("compare-surrogates",), ("relation",), _missing("dfa", "regex", "ltlf", "word_list"), "without a specification"
+    ),
     Rule(("prove", "robust"), ("property_name",), _missing("suite"), "without --spec"),
     Rule(("repair",), ("complete",), _missing("dfa"), "without --dfa"),
     Rule(("repair",), ("nonempty",), _missing("ltlf"), "without --ltlf"),

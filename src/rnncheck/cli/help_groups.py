@@ -16,7 +16,8 @@ class HelpGroup(NamedTuple):
 
 
 _VERIFY = (
-    HelpGroup("Specification (give one)", ("--ltlf", "--regex", "--dfa", "--moore-ltlf", "--moore-regex", "--against")),
+    HelpGroup("Specification (give one)", ("--ltlf", "--regex", "--dfa", "--word-list", "--moore-ltlf", "--moore-regex",
+                                           "--against")),
     HelpGroup("About the specification", ("--relation", "--assume", "--max-length", "--alphabet", "--define",
                                           "--complete", "--nonempty", "--max-states")),
     HelpGroup("Results", ("--report", "--json", "--certificate", "--quiet")),

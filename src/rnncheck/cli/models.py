@@ -87,7 +87,7 @@ def train(ctx: click.Context, /, request: SpecRequest, words: Path | None, outpu
     from rnncheck.training.labelled_files import read_labelled_words
 
     if request.given == (words is not None):
-        raise click.UsageError("give a specification (--dfa, --regex or --ltlf), or --words FILE")
+        raise click.UsageError("give a specification (--dfa, --regex, --ltlf or --word-list), or --words FILE")
     check_name(output)
     if choices["provable"]:
         ctx.exit(_train_provably(request, output, choices))

@@ -72,6 +72,7 @@ class SpecRequest:
     dfa: Path | None
     regex: str | None
     ltlf: str | None
+    word_list: Path | None
     alphabet: Alphabet | None
     definitions: dict[str, str]
     complete: bool
@@ -82,7 +83,7 @@ class SpecRequest:
     @property
     def given(self) -> bool:
         """Whether a specification was named at all."""
-        return any(kind is not None for kind in (self.dfa, self.regex, self.ltlf, self.named))
+        return any(kind is not None for kind in (self.dfa, self.regex, self.ltlf, self.word_list, self.named))
 
     def build(self, alphabet: Alphabet | None = None) -> Spec:
         """The specification, over ``alphabet`` (a model's, say) where no ``--alphabet`` was given."""
@@ -93,6 +94,9 @@ class SpecRequest:
             return Spec.from_file(self.dfa, letters, complete=self.complete, max_states=self.max_states)
         if self.regex is not None:
             return Spec.from_regex(self.regex, letters, definitions=self.definitions, max_states=self.max_states)
+        if self.word_list is not None:
+            words = read_words(self.word_list, letters)
+            return Spec.from_words(words, letters, origin=str(self.word_list), max_states=self.max_states)
         return Spec.from_ltlf(self.ltlf or "", letters, nonempty=self.nonempty, max_states=self.max_states)
 
 
@@ -130,6 +134,12 @@ def _with_spec_options(command: Command, *, required: bool) -> Command:
         click.option("--dfa", type=click.Path(path_type=Path), metavar="FILE", help="An automaton: dot or JSON file."),
         click.option("--regex", metavar="TEXT", help="A regular expression over letters, such as '(a|b)* a'."),
         click.option("--ltlf", metavar="TEXT", help="An LTLf or LDLf formula, such as 'G(a -> F b)'."),
+        click.option(
+            "--word-list",
+            type=click.Path(path_type=Path),
+            metavar="FILE",
+            help="The words of a file, one a line, and no others.",
+        ),
         click.option("--alphabet", type=AlphabetType(), help="The letters, with commas between: a,b,'<c d>'."),
         click.option("--define", multiple=True, metavar="NAME=REGEX", help="A name for use in --regex as $NAME."),
         click.option("--complete", is_flag=True, help="Send transitions that --dfa lacks to a rejecting sink."),
@@ -154,12 +164,14 @@ def _decorated(command: Command, wrapper: Any, options: list[Callable[[Any], Any
 
 
 def _request(parameters: dict[str, Any], required: bool) -> SpecRequest:
-    kinds = ("dfa", "regex", "ltlf")
+    kinds = ("dfa", "regex", "ltlf", "word_list")
     named = parameters.pop("named", None)
-    given = [f"--{kind}" for kind in kinds if parameters[kind] is not None] + ["--spec"] * (named is not None)
+    given = [f"--{kind.replace('_', '-')}" for kind in kinds if parameters[kind] is not None] + ["--spec"] * (
+        named is not None
+    )
     if len(given) > 1 or (required and not given):
         found = "none was given" if not given else f"got {' and '.join(given)}"
-        raise click.UsageError(f"give exactly one of --dfa, --regex, --ltlf ({found})")
+        raise click.UsageError(f"give exactly one of --dfa, --regex, --ltlf, --word-list ({found})")
     definitions = {}
     for definition in parameters.pop("define"):
         name, equals, text = definition.partition("=")

@@ -192,7 +192,7 @@ def _load_state(module: Any, path: Path) -> None:
 def _requirements(choices: Mapping[str, Any], alphabet: Alphabet, labels: tuple[str, ...]) -> list[Requirement]:
     relation = Relation.named(choices["relation"])
     common: dict[str, Any] = {
-        "dfa": None, "regex": None, "ltlf": None, "alphabet": choices["alphabet"], "definitions": {},
+        "dfa": None, "regex": None, "ltlf": None, "word_list": None, "alphabet": choices["alphabet"], "definitions": {},
         "complete": choices["complete"], "nonempty": choices["nonempty"], "max_states": DEFAULT_MAX_STATES,
     }  # fmt: skip
     found = [

@@ -215,7 +215,9 @@ def _about_labels(choices: dict[str, Any]) -> bool:
 def _check_one_spec(request: SpecRequest, choices: dict[str, Any]) -> None:
     others = ("moore_ltlf", "moore_regex", "against")
     if request.given + sum(choices[name] is not None for name in others) != 1:
-        raise click.UsageError("give exactly one of --dfa, --regex, --ltlf, --moore-ltlf, --moore-regex, --against")
+        raise click.UsageError(
+            "give exactly one of --dfa, --regex, --ltlf, --word-list, --moore-ltlf, --moore-regex, --against"
+        )
     if _about_labels(choices) and choices["relation"] != "subset":
         raise click.UsageError("--relation is about a language; a specification of labels holds of all words or not")
 
