@@ -1,18 +1,23 @@
 """A property file, verified: the verdicts are those of verify, whoever does the work; what is written can be read."""
 
+import dataclasses
 import json
 import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
-from rnncheck import Spec, SuiteResult, VerifySettings, check, load_model, verify, zoo
+from rnncheck import Spec, Suite, SuiteResult, VerifySettings, check, load_model, verify, zoo
+from rnncheck.checking.values import INTERRUPTED, Check
 from rnncheck.errors import InputError
 from rnncheck.models.files.safetensors_file import save_network
 from rnncheck.report.checks.junit import junit_xml
 from rnncheck.report.checks.sarif import sarif_json
 from rnncheck.report.checks.summary_page import report_names, summary_page
+from rnncheck.suite.values import Severity
+from rnncheck.verdict.value import Outcome
 from support.robust_networks import robust_network
 
 LETTERS = ["a", "b", "c"]
@@ -245,3 +250,16 @@ def test_the_command_line(
         assert (code, told in err) == (2, True), err
     suite.write_text('[properties.p]\nltlf = "F a"\n')
     assert "there is no model in it" in run(suite)[2]
+
+
+def test_what_was_not_begun_or_interrupted_is_never_allowed(suite: Path) -> None:
+    """Should not pass a run that Ctrl-C ended, whatever the file allows."""
+    entry, one = next(iter(Suite.read(suite).models)), next(iter(Suite.read(suite).properties))
+    one = dataclasses.replace(one, allow_undecided=True, severity=Severity.WARNING)
+    verdict = next(each.verdict for each in check(suite, properties=["answered"]).checks if each.verdict is not None)
+    interrupted = msgspec.structs.replace(
+        verdict, outcome=Outcome.UNDECIDED, reason=INTERRUPTED, counterexample=None, guarantee=None
+    )
+    for told in (Check.of(entry, one), Check.of(entry, one, verdict=interrupted)):
+        assert not told.allowed
+        assert SuiteResult(suite="s", checks=(told,), seconds=0.0).exit_code == 3

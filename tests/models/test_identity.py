@@ -166,3 +166,22 @@ def test_threshold_of_whole_word_models_counts():
 
 def random_answers(seed, words):
     return [random.Random(f"{seed} {word}").random() for word in words]
+
+
+def test_attributes_of_functions_wrappers_and_built_in_kinds_count() -> None:
+    """Should tell apart what differs only in an attribute that an answer may depend on."""
+    source = (
+        "import functools\nclass Scaled:\n    def __init__(self, f, factor):\n"
+        "        functools.update_wrapper(self, f)\n        self.factor = factor\n"
+        "class Own(dict):\n    pass\ndef plain():\n    pass\n"
+    )
+    code = user_module(source)
+    assert digest_of(code.Scaled(code.plain, 1.0)) != digest_of(code.Scaled(code.plain, -1.0))
+    first, second = code.Own(), code.Own()
+    second.weight = 2
+    assert digest_of(first) != digest_of(second)
+    before = digest_of(code.plain)
+    code.plain.weight = 2
+    assert digest_of(code.plain) != before
+    values = np.arange(3.0)
+    assert digest_of(np.ma.array(values, mask=[0, 0, 1])) != digest_of(np.ma.array(values, mask=[0, 1, 0]))

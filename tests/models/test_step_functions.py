@@ -190,7 +190,7 @@ REFUSED = [
     (lambda rows: [], step, score, "no array at all"),
     (lambda rows: np.zeros((rows, 6), np.float32), step, score, "is float32 in initial and float64 after a step"),
     (lambda rows: np.arange(rows * 6.0).reshape(rows, 6), step, score, "every word must begin in the same state"),
-    (initial, lambda states, letters: (states, states), score, "2 arrays after a step and 1 in initial"),
+    (initial, lambda states, letters: (states, states), score, "an array in initial and a tuple after a step"),
     (initial, step, lambda states: states, "must give one number each"),
     (initial, step, lambda states: states @ HEAD * np.nan, "empty=False"),
     (initial, step, lambda states: np.where(states[:, 0] == 0, 1.0, np.inf), "let it stay finite"),
@@ -345,3 +345,28 @@ def test_torch_states_with_the_words_on_the_second_axis() -> None:
     assert np.allclose(model.scores_batch(words), expected, atol=1e-5)
     assert model.accepts_batch(WordBatch.from_codes([[0, 1]])).tolist() == [model.accepts(("a", "b"))]
     assert model.describe()["state"] == "20 numbers in 2 arrays (torch.float32)"
+
+
+def test_arrays_of_a_dictionary_are_told_by_their_keys() -> None:
+    """Should not depend on the order in which a step puts them together."""
+    packing = Packing(*({"h": np.zeros((rows, 2)), "c": np.zeros((rows, 2))} for rows in (2, 3)))
+    state = {"c": np.ones((4, 2)), "h": np.zeros((4, 2))}
+    again = packing.unpack(packing.pack(state, 4))
+    assert {name: value.mean() for name, value in again.items()} == {"h": 0.0, "c": 1.0}
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        {"h": np.zeros((4, 2)), "d": np.zeros((4, 2)), "e": None},
+        {"h": None, "c": np.zeros((4, 2)), "e": np.zeros((4, 2))},
+        {"h": np.zeros((4, 2)), "c": [np.zeros((4, 2))], "e": None},
+        (np.zeros((4, 2)), np.zeros((4, 2)), None),
+        np.zeros((4, 2)),
+    ],
+)
+def test_a_state_of_another_make_is_refused(after: Any) -> None:
+    """Should not put arrays in each other's places."""
+    packing = Packing(*({"h": np.zeros((rows, 2)), "c": np.zeros((rows, 2)), "e": None} for rows in (2, 3)))
+    with pytest.raises(rnncheck.RnncheckError, match="let both give the same arrays"):
+        packing.pack(after, 4)

@@ -15,10 +15,13 @@ import rnncheck
 from rnncheck import zoo
 from rnncheck.automata.product import symmetric_difference
 from rnncheck.models.difference import difference
+from rnncheck.models.engine.compiled import CompiledNetwork
 from rnncheck.models.exact_network import exact_network
+from rnncheck.models.labelled import LabelledNetwork
 from rnncheck.models.protocol import SteppingModel
 from rnncheck.relations import Relation
 from rnncheck.words import Alphabet
+from support.networks import random_network
 from support.strategies import dfas
 
 AB = ("a", "b")
@@ -168,3 +171,24 @@ def test_only_words_that_count_are_compared() -> None:
     assert rnncheck.diff(old, new, max_length=6, epsilon=0.1, settings=fast).violated
     assume = rnncheck.Spec.from_regex("b{0,9}", alphabet=AB)
     assert rnncheck.diff(old, new, assume=assume, settings=fast).counterexample == ("b",) * 6
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
+def test_labels_in_another_order_are_compared_by_name(order: tuple[int, ...]) -> None:
+    """Should say of every word, stepped and by reference, whether the names of the two labels differ."""
+    old = random_network(hidden=(5,), seed=3, outputs=3, label=0, scale=2.0)
+    old = dataclasses.replace(old, labels=("x", "y", "z"))
+    other = random_network(hidden=(5,), seed=4, outputs=3, label=0, scale=2.0)
+    shuffled = dataclasses.replace(other, labels=tuple("xyz"[place] for place in order))
+    models = [CompiledNetwork(network, threads=1) for network in (old, shuffled)]
+    both = difference(*models)
+    first, second = map(LabelledNetwork.of, models)
+    words = all_words(old.alphabet, 4)
+    expected = []
+    for word in words:
+        codes = old.alphabet.encode(word)
+        says = [side.labels[side.reference_label(codes)] for side in (first, second)]
+        expected.append(says[0] != says[1])
+        assert both.reference_answer(codes) == expected[-1]
+    assert both.accepts_batch(words).tolist() == expected
+    assert True in expected

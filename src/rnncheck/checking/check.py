@@ -15,7 +15,7 @@ import msgspec
 
 from rnncheck.checking.resuming import SuiteCheckpoint
 from rnncheck.checking.single import LoadedModel
-from rnncheck.checking.values import Check, SuiteResult
+from rnncheck.checking.values import INTERRUPTED, Check, SuiteResult
 from rnncheck.errors import InputError, RnncheckError
 from rnncheck.runtime.budget import Clock
 from rnncheck.runtime.executors import Executor, open_executor
@@ -23,7 +23,6 @@ from rnncheck.suite.values import ModelEntry, Property, Suite
 from rnncheck.verdict.value import Verdict
 from rnncheck.version import __version__
 
-_INTERRUPTED = "interrupted"  # what a verdict says where Ctrl-C ended it
 _PIECE = 8  # properties of one model that a worker does one after the other: they share what is computed
 
 
@@ -116,7 +115,7 @@ class _Run:
                 tell = functools.partial(self._tell, model, one)
                 tell()
                 found = loaded[model.name].checked(one, self._earlier, tell)
-                if found.verdict is not None and found.verdict.reason == _INTERRUPTED:
+                if found.verdict is not None and found.verdict.reason == INTERRUPTED:
                     self._done[model.name, one.name] = found  # and not kept: another run may know more
                     return
                 self._take(found)

@@ -12,6 +12,7 @@ from rnncheck.verdict.value import Verdict, decode_part, encode_part
 from rnncheck.words import format_word
 
 OutcomeName = Literal["satisfied", "violated", "undecided", "error"]
+INTERRUPTED = "interrupted"  # what a verdict says where Ctrl-C ended it
 _WORST_FIRST: tuple[tuple[OutcomeName, int], ...] = (("error", 2), ("violated", 1), ("undecided", 3))
 
 
@@ -70,9 +71,14 @@ class Check(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
     @property
     def allowed(self) -> bool:
-        """Whether the run passes in spite of it: it is satisfied, or of little weight. An error never is."""
-        if self.outcome in ("satisfied", "error"):
-            return self.outcome == "satisfied"
+        """Whether the run passes in spite of it: it is satisfied, or of little weight.
+
+        An error never is, nor what was not begun or was interrupted: nobody has said that it may be left out.
+        """
+        if self.verdict is None or self.verdict.reason == INTERRUPTED:
+            return False
+        if self.outcome == "satisfied":
+            return True
         return self.severity is not Severity.ERROR or (self.outcome == "undecided" and self.allow_undecided)
 
     def sentence(self) -> str:

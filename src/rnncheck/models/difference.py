@@ -258,15 +258,20 @@ class SteppingDifference(SteppingModel):
         return self.pair.scores(old, self._new.along(self.pair.translated(words), lambda rows: tick(0)))
 
     def reference_answer(self, codes: Codes) -> bool:
-        old, new = self.said(codes)
-        return bool(self.pair.broken(np.array(old), np.array(new)))
+        return bool(self.pair.broken(*map(np.array, self._said(codes))))
 
     def said(self, codes: Codes) -> tuple[int, int]:
         """What each of the two says of a word, by its own reference; both as positions in ``pair.labels``."""
-        new = self._new.reference(self.pair.new_codes(codes))
-        return self._old.reference(codes), int(self.pair.as_old(np.array(new)))
+        old, new = self._said(codes)
+        return old, int(self.pair.as_old(np.array(new)))
+
+    def _said(self, codes: Codes) -> tuple[int, int]:
+        """What each says, in its own numbers of labels."""
+        return self._old.reference(codes), self._new.reference(self.pair.new_codes(codes))
 
     def reference_score(self, codes: Codes) -> float | None:
+        if isinstance(self._old, _LabelSide):
+            return None  # the references of labels tell no distance
         old = self.pair.old.reference_score(codes)
         new = self.pair.new.reference_score(self.pair.new_codes(codes))
         if old is None or new is None:

@@ -47,6 +47,13 @@ def digest_of(*values: object) -> str:
     return walk.digest.hexdigest()
 
 
+_BUILT_IN = (str, bytes, int, float, tuple, list, set, frozenset, Mapping)  # digested by what they hold
+
+
+def _is_function(value: object) -> bool:
+    return isinstance(value, types.FunctionType)
+
+
 class _Walk:
     """Feeds values into one digest, each object once."""
 
@@ -72,12 +79,17 @@ class _Walk:
             return
         if not _of_library(type(value).__module__):  # a list of the user's own making may have methods
             self.add(type(value))
+            if isinstance(value, _BUILT_IN) and hasattr(value, "__dict__"):
+                self.add(vars(value))
         if isinstance(value, str | bytes | int | float):  # of the user's own making too
             self._feed("plain", repr(value))
-        elif hasattr(value, "__wrapped__") and not isinstance(value, types.FunctionType):  # such as a cache
+        elif hasattr(value, "__wrapped__") and _of_library(type(value).__module__) and not _is_function(value):
+            # Such as a cache; what somebody's own class wraps is not all that it has.
             self._add_parts("wrapped", (value.__wrapped__,))
         elif _of_rnncheck(type(value)) and hasattr(value, "identity"):
             self._feed("identity", value.identity())
+        elif isinstance(value, np.ma.MaskedArray):
+            self._add_parts("masked", (value.filled(), np.ma.getmaskarray(value)))
         elif isinstance(value, np.ndarray | np.generic):
             self._add_array(np.asarray(value))
         elif isinstance(value, tuple | list):
@@ -143,6 +155,8 @@ class _Walk:
             return
         self.add(function.__code__)
         self._add_parts("defaults", (function.__defaults__, function.__kwdefaults__))
+        if vars(function):
+            self._add_parts("attributes", (vars(function),))
         for cell in function.__closure__ or ():
             try:
                 self.add(cell.cell_contents)

@@ -76,7 +76,8 @@ class NetworkPupil:
     def network(self) -> RecurrentNetwork:
         """The network as it is now; everything but the weights is as it was."""
         before = self._before
-        now = self._trainable.to_network(before.alphabet, before.labels or (), before.label, {})
+        names = before.labels or tuple(map(str, range(before.outputs)))
+        now = self._trainable.to_network(before.alphabet, names, before.label, {})
         kind = before.number_type
         layers = tuple(
             dataclasses.replace(layer, **{

@@ -78,10 +78,11 @@ class Packing:
 
     def __init__(self, two: Any, three: Any) -> None:
         self._template = two
-        arrays = list(zip(_leaves(two), _leaves(three), strict=False))
+        arrays = _leaves(two)
         if not arrays:
             raise ModelError("initial gives no array at all; give the state as an array, or as several of them")
-        self.leaves = tuple(_leaf(path, first, second) for (path, first), (_, second) in arrays)
+        again = _aligned(two, three)
+        self.leaves = tuple(_leaf(path, first, second) for (path, first), second in zip(arrays, again, strict=True))
         narrow = all(leaf.dtype in _EXACT_IN_FLOAT32 for leaf in self.leaves)
         self.dtype = np.dtype(np.float32 if narrow else np.float64)
         ends = np.cumsum([leaf.columns for leaf in self.leaves]).tolist()
@@ -94,14 +95,8 @@ class Packing:
 
     def pack(self, tree: Any, rows: int) -> States:
         """The states of so many words as one array."""
-        values = [value for _, value in _leaves(tree)]
-        if len(values) != len(self.leaves):
-            raise ModelError(
-                f"the state has {len(values)} arrays after a step and {len(self.leaves)} in initial; "
-                "let both give as many"
-            )
         packed = np.empty((rows, self._columns[-1].stop), dtype=self.dtype)
-        for leaf, value, columns in zip(self.leaves, values, self._columns, strict=True):
+        for leaf, value, columns in zip(self.leaves, _aligned(self._template, tree), self._columns, strict=True):
             packed[:, columns] = leaf.rows(value, rows)
         return packed
 
@@ -135,6 +130,41 @@ def _without(shape: tuple[int, ...], axis: int) -> tuple[int, ...]:
     return shape[:axis] + shape[axis + 1 :]
 
 
+def _aligned(template: Any, tree: Any, path: str = "") -> Iterator[Any]:
+    """The arrays of a state in the order of the template's: those of a dictionary by key, whatever their order."""
+    if template is None or _is_array(template):
+        if template is None and tree is None:
+            return
+        if template is None or not _is_array(tree):
+            raise _otherwise(template, tree, path)
+        yield tree
+        return
+    known, given = ({key: value for key, value, _ in _children(each, path)} if each is not None and not _is_array(each)
+                    else None for each in (template, tree))  # fmt: skip
+    if given is None or known is None or known.keys() != given.keys() or _kind(template) is not _kind(tree):
+        raise _otherwise(template, tree, path)
+    for key, value, at in _children(template, path):
+        yield from _aligned(value, given[key], f"{path}{at}")
+
+
+def _kind(tree: Any) -> object:
+    """What must not change: a list and a tuple differ in nothing that matters here."""
+    return list if type(tree) is tuple else dict if isinstance(tree, Mapping) else type(tree)
+
+
+def _otherwise(template: Any, tree: Any, path: str) -> ModelError:
+    was, now = ("an array" if _is_array(each) else _named(each) for each in (template, tree))
+    return ModelError(
+        f"the state{path} is {was} in initial and {now} after a step; let both give the same arrays, by the same names"
+    )
+
+
+def _named(tree: Any) -> str:
+    if isinstance(tree, Mapping):
+        return f"a {type(tree).__name__} of {short_repr(list(tree))}"
+    return "None" if tree is None else f"a {type(tree).__name__}"
+
+
 def _leaves(tree: Any) -> list[tuple[str, Any]]:
     found: list[tuple[str, Any]] = []
     _mapped(tree, found.append)
@@ -145,7 +175,7 @@ def _mapped(tree: Any, change: Callable[[tuple[str, Any]], Any], path: str = "")
     """The same tree with every array changed; each is given with its path."""
     if tree is None:
         return None
-    if isinstance(tree, np.ndarray) or _is_tensor(tree):
+    if _is_array(tree):
         return change((path, tree))
     parts = {key: _mapped(value, change, f"{path}{at}") for key, value, at in _children(tree, path)}
     if isinstance(tree, Mapping):
@@ -168,6 +198,10 @@ def _children(tree: Any, path: str) -> Iterator[tuple[Any, Any, str]]:
             f"the state{path} is {short_repr(tree)}, a {type(tree).__name__}; a state is made of numpy arrays or "
             "PyTorch tensors, in tuples, lists, dictionaries and data classes"
         )
+
+
+def _is_array(value: Any) -> bool:
+    return isinstance(value, np.ndarray) or _is_tensor(value)
 
 
 def _is_tensor(value: Any) -> bool:

@@ -21,7 +21,9 @@ _name = re.compile(r"[a-z][a-z0-9_-]*").fullmatch
 # machine or import code are not among them.
 _FLAGS = ("--complete", "--nonempty", "--float64", "--no-shrink")
 _VALUES: Mapping[str, Callable[[str], object]] = {
-    **dict.fromkeys(("--dfa", "--word-list", "--against", "--words-like", "--known-words", "--on-data"), str.isprintable),
+    **dict.fromkeys(
+        ("--dfa", "--word-list", "--against", "--words-like", "--known-words", "--on-data"), str.isprintable
+    ),
     **dict.fromkeys(("--column", "--separator"), str.isprintable),
     **dict.fromkeys(("--regex", "--ltlf", "--moore-regex", "--moore-ltlf"), str.isprintable),
     **dict.fromkeys(("--alphabet", "--define", "--label", "--weights", "--assume"), str.isprintable),
