@@ -370,3 +370,9 @@ def test_a_state_of_another_make_is_refused(after: Any) -> None:
     packing = Packing(*({"h": np.zeros((rows, 2)), "c": np.zeros((rows, 2)), "e": None} for rows in (2, 3)))
     with pytest.raises(rnncheck.RnncheckError, match="let both give the same arrays"):
         packing.pack(after, 4)
+
+
+def test_no_words_at_all_are_packed_too() -> None:
+    packing = Packing(*({"h": np.zeros((rows, 2)), "c": np.zeros((3, rows, 2))} for rows in (2, 3)))
+    again = packing.unpack(packing.pack({"h": np.zeros((0, 2)), "c": np.zeros((3, 0, 2))}, 0))
+    assert [value.shape for value in again.values()] == [(0, 2), (3, 0, 2)]

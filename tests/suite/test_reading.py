@@ -158,6 +158,7 @@ PROPERTY = '[properties.p]\nltlf = "F a"\n'
         ("[defaults]\nltlf='a'\n" + PROPERTY, r"\[defaults\] ltlf = 'a': unknown key"),
         (PROPERTY + "data = {column = 'x'}", r"\[properties.p.data\]: write its name"),
         (PROPERTY + "data = {path = 'x', columm = 'x'}", r"columm = 'x': unknown key; did you mean column\?"),
+        (f"{PROPERTY}\n{PROPERTY}", r"not TOML: .*give each its own name"),
         ("[properties.p]\nltlf = F a", r"not TOML: .*line 2.*texts need quotes"),
     ],
 )

@@ -35,7 +35,9 @@ class Document:
         except OSError as error:
             raise FormatError(f"cannot be read: {error.strerror or error}", str(path)) from None
         except tomllib.TOMLDecodeError as error:
-            raise FormatError(f"not TOML: {error}; texts need quotes", str(path)) from None
+            repeated = "twice" in str(error) or "overwrite" in str(error)
+            remedy = "give each its own name" if repeated else "texts need quotes"
+            raise FormatError(f"not TOML: {error}; {remedy}", str(path)) from None
         except (ValueError, RecursionError) as error:  # not UTF-8, a name that no file has, a million brackets
             raise FormatError(f"cannot be read as TOML: {error}", str(path)) from None
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import math
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -50,7 +51,8 @@ class Leaf:
             was, now = _kind_text(self.dtype, self.tensor), _kind_text(dtype, _tensor_kind(value))
             raise ModelError(f"the state{self.path} is {was} in initial and {now} after a step; let both give {now}")
         numbers = _as_numpy(value)
-        rows = (np.moveaxis(numbers, self.axis, 0) if self.axis else numbers).reshape(count, -1)
+        laid = np.moveaxis(numbers, self.axis, 0) if self.axis else numbers
+        rows = laid.reshape(count, math.prod(self.shape))
         if self.dtype.kind == "c":
             return np.ascontiguousarray(rows).view(np.float32 if self.dtype.itemsize == 8 else np.float64)
         if self.dtype in _LARGE_INTEGERS and (np.abs(rows.astype(np.float64)) > 2**53).any():
