@@ -85,3 +85,16 @@ def test_code_in_the_place_of_a_file(run: Any, tmp_path: Path, monkeypatch: pyte
     result = run("diff", OLD, "--new-module", "my_code_for_diff:load", *QUICK)
     assert result.code == 1
     assert "no (old), and yes (new)" in (result.out + result.err)
+
+
+def test_properties_of_a_property_file(run: Any, tmp_path: Path) -> None:
+    """Should verify each on both, and refuse one that asks for more than diff does."""
+    file = tmp_path / "suite.toml"
+    file.write_text("[properties.answered]\nltlf = 'G(a -> F b)'\n")
+    result = run("diff", OLD, NEW, "--spec", file, *QUICK)
+    assert result.code == 1
+    assert "G(a -> F b)" in (result.out + result.err)
+    file.write_text("[properties.answered]\nltlf = 'G(a -> F b)'\nrelation = 'equal'\n")
+    refused = run("diff", OLD, NEW, "--spec", file, *QUICK)
+    assert refused.code == 2
+    assert "property 'answered' has a relation" in refused.err

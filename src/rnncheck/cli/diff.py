@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,10 +25,12 @@ from rnncheck.cli.output import say
 from rnncheck.cli.output_files import OutputFile
 from rnncheck.cli.progress import progress_line
 from rnncheck.cli.verify import conclude, teller
+from rnncheck.errors import InputError, short_repr
 from rnncheck.models.protocol import Model
 from rnncheck.relations import Relation
 from rnncheck.runtime.budget import BudgetExceeded
 from rnncheck.spec import Spec
+from rnncheck.suite.values import Suite
 from rnncheck.verdict.value import Outcome, Verdict
 from rnncheck.verification.difference import diff as diff_models
 from rnncheck.verification.methods import METHODS
@@ -52,6 +55,8 @@ _MODEL = ("threshold", "label", "cell", "threads", "float64", "no_cache")
 @click.option("--ltlf", multiple=True, metavar="TEXT", help="A property to verify on both; may be repeated.")
 @click.option("--regex", multiple=True, metavar="TEXT", help="The same, as a regular expression.")
 @click.option("--dfa", multiple=True, type=click.Path(path_type=Path), metavar="FILE", help="The same, as a file.")
+@click.option("--spec", "suite", type=click.Path(path_type=Path), metavar="FILE.toml",
+              help="The same, all properties of a property file.")  # fmt: skip
 @click.option("--method", type=click.Choice(list(METHODS)), default="auto", show_default=True)
 @relation_option("Of the new to the old one. subset: the new one accepts nothing more; superset: nothing less.",
                  Relation.EQUAL)  # fmt: skip
@@ -108,7 +113,19 @@ def _properties(choices: dict[str, Any], alphabet: Alphabet) -> list[Spec]:
         *(Spec.from_ltlf(text, alphabet) for text in choices["ltlf"]),
         *(Spec.from_regex(text, alphabet) for text in choices["regex"]),
         *(Spec.from_file(path, alphabet) for path in choices["dfa"]),
+        *_listed(choices["suite"], alphabet),
     ]
+
+
+def _listed(path: Path | None, alphabet: Alphabet) -> Iterator[Spec]:
+    """The properties of a property file, which must not ask for what is not done here."""
+    for one in () if path is None else Suite.read(path).properties:
+        if one.relation is not Relation.SUBSET or one.assume is not None or one.max_length is not None:
+            raise InputError(
+                f"{path}: property {short_repr(one.name)} has a relation, an assumption or a longest word of its own, "
+                "and diff verifies whether every accepted word has the property; use rnncheck check on both models"
+            )
+        yield one.spec(alphabet)
 
 
 def _compared(
