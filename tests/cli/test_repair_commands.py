@@ -1,5 +1,7 @@
 """``rnncheck repair`` from the command line."""
 
+import importlib
+import itertools
 import json
 import os
 import shutil
@@ -7,13 +9,17 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeAlias
 
 import pytest
 
 from rnncheck import load_model, zoo
+from rnncheck.cli import main
 
-pytest.importorskip("torch")
+torch = pytest.importorskip("torch")
+Inside: TypeAlias = Callable[..., tuple[int, str, str]]
 
 FORMULA = "G(a -> F b)"
 
@@ -34,13 +40,26 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.slow
-def test_a_violated_network_comes_back_without_the_violation(folder: Path) -> None:
+@pytest.fixture
+def inside(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Inside:
+    """``inside("model.safetensors", …)`` runs ``rnncheck repair`` in this process and in the folder."""
+    monkeypatch.chdir(folder)
+
+    def call(*arguments: str) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as caught:
+            main(["repair", *arguments])
+        told = capsys.readouterr()
+        return int(caught.value.code or 0), told.out, told.err
+
+    return call
+
+
+def test_a_violated_network_comes_back_without_the_violation(folder: Path, inside: Inside) -> None:
     (folder / "properties.toml").write_text(f'[properties.answered]\nltlf = "{FORMULA}"\n')
-    result = run(folder, "model.safetensors", "--spec", "properties.toml", "-o", "fixed.safetensors", "--report",
-                 "page.html", "--json", "report.json", "--effort", "0.1", "--no-harden", "--quiet")  # fmt: skip
-    assert result.returncode == 0, result.stderr
-    assert result.stdout.startswith("NOTHING FOUND")
+    code, out, err = inside("model.safetensors", "--spec", "properties.toml", "-o", "fixed.safetensors", "--report",
+                            "page.html", "--json", "report.json", "--effort", "0.1", "--no-harden")  # fmt: skip
+    assert code == 0, err
+    assert out.startswith("NOTHING FOUND")
     report = json.loads((folder / "report.json").read_text())
     assert report["output"] == "fixed.safetensors"
     assert report["properties"][0]["before"]["outcome"] == "violated"
@@ -48,6 +67,96 @@ def test_a_violated_network_comes_back_without_the_violation(folder: Path) -> No
     word = ["a", *["c"] * 10]
     assert load_model(folder / "model.safetensors").accepts(word)
     assert not load_model(folder / "fixed.safetensors").accepts(word)
+
+
+def test_a_network_that_is_proved_already_gets_its_certificate(folder: Path, inside: Inside) -> None:
+    """Should end proved, with a certificate that replay confirms."""
+    shutil.copy(zoo.path("response-provable-lstm"), folder / "model.safetensors")
+    code, out, err = inside("model.safetensors", "--ltlf", FORMULA, "-o", "fixed.safetensors", "--effort", "0.01",
+                            "--certificate", "proof.cert", "--quiet")  # fmt: skip
+    assert code == 0, err
+    assert out.startswith("PROVED")
+    with pytest.raises(SystemExit) as caught:
+        main(["replay", "proof.cert", "--model", "model.safetensors"])
+    assert caught.value.code in (0, None)
+
+
+def test_a_network_without_a_fault_is_trained_for_a_proof(folder: Path, inside: Inside) -> None:
+    """Should not end with "nothing found" where hardening gets a proof."""
+    shutil.copy(zoo.path("even-elman"), folder / "model.safetensors")
+    code, out, err = inside("model.safetensors", "--regex", "(b* a b* a)* b*", "--relation", "equal", "-o",
+                            "fixed.safetensors", "--effort", "0.001")  # fmt: skip
+    assert code == 0, err
+    assert out.startswith("PROVED")
+    assert load_model(folder / "fixed.safetensors").accepts(["a", "b", "a"])
+
+
+MODULE = """
+import torch
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.embedding = torch.nn.Embedding(3, 3)
+        self.recurrent = torch.nn.GRU(3, 4, batch_first=True)
+        self.head = torch.nn.Linear(4, 1)
+    def forward(self, words):
+        return self.head(self.recurrent(self.embedding(words))[0])[:, -1, 0]
+
+def build():
+    torch.manual_seed(3)
+    return Net()
+"""
+
+
+@pytest.mark.slow
+def test_a_module_comes_back_with_its_own_layout(folder: Path, inside: Inside, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Should write the state dict of the person's own class, trained until the property is kept."""
+    name = "net_of_the_repair_test"
+    (folder / f"{name}.py").write_text(MODULE)
+    monkeypatch.syspath_prepend(folder)
+    net = importlib.import_module(name).build()
+    torch.save(net.state_dict(), folder / "weights.pt")
+    code, out, err = inside("--module", f"{name}:build", "--state", "weights.pt", "--alphabet", "a,b,c", "--regex",
+                            "(a|b|c)* b", "-o", "fixed.pt", "--effort", "0.01", "--no-harden", "--quiet")  # fmt: skip
+    assert code == 0, out + err
+    state = torch.load(folder / "fixed.pt", weights_only=True)
+    assert state.keys() == net.state_dict().keys()
+    net.load_state_dict(state)
+    for word in itertools.product(range(3), repeat=3):
+        if word[-1] != 1:
+            assert float(net(torch.tensor([word])).detach()) <= 0.0
+
+
+def test_a_module_in_which_nothing_is_found(folder: Path, inside: Inside, monkeypatch: pytest.MonkeyPatch) -> None:
+    name = "net_of_the_repair_test"
+    (folder / f"{name}.py").write_text(MODULE)
+    monkeypatch.syspath_prepend(folder)
+    torch.save(importlib.import_module(name).build().state_dict(), folder / "weights.pt")
+    code, out, err = inside("--module", f"{name}:build", "--state", "weights.pt", "--alphabet", "a,b,c", "--regex",
+                            "(a|b|c)*", "-o", "fixed.pt", "--effort", "0.001", "--no-harden", "--quiet")  # fmt: skip
+    assert code == 0, out + err
+    assert out.startswith(("NOTHING FOUND", "PROVED"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--ltlf", "G !c"], "--alphabet is missing"),
+        (["--ltlf", "G !c", "--alphabet", "a,b,c", "--label", "x"], "give the number of the output"),
+        (["--ltlf", "G !c", "--alphabet", "a,b,c", "--state", "other.pt"], "not the weights of the module"),
+    ],
+)
+def test_a_module_that_cannot_be_repaired(
+    folder: Path, inside: Inside, monkeypatch: pytest.MonkeyPatch, arguments: list[str], said: str
+) -> None:
+    name = "net_of_the_repair_test"
+    (folder / f"{name}.py").write_text(MODULE)
+    monkeypatch.syspath_prepend(folder)
+    torch.save({"weight": torch.zeros(2)}, folder / "other.pt")
+    code, _, err = inside("--module", f"{name}:build", "-o", "fixed.pt", *arguments)
+    assert code == 2
+    assert said in err
 
 
 @pytest.mark.slow
