@@ -9,10 +9,11 @@ import pytest
 
 import rnncheck
 from rnncheck import InputError, ModelError, RepairReport, RepairSettings, Requirement, Spec, zoo
-from rnncheck.repairing.values import Ending
+from rnncheck.repairing.values import Ending, RepairProgress
 from rnncheck.runtime.budget import Budget
 from rnncheck.training.datasets import LabelledWords
 from rnncheck.training.fine_tuning import FineTuning
+from rnncheck.verdict.value import Outcome
 
 pytest.importorskip("torch")
 
@@ -160,3 +161,23 @@ def test_a_module_keeps_its_class_and_its_layout() -> None:
     assert made.report.improved
     words = [tuple(np.random.default_rng(i).choice(["a", "b"], size=5)) for i in range(50)]
     assert np.mean([after.accepts(word) == (word[-1] == "b") for word in words]) > 0.9
+
+
+def test_a_violation_that_was_found_is_told_whatever_ends_the_work(faulty: zoo.Entry) -> None:
+    """Should name the first property's counterexample where time is up while the second one is verified."""
+    over = False
+
+    def watch(progress: RepairProgress) -> None:
+        nonlocal over
+        over = over or progress.doing.startswith("verifying second")
+
+    spec = faulty.spec()
+    made = rnncheck.repair(
+        faulty.network(), [Requirement("first", spec, "subset"), Requirement("second", spec, "subset")], settings=QUICK,
+        progress=watch, budget=Budget(cancelled=lambda: over),
+    )  # fmt: skip
+    assert made.report.ending is Ending.ENDED_EARLY
+    first, second = (each.before for each in made.report.properties)
+    assert first.outcome is Outcome.VIOLATED
+    assert first.counterexamples
+    assert second.outcome is not Outcome.SATISFIED

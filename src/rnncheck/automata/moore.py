@@ -131,11 +131,6 @@ def outputs_after(hypothesis: Hypothesis, words: WordBatch) -> npt.NDArray[Any]:
     return np.asarray(hypothesis.outputs[hypothesis.support.end_states(words)])
 
 
-def outputs_along(hypothesis: Hypothesis, words: WordBatch) -> npt.NDArray[Any]:
-    """What a hypothesis says after every letter of every word, aligned with ``words.codes``."""
-    return np.asarray(hypothesis.outputs[hypothesis.support.visited(words)])
-
-
 def difference_of(one: MooreMachine, other: MooreMachine) -> Word | None:
     """The shortlex-least word that two machines label differently; None where there is none."""
     if one.labels != other.labels:

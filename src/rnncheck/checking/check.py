@@ -145,9 +145,6 @@ class _Run:
         for model, one in self._pairs:
             yield self._done.get((model.name, one.name)) or Check.of(model, one)
 
-    def _entry(self, name: str) -> ModelEntry:
-        return next(model for model, _ in self._pairs if model.name == name)
-
     def _pieces(self) -> Iterator[tuple[ModelEntry, list[Property]]]:
         for _, group in itertools.groupby(self._pairs, key=lambda pair: pair[0].name):
             pairs = list(group)

@@ -8,8 +8,9 @@ from typing import Literal
 import msgspec
 
 from rnncheck.checking.values import Check
-from rnncheck.errors import FormatError, InputError
-from rnncheck.runtime.files import check_writable, read_limited, write_atomically
+from rnncheck.errors import FormatError
+from rnncheck.runtime.checkpoints import read_checkpoint
+from rnncheck.runtime.files import check_writable, write_atomically
 from rnncheck.verdict.value import Verdict, decode_part, encode_part
 
 
@@ -45,10 +46,6 @@ class SuiteCheckpoint:
     def _read(self) -> _Document:
         source = str(self._path)
         try:
-            return msgspec.json.decode(read_limited(self._path, "checkpoint"), type=_Document, dec_hook=decode_part)
-        except FileNotFoundError:
-            raise InputError(f"{source}: there is no checkpoint to go on from; leave out --resume to begin") from None
-        except OSError as error:
-            raise FormatError(f"cannot be read: {error.strerror or error}", source) from None
+            return msgspec.json.decode(read_checkpoint(self._path), type=_Document, dec_hook=decode_part)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
             raise FormatError(f"not a checkpoint of check: {error}; begin anew without --resume", source) from None

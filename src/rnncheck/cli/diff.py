@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,29 +10,26 @@ from typing import Any
 import click
 
 from rnncheck.cli.command import Command
-from rnncheck.cli.learning_options import TimeLimit, learning_fields, learning_options
+from rnncheck.cli.learning_options import TimeLimit, learning_options
 from rnncheck.cli.options import (
     ALIKE_CELLS,
     AlphabetType,
     ModelRequest,
     assumption_options,
     distribution_options,
-    own_sequences,
     relation_option,
     verdict_files,
     word_format_options,
 )
-from rnncheck.cli.output import say
 from rnncheck.cli.output_files import OutputFile
-from rnncheck.cli.progress import progress_line
-from rnncheck.cli.verify import conclude, teller
+from rnncheck.cli.verify import conclude, ended_before, put, search_fields
 from rnncheck.errors import InputError, short_repr
 from rnncheck.models.protocol import Model
 from rnncheck.relations import Relation
 from rnncheck.runtime.budget import BudgetExceeded
 from rnncheck.spec import Spec
 from rnncheck.suite.values import Suite
-from rnncheck.verdict.value import Outcome, Verdict
+from rnncheck.verdict.value import Verdict
 from rnncheck.verification.difference import diff as diff_models
 from rnncheck.verification.methods import METHODS
 from rnncheck.verification.settings import VerifySettings
@@ -77,20 +75,22 @@ _MODEL = ("threshold", "label", "cell", "threads", "float64", "no_cache")
 @verdict_files
 @click.pass_context
 def diff(ctx: click.Context, /, models: tuple[str, ...], **choices: Any) -> None:
-    """Do two networks answer every word alike? Where not: the shortest word, how often, which properties changed.
+    """Do two networks answer every word alike? Where not: a word, how often, which properties changed.
+
+    The word is as short as was found, and proved to be the shortest where that can be.
 
     Exit codes: 0 no difference within the stated guarantee, 1 a word on which they differ, 2 bad usage or bad input, 3
     undecided.
     """
     requests = _requests(models, choices)
-    limit = TimeLimit(choices["timeout"])
+    limit, letters = TimeLimit(choices["timeout"]), choices["alphabet"]
     try:
         old, new = (limit.load(request, choices["alphabet"], choices["max_length"]) for request in requests)
+        letters = old.alphabet
         specs = limit.spent_on("the properties were being compiled", lambda: _properties(choices, old.alphabet))
         verdict = _compared(old, new, specs, (requests[0].name, requests[1].name), limit, choices)
     except BudgetExceeded as end:
-        say(f"undecided: {end}", err=True)
-        ctx.exit(Outcome.UNDECIDED.exit_code)
+        verdict = ended_before(ctx, str(end), letters, choices)
     conclude(ctx, verdict, choices)
 
 
@@ -131,33 +131,6 @@ def _listed(path: Path | None, alphabet: Alphabet) -> Iterator[Spec]:
 def _compared(
     old: Model, new: Model, specs: list[Spec], names: tuple[str, str], limit: TimeLimit, choices: dict[str, Any]
 ) -> Verdict:
-    settings = VerifySettings(
-        **learning_fields(choices, old.alphabet),
-        exhaustive=choices["exhaustive"],
-        search_steps=choices["search_steps"],
-        shrink=not choices["no_shrink"],
-        mass_words=choices["mass"],
-        on_data=own_sequences(choices, old.alphabet),
-        checkpoint=None if choices["checkpoint"] is None else str(choices["checkpoint"]),
-        resume=choices["resume"],
-    )
-    assumed = limit.spent_on("the assumption was being compiled", lambda: choices["assume"](old.alphabet))
-    with progress_line(quiet=choices["quiet"]) as line:
-        return diff_models(
-            old,
-            new,
-            properties=specs,
-            labels=choices["label"] is None,
-            names=names,
-            method=choices["method"],
-            relation=choices["relation"],
-            epsilon=choices["epsilon"],
-            gamma=choices["gamma"],
-            distribution=choices["distribution"](old.alphabet),
-            seed=choices["seed"],
-            timeout=limit.left,
-            progress=teller(line),
-            settings=settings,
-            assume=assumed,
-            max_length=choices["max_length"],
-        )
+    settings = VerifySettings(**search_fields(choices, old.alphabet))
+    ask = functools.partial(diff_models, old, new, properties=specs, labels=choices["label"] is None, names=names)
+    return put(ask, old.alphabet, settings, limit, choices)

@@ -49,7 +49,7 @@ from rnncheck.verification.methods import METHODS
 from rnncheck.verification.settings import VerifySettings
 from rnncheck.verification.verify import never_begun
 from rnncheck.verification.verify import verify as verify_model
-from rnncheck.words import format_word
+from rnncheck.words import Alphabet, format_word
 
 Asked = TypeVar("Asked", bound=Spec | Model)
 
@@ -129,12 +129,17 @@ def answer(
         spec = limit.spent_on("the specification was being compiled", lambda: spec_for(loaded))
         verdict = verified(loaded, spec, limit)
     except BudgetExceeded as end:
-        if letters is None:
-            say(f"undecided: {end}", err=True)
-            ctx.exit(Outcome.UNDECIDED.exit_code)
-        asked = ("method", "relation", "epsilon", "gamma", "seed")
-        verdict = never_begun(str(end), letters, **{name: choices[name] for name in asked if name in choices})
+        verdict = ended_before(ctx, str(end), letters, choices)
     conclude(ctx, verdict, choices)
+
+
+def ended_before(ctx: click.Context, reason: str, letters: Alphabet | None, choices: dict[str, Any]) -> Verdict:
+    """The verdict where time was up before the work began; without letters there is no document, and this exits."""
+    if letters is None:
+        say(f"undecided: {reason}", err=True)
+        ctx.exit(Outcome.UNDECIDED.exit_code)
+    asked = ("method", "relation", "epsilon", "gamma", "seed")
+    return never_begun(reason, letters, **{name: choices[name] for name in asked if name in choices})
 
 
 def conclude(ctx: click.Context, verdict: Verdict, choices: dict[str, Any]) -> None:
@@ -149,38 +154,49 @@ def _verified(loaded: Model, spec: Spec | Model, limit: TimeLimit, choices: dict
     about_labels, against = _about_labels(choices), isinstance(spec, Model)
     flows = FlowSettings(choices["pumps"], choices["hits"], choices["loops"], choices["longest_loop"])
     settings = VerifySettings(
-        **learning_fields(choices, loaded.alphabet),
+        **search_fields(choices, loaded.alphabet),
         extraction=choices["extraction"],
-        exhaustive=choices["exhaustive"],
-        search_steps=choices["search_steps"],
-        shrink=not choices["no_shrink"],
         flows=flows if choices["pumps"] else None,
-        mass_words=choices["mass"],
-        on_data=own_sequences(choices, loaded.alphabet),
         counterexamples=choices["counterexamples"],
-        checkpoint=None if choices["checkpoint"] is None else str(choices["checkpoint"]),
-        resume=choices["resume"],
         certificate=None if choices["certificate"] is None else str(choices["certificate"]),
     )
     if about_labels and (choices["workers"] is not None or choices["cluster"] is not None):
         raise click.UsageError("--workers and --cluster share yes-or-no questions; leave them out for labels")
     if against and (choices["workers"] is not None or choices["cluster"] is not None):
         raise click.UsageError("--workers and --cluster share the words of one network; leave them out with --against")
-    assumed = limit.spent_on("the assumption was being compiled", lambda: choices["assume"](loaded.alphabet))
     sharing = _shared(loaded, choices["workers"], choices["cluster"], limit)
-    with sharing as shared, progress_line(quiet=choices["quiet"]) as line:
-        return _asked(shared, spec, choices)(
-            method=choices["method"],
-            relation="superset" if about_labels else choices["relation"],
-            epsilon=choices["epsilon"],
-            gamma=choices["gamma"],
-            distribution=choices["distribution"](loaded.alphabet),
-            seed=choices["seed"],
+    with sharing as shared:
+        asked = {**choices, "relation": "superset" if about_labels else choices["relation"]}
+        return put(_asked(shared, spec, choices), loaded.alphabet, settings, limit, asked)
+
+
+def search_fields(choices: dict[str, Any], alphabet: Alphabet) -> dict[str, Any]:
+    """The settings of a verification that ``verify`` and ``diff`` both have options for."""
+    return {
+        **learning_fields(choices, alphabet),
+        "exhaustive": choices["exhaustive"],
+        "search_steps": choices["search_steps"],
+        "shrink": not choices["no_shrink"],
+        "mass_words": choices["mass"],
+        "on_data": own_sequences(choices, alphabet),
+        "checkpoint": None if choices["checkpoint"] is None else str(choices["checkpoint"]),
+        "resume": choices["resume"],
+    }
+
+
+def put(
+    ask: Callable[..., Verdict], alphabet: Alphabet, settings: VerifySettings, limit: TimeLimit, choices: dict[str, Any]
+) -> Verdict:
+    """Put the question in what is left of the time, with progress told."""
+    assumed = limit.spent_on("the assumption was being compiled", lambda: choices["assume"](alphabet))
+    with progress_line(quiet=choices["quiet"]) as line:
+        return ask(
+            **{name: choices[name] for name in ("method", "relation", "epsilon", "gamma", "seed", "max_length")},
+            distribution=choices["distribution"](alphabet),
             timeout=limit.left,
             progress=teller(line),
             settings=settings,
             assume=assumed,
-            max_length=choices["max_length"],
         )
 
 

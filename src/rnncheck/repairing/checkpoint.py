@@ -11,10 +11,11 @@ import msgspec
 import numpy as np
 from safetensors.numpy import save as safetensors_bytes
 
-from rnncheck.errors import InputError, ModelError, short_repr
+from rnncheck.errors import InputError, ModelError
 from rnncheck.models.files.safetensors_file import read_safetensors
 from rnncheck.models.network import Floats
 from rnncheck.repairing.values import RepairRound, Standing
+from rnncheck.runtime.checkpoints import check_same_question
 from rnncheck.runtime.files import write_atomically
 from rnncheck.words import Codes, WordBatch
 
@@ -106,10 +107,4 @@ class RepairCheckpoint:
     def _check(self, document: _Document) -> None:
         if document.format != _FORMAT:
             raise ModelError(f"{self._path} has format {document.format!r}; this version of rnncheck reads {_FORMAT!r}")
-        for name in sorted(self._question.keys() | document.question.keys()):
-            before, now = document.question.get(name), self._question.get(name)
-            if name not in _MAY_CHANGE and before != now:
-                raise InputError(
-                    f"{self._path}: the checkpoint is of another repair: its {name} is {short_repr(before)}, and "
-                    f"{short_repr(now)} was asked for; ask the same, or begin anew without --resume"
-                )
+        check_same_question(self._path, document.question, self._question, may_change=_MAY_CHANGE)

@@ -11,7 +11,7 @@ import numpy as np
 
 from rnncheck.models.network import RecurrentNetwork
 from rnncheck.models.protocol import Model
-from rnncheck.repairing.checkpoint import Best, Progressed, Rank
+from rnncheck.repairing.checkpoint import Progressed
 from rnncheck.repairing.measuring import Audit, Examples, changed_answers, violations_on
 from rnncheck.repairing.pupils import ModulePupil, NetworkPupil
 from rnncheck.repairing.question import Question
@@ -71,7 +71,8 @@ class Conclusion:
     ) -> Repaired:
         """The better of the two models, by its weights ``best`` or those it came with, ``initial``."""
         question = self._question
-        pupil, kept = question.pupil, self._state.best or self._unknown()
+        pupil, kept = question.pupil, self._state.best
+        assert kept is not None
         pupil.load(best)
         network = pupil.network() if isinstance(pupil, NetworkPupil) else None
         if proof.network is not None:
@@ -94,12 +95,6 @@ class Conclusion:
             network = dataclasses.replace(network, facts={**network.facts, "repair": _facts(report)})
         module = pupil.module if isinstance(pupil, ModulePupil) else None
         return Repaired(report, network, module, proof.certificate if report.proved else None)
-
-    def _unknown(self) -> Best:
-        """Where it ended before anything was verified."""
-        standings = [Standing(outcome=Outcome.UNDECIDED) for _ in self._question.requirements]
-        self._state.before = standings
-        return Best(0, Rank(0, 0, 0.0), standings)
 
     def _proved(self, model: Model) -> list[Standing]:
         question, proved = self._question, Outcome.SATISFIED

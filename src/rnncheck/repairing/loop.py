@@ -141,6 +141,7 @@ class _Run:
         self._state = Progressed()
         self._best_arrays = self._initial
         self._proof = Proof()
+        self._verdicts: dict[str, Verdict] = {}  # the latest of each property, by its name
 
     def _examples(self, own: list[int], purpose: int, count: int) -> Examples:
         """A person's words that were held out, and fresh ones unless these have labels and are many."""
@@ -180,6 +181,8 @@ class _Run:
             ending, reason = Ending.ENDED_EARLY, end.reason
         except KeyboardInterrupt:
             ending, reason = Ending.ENDED_EARLY, "interrupted"
+        if self._state.best is None:
+            self._tell_what_came()
         taught = [*self._lesson.words(), *self._to_learn]
         conclusion = Conclusion(self._question, self._state, self._audit, self._held_out, taught)
         return conclusion.repaired(ending, reason, self._proof, self._best_arrays, self._initial, self._seconds)
@@ -236,6 +239,7 @@ class _Run:
             verdict = verify(model, requirement.spec, relation=requirement.relation, **options)
         if verdict.undecided and verdict.reason == "interrupted":  # verify takes Ctrl-C for a wish to know what it has
             raise KeyboardInterrupt
+        self._verdicts[requirement.name] = verdict
         budget.check()
         return verdict
 
@@ -250,6 +254,15 @@ class _Run:
         self._consider(Rank(violated, _hits(masses), self._wrong(model)), standings)
         if not self._round:
             self._state.before = standings
+
+    def _tell_what_came(self) -> None:
+        """It ended before all properties were verified once; a violation that was found by then is told."""
+        known = [self._verdicts.get(each.name) for each in self._question.requirements]
+        self._state.before = [
+            Standing(outcome=Outcome.UNDECIDED) if verdict is None else _standing(verdict, _FIRST_STEPS, None, None)
+            for verdict in known
+        ]
+        self._state.best = Best(0, Rank(0, 0, 0.0), self._state.before)
 
     def _wrong(self, model: Model) -> float:
         return 1.0 - self._validation.accuracy(model, self._question.labels)
@@ -362,7 +375,7 @@ def _is_proved(verdict: Verdict) -> bool:
     return verdict.satisfied and verdict.guarantee is not None and verdict.guarantee.proof
 
 
-def _standing(verdict: Verdict, steps: int, mass: Mass, on_data: int | None) -> Standing:
+def _standing(verdict: Verdict, steps: int, mass: Mass | None, on_data: int | None) -> Standing:
     words = () if verdict.counterexample is None else (verdict.counterexample, *verdict.other_counterexamples)
     return Standing(
         outcome=verdict.outcome,

@@ -7,11 +7,12 @@ from typing import Any, Literal
 
 import msgspec
 
-from rnncheck.errors import FormatError, InputError, short_repr
+from rnncheck.errors import FormatError
 from rnncheck.models.protocol import Model
 from rnncheck.robust.neighbourhoods import Explored, Request
 from rnncheck.robust.values import WordRobustness
-from rnncheck.runtime.files import check_writable, read_limited, write_atomically
+from rnncheck.runtime.checkpoints import check_same_question, read_checkpoint
+from rnncheck.runtime.files import check_writable, write_atomically
 from rnncheck.version import __version__
 from rnncheck.words import Word
 
@@ -64,20 +65,10 @@ class RobustCheckpoint:
     def _read(self, question: dict[str, Any]) -> _Document:
         source = str(self._path)
         try:
-            document = msgspec.json.decode(read_limited(self._path, "checkpoint"), type=_Document)
-        except FileNotFoundError:
-            raise InputError(f"{source}: there is no checkpoint to go on from; leave out --resume to begin") from None
-        except OSError as error:
-            raise FormatError(f"cannot be read: {error.strerror or error}", source) from None
+            document = msgspec.json.decode(read_checkpoint(self._path), type=_Document)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
             raise FormatError(f"not a checkpoint of robust: {error}; begin anew without --resume", source) from None
-        for name in sorted(question.keys() | document.question.keys()):
-            before, now = document.question.get(name), question.get(name)
-            if before != now:
-                raise InputError(
-                    f"{source}: the checkpoint is of another question: its {name} is {short_repr(before)}, and "
-                    f"{short_repr(now)} was asked for; ask the same, or begin anew without --resume"
-                )
+        check_same_question(self._path, document.question, question)
         return document
 
 

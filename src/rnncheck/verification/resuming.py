@@ -8,10 +8,11 @@ from typing import Any, Literal
 
 import msgspec
 
-from rnncheck.errors import FormatError, InputError, ModelError, short_repr
+from rnncheck.errors import FormatError, InputError, ModelError
 from rnncheck.oracle.journal import Journal
 from rnncheck.runtime.budget import Clock
-from rnncheck.runtime.files import check_writable, read_limited, write_atomically
+from rnncheck.runtime.checkpoints import check_same_question, read_checkpoint
+from rnncheck.runtime.files import check_writable, write_atomically
 from rnncheck.verification.question import Question
 from rnncheck.version import __version__
 
@@ -39,12 +40,7 @@ class VerificationCheckpoint:
 
     def _earlier(self) -> bytes:
         source = str(self._path)
-        try:
-            content = read_limited(self._path, "checkpoint")
-        except FileNotFoundError:
-            raise InputError(f"{source}: there is no checkpoint to go on from; leave out --resume to begin") from None
-        except OSError as error:
-            raise FormatError(f"cannot be read: {error.strerror or error}", source) from None
+        content = read_checkpoint(self._path)
         body, digest = content[:-_DIGEST_BYTES], content[-_DIGEST_BYTES:]
         head, newline, journal = body.partition(b"\n")
         if not newline or hashlib.sha256(body).digest() != digest:
@@ -55,13 +51,7 @@ class VerificationCheckpoint:
             before = msgspec.json.decode(head, type=_Header).question
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
             raise FormatError(f"not a checkpoint of a verification: {error}", source) from None
-        now = msgspec.json.decode(self._header, type=_Header).question
-        for name in sorted(before.keys() | now.keys()):
-            if before.get(name) != now.get(name):
-                raise InputError(
-                    f"{source}: the checkpoint is of another question: its {name} is {short_repr(before.get(name))}, "
-                    f"and {short_repr(now.get(name))} was asked for; ask the same, or begin anew without --resume"
-                )
+        check_same_question(self._path, before, msgspec.json.decode(self._header, type=_Header).question)
         return journal
 
 

@@ -266,11 +266,7 @@ class _Run:
             if question.settings.mass_words != 0:
                 measured = extras.attempt("the mass of violations", lambda: how_bad(task, finding, word, flows))
                 mass = measured or mass
-        health = [*self._notes, *vacuity(task, question.assumption)]
-        if word is None:  # a claim about all words, which a model that fails now does not deserve
-            health.extend(health_notes(task, violated=False))
-        else:
-            extras.attempt("the health checks", lambda: health.extend(health_notes(task, violated=True)))
+        health = self._health(violated=word is not None)
         evidence = gather(self.oracle, word, flows, extras)
         learned = None if question.method == "errors" or task.hypothesis is None else task.hypothesis.support
         trouble = None if self._checkpoint is None else self._checkpoint.save()
@@ -319,6 +315,14 @@ class _Run:
             settings={**question.asked(), "timeout": question.timeout},
             version=__version__,
         )
+
+    def _health(self, *, violated: bool) -> list[HealthNote]:
+        health = [*self._notes, *vacuity(self._task, self.question.assumption)]
+        if violated:
+            self._extras.attempt("the health checks", lambda: health.extend(health_notes(self._task, violated=True)))
+        else:  # a claim about all words, which a model that fails now does not deserve
+            health.extend(health_notes(self._task, violated=False))
+        return health
 
     def _polished(self, word: Codes) -> Polish:
         """A shorter counterexample where there is one, others beside it, and flows through it."""

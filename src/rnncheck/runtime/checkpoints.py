@@ -1,0 +1,32 @@
+"""Reading checkpoints: what is the same for every kind of work that can be gone on with."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import Any
+
+from rnncheck.errors import FormatError, InputError, short_repr
+from rnncheck.runtime.files import read_limited
+
+
+def read_checkpoint(path: Path) -> bytes:
+    """The content of a checkpoint's file; an error says what to do where there is none."""
+    try:
+        return read_limited(path, "checkpoint")
+    except FileNotFoundError:
+        raise InputError(f"{path}: there is no checkpoint to go on from; leave out --resume to begin") from None
+    except OSError as error:
+        raise FormatError(f"cannot be read: {error.strerror or error}", str(path)) from None
+
+
+def check_same_question(
+    path: Path, before: Mapping[str, Any], now: Mapping[str, Any], *, may_change: Collection[str] = ()
+) -> None:
+    """Refuse a checkpoint of another question: its answers would be told for this one's."""
+    for name in sorted((before.keys() | now.keys()) - set(may_change)):
+        if before.get(name) != now.get(name):
+            raise InputError(
+                f"{path}: the checkpoint is of another question: its {name} is {short_repr(before.get(name))}, "
+                f"and {short_repr(now.get(name))} was asked for; ask the same, or begin anew without --resume"
+            )
