@@ -74,6 +74,9 @@ def test_a_module_of_one_s_own(run, tmp_path, monkeypatch) -> None:
     ("arguments", "message"),
     [
         (["train", "-o", "x.safetensors"], "give a specification"),
+        (["train", "--ltlf", "a", "-o", "x.safetensors", "--class-weights", "yes=x"], "'x' in 'yes=x' is no number"),
+        (["train", "--ltlf", "a", "-o", "x.safetensors", "--class-weights", "heavy"], "balanced, none"),
+        (["train", "--ltlf", "a", "-o", "x.safetensors", "--class-weights", "maybe=2"], "no word is labelled 'maybe'"),
         (["train", "--ltlf", "a", "-o", "x.bin"], "must end in .safetensors"),
         (["train", "--ltlf", "a", "-o", "/nowhere/x.safetensors"], "there is no folder"),
         (["train", "--ltlf", "a", "-o", "x.safetensors", "--resume"], "--checkpoint"),

@@ -7,6 +7,8 @@ import math
 import random
 import subprocess
 import sys
+import tempfile
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -35,6 +37,7 @@ from rnncheck.training import (
     TrainingSettings,
     data_from_automaton,
     data_from_words,
+    read_labelled_words,
     train,
     train_on_automaton,
     train_on_words,
@@ -65,6 +68,8 @@ def small_data(dfa: DFA = EVEN_AS, count: int = 400) -> TrainingData:
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
+        ({"class_weights": "heavy"}, "balanced, none"),
+        ({"class_weights": {"yes": 0}}, "class weight 0 of label 'yes'"),
         ({"hidden": 0}, "hidden 0 is not a whole number of at least 1"),
         ({"layers": 1.5}, "layers 1.5"),
         ({"epochs": True}, "epochs True"),
@@ -287,6 +292,82 @@ def test_rare_labels_weigh_more_but_not_without_end(counts: list[int]) -> None:
         if min(count_a, count_b) >= sum(counts) / 20:
             assert weights[a] * count_a == pytest.approx(weights[b] * count_b, rel=1e-4)
     assert weights.max() <= 20 * weights.min() * (1 + 1e-6)
+
+
+LINES = st.lists(st.tuples(st.sampled_from(["", "a", "b", "ab", "bb", "aba"]), st.sampled_from("xyz")), min_size=2)
+
+
+@given(LINES.filter(lambda lines: len({label for _, label in lines}) > 1))
+@settings(max_examples=40, deadline=None)
+def test_weighted_words_are_learned_as_if_each_line_were_a_word(lines: list[tuple[str, str]]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "lines.tsv")
+        path.write_text("".join(f"{label}\t{' '.join(word) or 'ε'}\n" for word, label in lines))
+        words = read_labelled_words(path, AB, conflicts="weight")
+    labels = words.labels
+    trainable = TorchNetwork(2, len(labels), SMALL, rng())
+    alone = [
+        trainable.answers(whole_word_stage(LabelledWords(AB, WordBatch.from_codes([AB.encode(word)]), answer, labels)))[
+            1
+        ]
+        for word, label in lines
+        for answer in [np.array([labels.index(label)])]
+    ]
+    stage = training_stage(TrainingData(words, *some_others(labels)))
+    loss, _, _ = trainable.loss(
+        stage.batch(np.arange(len(stage.words))),
+        stage.label_weights(len(labels), np.ones(len(labels), dtype=np.float32)),
+    )
+    assert float(loss.detach()) == pytest.approx(float(np.mean(alone)), rel=1e-4)
+    per_label = Counter(label for _, label in lines)
+    balanced = stage.label_weights(len(labels))
+    expected = balanced * [per_label[label] for label in labels]
+    assert expected.sum() == pytest.approx(len(lines), rel=1e-4)
+    for word, answer in zip(words.words, words.answers.tolist(), strict=True):
+        counts = Counter(label for other, label in lines if AB.encode(other) == word)
+        assert counts[labels[answer]] == max(counts.values())
+    assert words.contradicting == sum(
+        len({label for other, label in lines if other == word}) > 1 for word in {word for word, _ in lines}
+    )
+
+
+def some_others(labels: tuple[str, ...]) -> list[LabelledWords]:
+    answers = np.zeros(1, dtype=np.int64)
+    return [LabelledWords(AB, WordBatch.from_codes([AB.encode(word)]), answers, labels) for word in ("bbbb", "aaaa")]
+
+
+@pytest.mark.parametrize(("chosen", "expected"), [("none", 0.75), ({"no": 9.0}, 0.25)])
+def test_a_word_with_several_labels_is_learned_by_their_shares(chosen: Any, expected: float) -> None:
+    words = [AB.encode(word) for word in ("a", "b", "ab", "ba", "aa", "bb", "aab", "abb")]
+    times = np.array([[1, 3]] * len(words))
+    labelled = LabelledWords(AB, WordBatch.from_codes(words), np.ones(len(words), dtype=np.int64), times=times)
+    data = TrainingData(labelled, *some_others(labelled.labels))
+    trained = train(data, settings=replace(SMALL, class_weights=chosen, epochs=12, min_batches=40, hold=12))
+    scores = CompiledNetwork(trained.network, threads=1).scores_batch(WordBatch.from_codes(words))
+    assert 1 / (1 + np.exp(-scores)) == pytest.approx(np.full(len(words), expected), abs=0.1)
+
+
+def test_times_must_fit_the_answers_and_ties_take_either_answer() -> None:
+    words = WordBatch.from_codes([(0,), (1,)])
+    tied = LabelledWords(AB, words, np.array([0, 1]), times=np.array([[2, 2], [0, 1]]))
+    assert tied.are_right(np.array([1, 1])).tolist() == [True, True]
+    assert tied.are_right(np.array([0, 0])).tolist() == [True, False]
+    assert tied.take([1]).times.tolist() == [[0, 1]]  # type: ignore[union-attr]
+    assert tied.sha256() != replace(tied, times=np.array([[1, 1], [0, 1]])).sha256()
+    for wrong in ([[0, 2], [0, 1]], [[1, 0], [0, 0]], [[1], [1]], [[1, -1], [0, 1]]):
+        with pytest.raises(InputError, match="times must count"):
+            replace(tied, times=np.array(wrong))
+
+
+def test_class_weights_of_unknown_labels_are_refused() -> None:
+    with pytest.raises(InputError, match="no word is labelled 'maybe'; give weights of no, yes"):
+        train(small_data(), settings=replace(SMALL, class_weights={"maybe": 2.0}))
+
+
+def test_a_target_that_was_reached_and_not_held_is_told() -> None:
+    report = train(small_data(), settings=replace(SMALL, target_accuracy=0.01, hold=7)).report
+    assert report.ending is Ending.EPOCHS
+    assert "reached the target accuracy 1.00% without holding it for 7 epochs" in report.sentences()[-1]
 
 
 # Training itself

@@ -51,7 +51,7 @@ _HIDDEN_STATES = ("kmeans", "grid")
 _TRAINING = ("cell", "hidden", "layers", "words", "target_accuracy", "train_seconds")
 _ON_WORDS = (
     *("words", "epochs", "patience", "accuracy", "hold", "learning_rate", "count", "balance", "pumped", "stop"),
-    "max_length",
+    *("max_length", "class_weights"),
 )
 _RANDOM = ("count", "states", "min_states", "letters", "specs", "accuracy", "draws")
 _READING = ("alphabet", "threshold", "label")

@@ -34,6 +34,25 @@ if TYPE_CHECKING:
     from rnncheck.cli.options import SpecRequest
     from rnncheck.training import TrainedNetwork, TrainingSettings
 
+
+class ClassWeightsType(click.ParamType):  # type: ignore[type-arg]
+    """``balanced``, ``none``, or numbers of labels: ``no=1,yes=3``."""
+
+    name = "weights"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if not isinstance(value, str) or "=" not in value:
+            return value
+        weights = {}
+        for item in value.split(","):
+            label, _, number = item.rpartition("=")
+            try:
+                weights[label.strip()] = float(number)
+            except ValueError:
+                self.fail(f"{number!r} in {item!r} is no number; write label=number,label=number", param, ctx)
+        return weights
+
+
 _MODEL_HELP = "MODEL is a .safetensors, .pt or .onnx file, or a folder of the paper's released format."
 
 
@@ -43,8 +62,9 @@ _MODEL_HELP = "MODEL is a .safetensors, .pt or .onnx file, or a folder of the pa
               help="Labelled words: lines of label, tab, word; or a .csv or .jsonl file.")  # fmt: skip
 @word_format_options
 @click.option("--label-column", metavar="NAME", help="The column, or field, of the label.  [default: label or class]")
-@click.option("--conflicts", type=click.Choice(["error", "majority"]), default="error", show_default=True,
-              help="What to do with a word that has several labels.")  # fmt: skip
+@click.option("--conflicts", type=click.Choice(["error", "majority", "weight"]), default="error", show_default=True,
+              help="What to do with a word that has several labels: refuse; take the most frequent one; or learn each "
+                   "as often as it has it.")  # fmt: skip
 @click.option("-o", "--output", type=OutputFile(), required=True, metavar="FILE", help="Where to write.")
 @cell_option
 @click.option("--hidden", type=click.IntRange(min=1), default=32, show_default=True, help="Units a layer.")
@@ -55,6 +75,9 @@ _MODEL_HELP = "MODEL is a .safetensors, .pt or .onnx file, or a folder of the pa
               help="Epochs without improvement until it tries something else, and at last ends.")  # fmt: skip
 @click.option("--accuracy", type=float, default=0.999, show_default=True, help="Stop at this validation accuracy.")
 @click.option("--hold", type=click.IntRange(min=1), default=2, show_default=True, help="…held for so many epochs.")
+@click.option("--class-weights", type=ClassWeightsType(), default="balanced", show_default=True,
+              help="How much answers of each label count: balanced (rare ones more), none (all alike), or so much: "
+                   "no=1,yes=3.")  # fmt: skip
 @click.option("--learning-rate", type=float, help="[default: what suits the cell]")
 @click.option("--count", type=click.IntRange(min=10), default=10_000, show_default=True, help="Words to draw.")
 @click.option("--balance", type=click.FloatRange(0, 0.5), default=0.3, show_default=True,
@@ -141,8 +164,8 @@ def _train_provably(request: SpecRequest, output: Path, choices: Mapping[str, An
 def _settings(choices: Mapping[str, Any]) -> TrainingSettings:
     from rnncheck.training import TrainingSettings
 
-    same = ("hidden", "layers", "embedding", "epochs", "patience", "hold", "max_length", "max_seconds",
-            "seed", "threads")  # fmt: skip
+    same = ("hidden", "layers", "embedding", "epochs", "patience", "hold", "class_weights", "max_length",
+            "max_seconds", "seed", "threads")  # fmt: skip
     return TrainingSettings(
         cell=Cell(choices["cell"]),
         target_accuracy=choices["accuracy"],

@@ -14,6 +14,7 @@ from rnncheck.training.datasets import LabelledWords, TrainingData
 from rnncheck.words import IntArray, WordBatch
 
 Hashes: TypeAlias = npt.NDArray[np.uint64]
+Floats: TypeAlias = npt.NDArray[np.float32]
 
 UNKNOWN = -1  # the answer of a position that is not learned from
 _LARGEST_WEIGHT = 20  # times that of the only label, if there were one
@@ -26,6 +27,7 @@ class Batch:
 
     letters: IntArray  # T × words
     answers: IntArray  # T + 1 × words
+    weights: Floats | None = None  # how much each word counts, 1 on average; None: 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,22 +35,29 @@ class Stage:
     """Words, and an answer to each of their prefixes: of word i, ``answers[starts[i] + t]`` after t letters.
 
     ``every_prefix`` tells whether a word may be cut: then its first letters are as good a stage as the whole.
+    ``times`` says how often each word counts; once, where it is None.
     """
 
     words: WordBatch
     answers: IntArray
     every_prefix: bool
+    times: IntArray | None = None
 
     @property
     def starts(self) -> IntArray:
         starts: IntArray = self.words.offsets[:-1] + np.arange(len(self.words))
         return starts
 
-    def label_weights(self, labels: int) -> npt.NDArray[np.float32]:
-        """How much an answer with each label counts: rare ones more, so that none is drowned; 1 on average."""
-        known = np.bincount(self.answers[self.answers != UNKNOWN], minlength=labels)
-        weights = known.sum() / np.maximum(known, known.sum() / _LARGEST_WEIGHT)
-        normalised: npt.NDArray[np.float32] = (weights * known.sum() / (weights * known).sum()).astype(np.float32)
+    def label_weights(self, labels: int, chosen: Floats | None = None) -> Floats:
+        """How much an answer with each label counts, 1 on average: as chosen, in proportion, or else balanced.
+
+        Balanced is: rare ones more, so that none is drowned.
+        """
+        lengths = self.words.lengths
+        counted = None if self.times is None else np.repeat(self.times, lengths + 1)[self.answers != UNKNOWN]
+        known = np.bincount(self.answers[self.answers != UNKNOWN], weights=counted, minlength=labels)
+        weights = known.sum() / np.maximum(known, known.sum() / _LARGEST_WEIGHT) if chosen is None else chosen
+        normalised: Floats = (weights * known.sum() / (weights * known).sum()).astype(np.float32)
         return normalised
 
     def thinned(self, rng: np.random.Generator, prefixes: int) -> Stage:
@@ -59,7 +68,7 @@ class Stage:
         answers = np.full(len(self.answers), UNKNOWN, dtype=np.int64)
         for some in (kept, *chosen):
             answers[some] = self.answers[some]
-        return Stage(self.words, answers, self.every_prefix)
+        return Stage(self.words, answers, self.every_prefix, self.times)
 
     def usable(self, longest: int) -> IntArray:
         """The positions of the words to use when none may have more than ``longest`` letters."""
@@ -95,13 +104,17 @@ class Stage:
         known = times <= lengths
         answers = np.full(known.shape, UNKNOWN, dtype=np.int64)
         answers[known] = self.answers[(self.starts[rows] + times)[known]]
-        return Batch(letters, answers)
+        if self.times is None:
+            return Batch(letters, answers)
+        return Batch(letters, answers, (self.times[rows] / self.times.mean()).astype(np.float32))
 
 
 def training_stage(data: TrainingData) -> Stage:
     """What the training words teach: the answer to each prefix that is known and not held out, or to whole words."""
     if data.target is None:
-        return whole_word_stage(data.train)
+        return (
+            whole_word_stage(data.train) if data.train.times is None else _counted_stage(data.train, data.train.times)
+        )
     answers = prefix_answers(data.target, data.train.words)
     held_out = np.concatenate([_word_hashes(part.words) for part in (data.validation, data.test)])
     # A chance collision of these 64-bit hashes would only keep one more prefix out of the stage.
@@ -114,6 +127,15 @@ def whole_word_stage(words: LabelledWords) -> Stage:
     answers = np.full(len(words.words.codes) + len(words), UNKNOWN, dtype=np.int64)
     answers[words.words.offsets[1:] + np.arange(len(words))] = words.answers
     return Stage(words.words, answers, every_prefix=False)
+
+
+def _counted_stage(words: LabelledWords, times: IntArray) -> Stage:
+    """The answers to whole words, each word with each of its labels as often as it has it."""
+    rows, answers = np.nonzero(times)
+    batch = words.words.take(rows)
+    placed = np.full(len(batch.codes) + len(batch), UNKNOWN, dtype=np.int64)
+    placed[batch.offsets[1:] + np.arange(len(batch))] = answers
+    return Stage(batch, placed, every_prefix=False, times=times[rows, answers])
 
 
 def prefix_answers(dfa: DFA, words: WordBatch) -> IntArray:

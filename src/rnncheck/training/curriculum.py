@@ -26,8 +26,8 @@ class Ending(enum.Enum):
     """Why training stopped; the value is the sentence for people."""
 
     TARGET = "the target accuracy was reached"
-    EPOCHS = "the number of epochs ended before the target accuracy was reached"
-    TIME = "the time limit ended before the target accuracy was reached"
+    EPOCHS = "the number of epochs ended before the target accuracy was reached and held"
+    TIME = "the time limit ended before the target accuracy was reached and held"
     INTERRUPTED = "interrupted; this is the best network so far"
     STUCK = "the accuracy stopped improving below the target, restarts included"
 

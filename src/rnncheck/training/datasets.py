@@ -23,7 +23,8 @@ class LabelledWords:
     """Distinct words, each with one label: ``labels[answers[i]]`` is the label of word ``i``.
 
     The labels ``("no", "yes")`` mean a yes/no classifier; any others, one class each. ``duplicates`` tells how many
-    repetitions were dropped on the way here, and ``contradicting`` how many words had several labels.
+    repetitions were dropped on the way here, and ``contradicting`` how many words had several labels. Where repetitions
+    count, ``times[i, k]`` says how often word ``i`` had label ``k``; its answer is then one of the most frequent.
     """
 
     alphabet: Alphabet
@@ -32,6 +33,7 @@ class LabelledWords:
     labels: tuple[str, ...] = NO_YES
     duplicates: int = 0
     contradicting: int = 0
+    times: IntArray | None = None
 
     def __post_init__(self) -> None:
         self.words.check_codes(len(self.alphabet))
@@ -45,6 +47,13 @@ class LabelledWords:
             raise InputError(f"an answer is outside 0 to {len(self.labels) - 1}, the positions of the labels")
         if len(set(word_keys(self.words))) != len(self.words):
             raise InputError("a word occurs twice; LabelledWords.from_pairs drops repetitions")
+        if self.times is not None and not (
+            self.times.shape == (len(self.words), len(self.labels))
+            and bool((self.times >= 0).all())
+            and bool((self.times.max(axis=1, initial=0) > 0).all())
+            and bool(self.are_right(self.answers).all())
+        ):
+            raise InputError("times must count the labels of each word, and its answer be one of the most frequent")
 
     @classmethod
     def from_pairs(
@@ -88,15 +97,23 @@ class LabelledWords:
         numbers = np.bincount(self.answers, minlength=len(self.labels))
         return dict(zip(self.labels, numbers.tolist(), strict=True))
 
+    def are_right(self, answers: IntArray) -> npt.NDArray[np.bool_]:
+        """Which of these answers to the words are right: the label, or one of the most frequent where they count."""
+        if self.times is None:
+            return np.asarray(answers == self.answers)
+        return np.asarray(self.times[np.arange(len(self)), answers] == self.times.max(axis=1))
+
     def take(self, indices: npt.ArrayLike) -> LabelledWords:
         """The words at these positions."""
         picked = np.asarray(indices, dtype=np.int64)
-        return LabelledWords(self.alphabet, self.words.take(picked), self.answers[picked], self.labels)
+        times = None if self.times is None else self.times[picked]
+        return LabelledWords(self.alphabet, self.words.take(picked), self.answers[picked], self.labels, times=times)
 
     def sha256(self) -> str:
         """A digest of alphabet, words and labels."""
         digest = hashlib.sha256(repr((self.alphabet.letters, self.labels)).encode())
-        for array in (self.words.codes, self.words.offsets, self.answers):
+        counted = () if self.times is None else (self.times,)
+        for array in (self.words.codes, self.words.offsets, self.answers, *counted):
             digest.update(np.ascontiguousarray(array).tobytes())
         return digest.hexdigest()
 
@@ -168,7 +185,10 @@ def data_from_words(
     if words.duplicates:
         notes.append(f"{words.duplicates} repeated words were dropped")
     if words.contradicting:
-        notes.append(f"{words.contradicting} words had several labels; each has its most frequent one, or none")
+        resolved = (
+            "each has its most frequent one, or none" if words.times is None else "each counts as often as it stands"
+        )
+        notes.append(f"{words.contradicting} words had several labels; {resolved}")
     rare = min(words.counts(), key=words.counts().__getitem__)
     if words.counts()[rare] < 10:
         notes.append(
@@ -239,6 +259,21 @@ def majority_of_each(words: Iterable[Codes], answers: IntArray) -> tuple[list[in
         if len(counts) == 1 or counts[0][1] > counts[1][1]:
             kept.append(next(position for position in found if answers[position] == counts[0][0]))
     return kept, contradicting
+
+
+def times_of_each(words: Iterable[Codes], answers: IntArray, labels: int) -> tuple[list[int], IntArray]:
+    """The position of the first occurrence of each word, and how often it has each label."""
+    rows: dict[Codes, int] = {}
+    first: list[int] = []
+    row_of = []
+    for position, word in enumerate(words):
+        row = rows.setdefault(word, len(rows))
+        if row == len(first):
+            first.append(position)
+        row_of.append(row)
+    times = np.zeros((len(first), labels), dtype=np.int64)
+    np.add.at(times, (np.array(row_of, dtype=np.int64), answers), 1)
+    return first, times
 
 
 def number_labels(names: Iterable[str]) -> tuple[tuple[str, ...], IntArray]:

@@ -17,6 +17,8 @@ import os
 from pathlib import Path
 from typing import Literal
 
+import numpy as np
+
 from rnncheck.errors import ExpressionError, FormatError, InputError, short_repr
 from rnncheck.runtime.files import write_atomically
 from rnncheck.training.datasets import (
@@ -26,11 +28,12 @@ from rnncheck.training.datasets import (
     first_of_each,
     majority_of_each,
     number_labels,
+    times_of_each,
 )
 from rnncheck.word_files import USUAL, Row, WordFormat, content_lines, encode_line, read_rows
 from rnncheck.words import Alphabet, WordBatch, format_word, quoted, read_quoted
 
-Conflicts = Literal["error", "majority"]
+Conflicts = Literal["error", "majority", "weight"]
 
 
 def read_labelled_words(
@@ -44,7 +47,9 @@ def read_labelled_words(
 
     A .csv, .tsv or .jsonl file has its labels in a column, or field, called label or class, or as the format says.
     Repetitions are dropped and counted. One word with two labels is an error, or (``majority``) has the label that it
-    has most often; where two are as often, it is dropped. Whatever else is wrong is a FormatError that names the line.
+    has most often; where two are as often, it is dropped. With ``weight`` nothing is dropped: each line counts, so that
+    a word is learned with each of its labels, as often as it has it. Whatever else is wrong is a FormatError that names
+    the line.
     """
     source = os.fspath(path)
     rows = _labelled_rows(Path(path), form)
@@ -62,13 +67,18 @@ def read_labelled_words(
         distinct = WordBatch.from_codes([codes[i] for i in kept])
         dropped = len(rows) - len(kept)
         return LabelledWords(alphabet, distinct, answers[kept], labels, duplicates=dropped, contradicting=contradicting)
+    if conflicts == "weight":
+        places, times = times_of_each(codes, answers, len(labels))
+        distinct = WordBatch.from_codes([codes[i] for i in places])
+        several = int((np.count_nonzero(times, axis=1) > 1).sum())
+        return LabelledWords(alphabet, distinct, times.argmax(axis=1), labels, contradicting=several, times=times)
     first = first_of_each(codes, answers)
     if isinstance(first, Contradiction):
         one, other = rows[first.first], rows[first.second]
         raise FormatError(
             f"word {short_repr(format_word(other.word))} is labelled {short_repr(other.label)} here and "
-            f"{short_repr(one.label)} on line {one.line}; keep one of them, or take the more frequent "
-            "(--conflicts majority)",
+            f"{short_repr(one.label)} on line {one.line}; keep one of them (train can resolve it: --conflicts "
+            "majority or weight)",
             source,
             other.line,
         )

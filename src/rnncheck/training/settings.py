@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
-from rnncheck.errors import InputError
+import numpy as np
+import numpy.typing as npt
+
+from rnncheck.errors import InputError, short_repr
 from rnncheck.models.network import Cell
+
+CLASS_WEIGHTS = ("balanced", "none")
 
 
 @dataclass(frozen=True)
@@ -17,6 +23,9 @@ class TrainingSettings:
     epochs make a network surer of itself, and better on long words), after ``epochs``, after ``max_seconds``, or when
     it is stuck. The network kept is the one of the epoch with the highest validation accuracy, the lowest loss among
     equals.
+
+    ``class_weights`` says how much answers of each label count: ``"balanced"`` (rare ones more, up to 20 times),
+    ``"none"`` (all alike), or a number for each label, 1 where none is given.
 
     The seed decides everything that is random; ``threads`` may change the last bits. More threads help wide networks
     only.
@@ -35,6 +44,7 @@ class TrainingSettings:
     hold: int = 2
     patience: int = 8  # epochs without improvement until something changes: longer words, a lower rate, a restart
     restarts: int = 3
+    class_weights: str | Mapping[str, float] = "balanced"
     max_length: int | None = None  # train on no longer words (or prefixes), even where it would help
     max_seconds: float | None = None
     seed: int = 0
@@ -55,6 +65,28 @@ class TrainingSettings:
                 self._expect_positive(name)
         if not 0.0 < self.target_accuracy <= 1.0:
             raise InputError(f"target_accuracy {self.target_accuracy} is not above 0 and at most 1")
+        self._check_class_weights()
+
+    def _check_class_weights(self) -> None:
+        if isinstance(self.class_weights, Mapping):
+            for label, weight in self.class_weights.items():
+                if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 < weight < math.inf:
+                    raise InputError(f"class weight {weight!r} of label {short_repr(label)} is not a positive number")
+        elif self.class_weights not in CLASS_WEIGHTS:
+            raise InputError(
+                f"class_weights {short_repr(self.class_weights)} is not one of {', '.join(CLASS_WEIGHTS)}; "
+                "choose one, or give a number for each label"
+            )
+
+    def weights_of(self, labels: Sequence[str]) -> npt.NDArray[np.float32] | None:
+        """The weights that were chosen for these labels; None where they are to be balanced."""
+        if self.class_weights == "balanced":
+            return None
+        chosen = self.class_weights if isinstance(self.class_weights, Mapping) else {}
+        unknown = next((label for label in chosen if label not in labels), None)
+        if unknown is not None:
+            raise InputError(f"no word is labelled {short_repr(unknown)}; give weights of {', '.join(labels)}")
+        return np.array([chosen.get(label, 1.0) for label in labels], dtype=np.float32)
 
     def _expect_integer(self, name: str, least: int) -> None:
         value = getattr(self, name)

@@ -82,7 +82,7 @@ class TorchNetwork:
                 parameter.copy_(torch.from_numpy(arrays[name]))
 
     def loss(self, batch: Batch, weights: Floats) -> tuple[torch.Tensor, IntArray, IntArray]:
-        """The mean loss over the known answers of a batch, each weighed by its label.
+        """The mean loss over the known answers of a batch, each weighed by its label and its word.
 
         And for each label, how many answers are known and how many of them the network gets right.
         """
@@ -91,7 +91,10 @@ class TorchNetwork:
         logits, answers = self._logits(batch.letters)[known], answers[known]
         right = answers[self._decisions(logits.detach()) == answers]
         counts = [np.bincount(found.numpy(), minlength=len(weights)) for found in (answers, right)]
-        return (self._losses(logits, answers) * torch.from_numpy(weights)[answers]).mean(), counts[0], counts[1]
+        losses = self._losses(logits, answers) * torch.from_numpy(weights)[answers]
+        if batch.weights is not None:
+            losses = losses * torch.from_numpy(batch.weights).expand(known.shape)[known]
+        return losses.mean(), counts[0], counts[1]
 
     def answers(self, stage: Stage) -> tuple[IntArray, float]:
         """The network's answer to every whole word, and the mean loss on them."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from rnncheck.models.network import RecurrentNetwork
 from rnncheck.training.curriculum import Ending
@@ -44,7 +44,7 @@ class TrainingReport:
     sizes: Mapping[str, int]
     longest_word: int  # letters of the longest word, or prefix, that the network was trained on
     notes: tuple[str, ...]
-    settings: Mapping[str, object]
+    settings: Mapping[str, Any]
     data: Mapping[str, object]
 
     @property
@@ -58,7 +58,11 @@ class TrainingReport:
             f"{self.sizes['validation']} validation words right"
         )
         labels = [f"{label} {share:.2%}" for label, share in self.label_accuracy.items() if share is not None]
-        return [kept, f"right by label, on the test words: {', '.join(labels)}"]
+        told = [kept, f"right by label, on the test words: {', '.join(labels)}"]
+        target, hold = self.settings["target_accuracy"], self.settings["hold"]
+        if not self.reached_target and self.validation_accuracy >= target:
+            told.append(f"it reached the target accuracy {target:.2%} without holding it for {hold} epochs (--hold)")
+        return told
 
     def facts(self) -> dict[str, object]:
         """The report as plain values, for the model file."""

@@ -138,7 +138,7 @@ class _TrainingRun:
         curriculum = self.curriculum
         loss, stage_accuracy = self._learn()
         answers, validation_loss = self._network.answers(self._validation)
-        accuracy = float((answers == self._data.validation.answers).mean())
+        accuracy = float(self._data.validation.are_right(answers).mean())
         result = EpochResult(loss, stage_accuracy, accuracy, validation_loss)
         if result.is_better_than(self._best.result):
             self._best = Best(
@@ -165,7 +165,7 @@ class _TrainingRun:
         """The mean loss, and the mean over the labels of the share of answers that were right, while learning."""
         rng = _generator(self._settings, _EPOCH, self.curriculum.epoch)
         labels = len(self._data.train.labels)
-        weights = self._stage.label_weights(labels)
+        weights = self._stage.label_weights(labels, self._settings.weights_of(self._data.train.labels))
         total, batches = 0.0, 0
         known, right = np.zeros(labels, dtype=np.int64), np.zeros(labels, dtype=np.int64)
         while batches < self._settings.min_batches:
@@ -207,7 +207,7 @@ class _TrainingRun:
         self._network.load(self._best.weights)
         test, words = self._data.test, self._data.train
         answers, _ = self._network.answers(whole_word_stage(test))
-        right = answers == test.answers
+        right = test.are_right(answers)
         report = TrainingReport(
             ending=ending,
             epochs=self.curriculum.epoch,
