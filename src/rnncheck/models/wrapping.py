@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from rnncheck.errors import InputError, ModelError, RnncheckError, short_repr
 from rnncheck.models.callables import CallableModel
+from rnncheck.models.markers import Marker, between_markers, marker_letters
 from rnncheck.models.protocol import Model
 from rnncheck.runtime.budget import BudgetExceeded
 from rnncheck.runtime.watchdog import guarded_for
@@ -27,6 +28,8 @@ def wrap(
     threshold: float = 0.5,
     label: int | None = None,
     encode: Callable[[list[Word]], Any] | None = None,
+    before: Marker = None,
+    after: Marker = None,
     first_row: int | None = None,
     empty: bool | None = None,
     output: str = "auto",
@@ -51,10 +54,23 @@ def wrap(
     function from words of equal length to the module's argument, or a tuple of arguments. ``dtype`` and ``threads``
     are for the compiled engine; ``batch_size`` (256) is for modules that have to be called on whole words.
 
+    ``before`` and ``after`` are markers that the model reads around every word: a letter of the alphabet each, or
+    several. Words have the other letters, and the empty word is the markers alone.
+
     ``verify`` never asks it for a word of more than ``max_length`` letters; a callable is not tried out on one either.
 
     The model is tried out on some words. Where it hangs, ``timeout`` (in seconds) ends that by a ResourceLimitError.
     """
+    if before is not None or after is not None:
+        if empty is not None:
+            raise InputError(f"empty={empty} was given, but between markers the empty word is asked; leave it out")
+        more = None if max_length is None else max_length + len(marker_letters(before)) + len(marker_letters(after))
+        inner = wrap(model, alphabet, threshold=threshold, label=label, encode=encode, first_row=first_row,
+                     empty=False if _is_module(model) else None, output=output, batch_size=batch_size, dtype=dtype,
+                     threads=threads, seed=seed, timeout=timeout, max_length=more)  # fmt: skip
+        marked = between_markers(inner, before, after)
+        marked.max_length = max_length
+        return marked
     if isinstance(model, Model):
         if alphabet is not None and _alphabet(alphabet) != model.alphabet:
             raise InputError(
