@@ -20,6 +20,7 @@ from rnncheck.automata.regex.compiler import compile_regex, letters_in_regex
 from rnncheck.display import Displayable
 from rnncheck.errors import AlphabetError, FormatError, InputError, StateLimitError
 from rnncheck.runtime.files import read_limited
+from rnncheck.word_files import read_words
 from rnncheck.words import Alphabet, WordBatch
 
 # Larger files are refused before they are read: no automaton that can be worked with is that large.
@@ -83,6 +84,18 @@ class Spec(Displayable):
         listed = [tuple(word) for word in words]
         letters = _alphabet(alphabet, lambda: tuple(dict.fromkeys(itertools.chain(*listed))), origin)
         return cls(minimise(finite_language(listed, letters, max_states=max_states)), origin)
+
+    @classmethod
+    def from_word_file(
+        cls,
+        path: str | Path,
+        alphabet: Alphabet | Iterable[str] | None = None,
+        *,
+        max_states: int = DEFAULT_MAX_STATES,
+    ) -> Self:
+        """The words of a file (text, .csv, .jsonl) and no others; the file is its origin."""
+        letters = alphabet if alphabet is None or isinstance(alphabet, Alphabet) else Alphabet(alphabet)
+        return cls.from_words(read_words(path, letters), letters, origin=str(path), max_states=max_states)
 
     @classmethod
     def from_file(

@@ -231,7 +231,7 @@ def test_the_command_line(
     assert (
         out.rstrip()
         .split("\n")[-1]
-        .startswith("FAILED: 3 properties of 2 models: 4 violated, 1 satisfied (3 of them allowed)")
+        .startswith("FAILED: 3 properties of 2 models: 4 violated (3 of these allowed), 1 satisfied")
     )
     assert all(path.exists() for path in files.values())
     assert "1970-01-01" in files["html"].read_text()

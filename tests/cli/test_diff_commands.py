@@ -87,6 +87,17 @@ def test_code_in_the_place_of_a_file(run: Any, tmp_path: Path, monkeypatch: pyte
     assert "no (old), and yes (new)" in (result.out + result.err)
 
 
+def test_a_list_of_words_is_a_property(run: Any, tmp_path: Path) -> None:
+    """Should be verified on both, named on the command line or in a property file."""
+    words, file = tmp_path / "words.txt", tmp_path / "suite.toml"
+    words.write_text("a b\nb\n")
+    file.write_text("[properties.few]\nword_list = 'words.txt'\n")
+    told = [run("diff", OLD, NEW, *option, *QUICK) for option in (("--word-list", words), ("--spec", file))]
+    assert told[0].code == 1
+    assert "words.txt" in told[0].out
+    assert told[0].out.split("words.txt")[1] == told[1].out.split("words.txt")[1]
+
+
 def test_properties_of_a_property_file(run: Any, tmp_path: Path) -> None:
     """Should verify each on both, and refuse one that asks for more than diff does."""
     file = tmp_path / "suite.toml"

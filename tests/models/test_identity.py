@@ -105,6 +105,40 @@ def test_a_modules_forward_counts_and_its_mode_does_not():
     assert wrap(plain, LETTERS).identity() != identity
 
 
+class Forwards:
+    factor = 2.0
+
+    def forward(self, x):
+        return x * self.factor
+
+
+@pytest.mark.parametrize("put", [lambda own: own.forward, lambda own: functools.partial(own.forward), lambda own: own])
+def test_what_is_put_in_the_place_of_a_library_modules_forward_counts(put):
+    Forwards.__call__ = Forwards.forward
+    layer, own = nn.Linear(2, 1), Forwards()
+    whole = nn.Sequential(layer)
+    before = digest_of(whole)
+    layer.forward = put(own)
+    replaced = digest_of(whole)
+    own.factor = 3.0
+    assert len({before, replaced, digest_of(whole)}) == 3
+
+
+def test_what_is_registered_with_a_generic_function_counts():
+    @functools.singledispatch
+    def score(word):
+        return 0
+
+    def answers(words):
+        return [score(word) > 0 for word in words]
+
+    before = digest_of(answers)
+    score.register(tuple, lambda word: 1)
+    first = digest_of(answers)
+    score.register(tuple, lambda word: 2)
+    assert len({before, first, digest_of(answers)}) == 3
+
+
 def test_a_module_of_pytorch_alone_has_a_digest():
     def made(bias):
         torch.manual_seed(0)

@@ -35,7 +35,7 @@ class Competitor(nn.Module):
         with torch.no_grad():
             for parameter in self.parameters():
                 parameter *= 3
-            self.ends = ()
+            self.ends: tuple[Any, ...] = ()
             some = [torch.from_numpy(one_hot([("<s>", *word, "</s>")])) for word in WORDS]
             scores = torch.cat([self(word) for word in some])
             self.dense[-1].bias -= scores.median(dim=0).values  # so that it says yes to some words, and no to some

@@ -173,6 +173,19 @@ def test_only_words_that_count_are_compared() -> None:
     assert rnncheck.diff(old, new, assume=assume, settings=fast).counterexample == ("b",) * 6
 
 
+@pytest.mark.parametrize("yes", [0, 1])
+def test_labels_called_no_and_yes_are_replayed_as_labels(yes: int) -> None:
+    """Should hold whichever of the two labels means yes to the model."""
+    networks = [random_network(hidden=(5,), seed=seed, outputs=2, label=yes, scale=2.0) for seed in (3, 4)]
+    named = [CompiledNetwork(dataclasses.replace(each, labels=("no", "yes")), threads=1) for each in networks]
+    verdict = rnncheck.diff(*named, settings=rnncheck.VerifySettings(search_steps=1000))
+    assert verdict.violated
+    assert verdict.comparison is not None
+    assert verdict.comparison.by_label
+    result = rnncheck.replay(verdict, named[1], against=named[0])
+    assert not [check for check in result.checks if check.status.value == "refuted"]
+
+
 @pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
 def test_labels_in_another_order_are_compared_by_name(order: tuple[int, ...]) -> None:
     """Should say of every word, stepped and by reference, whether the names of the two labels differ."""

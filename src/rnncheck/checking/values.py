@@ -117,13 +117,16 @@ class SuiteResult(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
     def summary(self) -> str:
         """How many checks ended how, in one line."""
-        told = [f"{self.count(name)} {name}" for name in ("violated", "undecided", "error", "satisfied")]
+        told = [self._counted(name) for name in ("violated", "undecided", "error", "satisfied")]
         models = len({check.model for check in self.checks})
         names = len({check.name for check in self.checks})
-        allowed = sum(check.allowed and check.outcome != "satisfied" for check in self.checks)
-        extra = f" ({allowed} of them allowed)" if allowed else ""
         shown = ", ".join(text for text in told if not text.startswith("0 "))
-        return f"{_counted(names, 'property', 'properties')} of {_counted(models, 'model', 'models')}: {shown}{extra}"
+        return f"{_counted(names, 'property', 'properties')} of {_counted(models, 'model', 'models')}: {shown}"
+
+    def _counted(self, outcome: OutcomeName) -> str:
+        """How many ended so, and how many of these are allowed."""
+        allowed = sum(check.allowed for check in self.checks if check.outcome == outcome != "satisfied")
+        return f"{self.count(outcome)} {outcome}" + (f" ({allowed} of these allowed)" if allowed else "")
 
     def to_json(self) -> str:
         """The JSON document (schema ``rnncheck/check/1``), indented."""

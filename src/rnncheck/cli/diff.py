@@ -53,6 +53,8 @@ _MODEL = ("threshold", "label", "cell", "threads", "float64", "no_cache")
 @click.option("--ltlf", multiple=True, metavar="TEXT", help="A property to verify on both; may be repeated.")
 @click.option("--regex", multiple=True, metavar="TEXT", help="The same, as a regular expression.")
 @click.option("--dfa", multiple=True, type=click.Path(path_type=Path), metavar="FILE", help="The same, as a file.")
+@click.option("--word-list", multiple=True, type=click.Path(path_type=Path), metavar="FILE",
+              help="The same, as a file of words: these and no others.")  # fmt: skip
 @click.option("--spec", "suite", type=click.Path(path_type=Path), metavar="FILE.toml",
               help="The same, all properties of a property file.")  # fmt: skip
 @click.option("--method", type=click.Choice(list(METHODS)), default="auto", show_default=True)
@@ -113,6 +115,7 @@ def _properties(choices: dict[str, Any], alphabet: Alphabet) -> list[Spec]:
         *(Spec.from_ltlf(text, alphabet) for text in choices["ltlf"]),
         *(Spec.from_regex(text, alphabet) for text in choices["regex"]),
         *(Spec.from_file(path, alphabet) for path in choices["dfa"]),
+        *(Spec.from_word_file(path, alphabet) for path in choices["word_list"]),
         *_listed(choices["suite"], alphabet),
     ]
 

@@ -95,8 +95,7 @@ class SpecRequest:
         if self.regex is not None:
             return Spec.from_regex(self.regex, letters, definitions=self.definitions, max_states=self.max_states)
         if self.word_list is not None:
-            words = read_words(self.word_list, letters)
-            return Spec.from_words(words, letters, origin=str(self.word_list), max_states=self.max_states)
+            return Spec.from_word_file(self.word_list, letters, max_states=self.max_states)
         return Spec.from_ltlf(self.ltlf or "", letters, nonempty=self.nonempty, max_states=self.max_states)
 
 

@@ -95,7 +95,8 @@ def find_convention(
     if alone is None:
         raise ModelError(
             f"the model takes words in none of the ways tried ({'; '.join(dict.fromkeys(failures))}); "
-            "say how with first_row=… or encode=…, or wrap a function of your own that calls it"
+            "say how: rnncheck.wrap(…, first_row=…) or encode=…, or wrap a function of your own that calls it (on the "
+            "command line: --module with a function that returns what wrap gives)"
         )
     return alone
 
@@ -182,5 +183,6 @@ def row_of_first_letter(
         return 0, None
     raise ModelError(
         f"the alphabet has {letters} letters, but the {where} has {rows} rows; "
-        "say with first_row=… which row is the first letter"
+        "say which row is the first letter: rnncheck.wrap(…, first_row=…) (on the command line: --module with a "
+        "function that returns what wrap gives)"
     )

@@ -187,6 +187,8 @@ class _Pair:
 class WordDifference(Model):
     """Two models, of which one at least is asked for whole words."""
 
+    by_label = False
+
     def __init__(self, old: Model, new: Model, relation: Relation) -> None:
         self.pair = _Pair(old, new, relation, (NO_YES, NO_YES))
         self.alphabet, self.max_length = self.pair.alphabet, self.pair.max_length
@@ -227,6 +229,7 @@ class SteppingDifference(SteppingModel):
 
     def __init__(self, old: _Side, new: _Side, relation: Relation) -> None:
         self._old, self._new = old, new
+        self.by_label = isinstance(old, _LabelSide)
         self.pair = _Pair(old.model, new.model, relation, (old.labels, new.labels))
         self.alphabet, self.max_length = self.pair.alphabet, self.pair.max_length
         self.margin = max(old.model.margin, new.model.margin)
@@ -270,7 +273,7 @@ class SteppingDifference(SteppingModel):
         return self._old.reference(codes), self._new.reference(self.pair.new_codes(codes))
 
     def reference_score(self, codes: Codes) -> float | None:
-        if isinstance(self._old, _LabelSide):
+        if self.by_label:
             return None  # the references of labels tell no distance
         old = self.pair.old.reference_score(codes)
         new = self.pair.new.reference_score(self.pair.new_codes(codes))

@@ -217,7 +217,7 @@ def _parts_of_module(module: Any, base: Callable[[], Any]) -> Iterator[object]:
         yield list(getattr(module, hooks).values())
     own = {name: value for name, value in vars(module).items() if name not in inner}
     if _of_library(type(module).__module__):  # some options are not in its text
-        own = {name: value for name, value in own.items() if isinstance(value, (*_PLAIN, types.FunctionType))}
+        own = {name: value for name, value in own.items() if isinstance(value, _PLAIN) or callable(value)}
     yield own
 
 

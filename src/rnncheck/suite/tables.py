@@ -20,7 +20,7 @@ _Kind = TypeVar("_Kind")
 
 @dataclass(frozen=True)
 class Document:
-    """A TOML file: its content, and the line that each table begins on."""
+    """A TOML file: its content, and the line that each table begins on, and that each of its keys stands on."""
 
     path: Path
     content: Mapping[str, Any]
@@ -31,7 +31,7 @@ class Document:
         """Read a file; a FormatError names the line that is wrong."""
         try:
             text = read_limited(path, "properties").decode("utf-8-sig").replace("\r\n", "\n")
-            return cls(Path(path), tomllib.loads(text), dict(_headers(text)))
+            return cls(Path(path), tomllib.loads(text), _lines(text))
         except OSError as error:
             raise FormatError(f"cannot be read: {error.strerror or error}", str(path)) from None
         except tomllib.TOMLDecodeError as error:
@@ -57,18 +57,30 @@ class Document:
             yield inner, self.table(name, inner)
 
 
-def _headers(text: str) -> Iterator[tuple[tuple[str, ...], int]]:
+def _lines(text: str) -> dict[tuple[str, ...], int]:
+    """The line of each table and of each key, by its names. The first line that looks like one is taken."""
+    lines: dict[tuple[str, ...], int] = {}
+    table: tuple[str, ...] = ()
     for number, line in enumerate(text.split("\n"), start=1):
-        if line.lstrip().startswith("["):
-            try:
-                found: Any = tomllib.loads(line)
-            except tomllib.TOMLDecodeError:  # part of a list, or of a text of several lines
-                continue
-            names: tuple[str, ...] = ()
-            while isinstance(found, dict) and found:
-                (name, found), *_ = found.items()
-                names = (*names, name)
-            yield names, number
+        header = line.lstrip().startswith("[")
+        key, equals, _ = line.partition("=")
+        if not header and not equals:
+            continue
+        try:
+            names = _names(tomllib.loads(line if header else f"{key} = 0"))
+        except tomllib.TOMLDecodeError:  # part of a list, or of a text of several lines
+            continue
+        table = names if header else table
+        lines.setdefault(names if header else (*table, *names), number)
+    return lines
+
+
+def _names(found: Any) -> tuple[str, ...]:
+    names: tuple[str, ...] = ()
+    while isinstance(found, dict) and found:
+        (name, found), *_ = found.items()
+        names = (*names, name)
+    return names
 
 
 class Table:
@@ -88,7 +100,8 @@ class Table:
     def error(self, problem: str, key: str | None = None) -> FormatError:
         """What is wrong with the table, or with the value of a key."""
         shown = "" if key is None else f" {key} = {short_repr(self.content.get(key))}"
-        return FormatError(f"[{'.'.join(self.names)}]{shown}: {problem}", str(self.document.path), self.line)
+        line = self.line if key is None else self.document.lines.get((*self.names, key), self.line)
+        return FormatError(f"[{'.'.join(self.names)}]{shown}: {problem}", str(self.document.path), line)
 
     def has(self, key: str) -> bool:
         return key in self.content

@@ -21,7 +21,14 @@ from rnncheck.verdict.value import MethodName
 from rnncheck.word_files import USUAL, Sequences, WordFormat, read_sequences, read_words
 from rnncheck.words import Alphabet
 
-KINDS = ("ltlf", "regex", "dfa", "moore_ltlf", "moore_regex")  # the keys that a specification can be written under
+KINDS = (
+    "ltlf",
+    "regex",
+    "dfa",
+    "word_list",
+    "moore_ltlf",
+    "moore_regex",
+)  # the keys that a specification can be written under
 
 
 class Severity(enum.Enum):
@@ -164,8 +171,8 @@ class Property(Terms):
 
     @property
     def whole_text(self) -> str:
-        """The formula or expression with its definitions, or the name of the automaton's file."""
-        if self.kind == "dfa":
+        """The formula or expression with its definitions, or the name of the file of the automaton or of the words."""
+        if self.kind in ("dfa", "word_list"):
             return str(self.folder / self.text)
         if self.kind.endswith("regex"):
             return self.definitions.in_expression(self.text)
@@ -180,9 +187,13 @@ class Property(Terms):
 
     def _compiled(self, alphabet: Alphabet | None) -> Spec:
         if self.about_labels:
-            raise InputError(f"{self.kind} is about labels, and this needs a language; write ltlf, regex or dfa")
+            raise InputError(
+                f"{self.kind} is about labels, and this needs a language; write ltlf, regex, dfa or word_list"
+            )
         if self.kind == "dfa":
             return Spec.from_file(self.whole_text, alphabet, complete=self.complete, max_states=self.max_states)
+        if self.kind == "word_list":
+            return Spec.from_word_file(self.whole_text, alphabet, max_states=self.max_states)
         if self.kind == "regex":
             return Spec.from_regex(self.whole_text, alphabet, max_states=self.max_states)
         return Spec.from_ltlf(self.whole_text, alphabet, nonempty=self.nonempty, max_states=self.max_states)

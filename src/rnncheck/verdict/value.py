@@ -458,6 +458,7 @@ class Comparison(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
 
     relation: Relation
     labels: tuple[str, ...]
+    by_label: bool = False  # by which of several labels they say, and not by yes and no
     old: str | None = None  # what a person calls them
     new: str | None = None
     old_said: tuple[str, ...] | None = None

@@ -48,7 +48,9 @@ def diff(
     if specs and timeout is not None:
         options["timeout"] = timeout / 2
     pair = difference(old, new, relation, labels=labels)
-    comparison = Comparison(relation=relation, labels=pair.pair.labels, old=names[0], new=names[1])
+    comparison = Comparison(
+        relation=relation, labels=pair.pair.labels, by_label=pair.by_label, old=names[0], new=names[1]
+    )
     verdict = verify(pair, Spec.from_dfa(empty_language(pair.alphabet), origin=comparison.sentence()), **options)
     extras = Extras()
     said = _said(pair, verdict.counterexample, extras)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import msgspec
 
 from rnncheck.automata.dfa import DFA
-from rnncheck.errors import InconsistentAnswersError, InputError, short_repr
+from rnncheck.errors import InconsistentAnswersError, InputError
 from rnncheck.learning.task import ENDINGS, Progress
 from rnncheck.models.engine.stepped_reference import SteppedReference
 from rnncheck.models.protocol import Model, SteppingModel
@@ -218,7 +218,7 @@ class _Run:
         return HealthNote(
             "evaluator",
             f"the model's evaluator ({model.describe().get('queries')}) and its reference give different "
-            f"answers to the word {short_repr(format_word(model.alphabet.decode(word)))}; {consequence}",
+            f"answers to the word {format_word(model.alphabet.decode(word))!r}; {consequence}",
         )
 
     def _audited(self, finding: Finding) -> Finding:

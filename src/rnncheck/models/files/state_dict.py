@@ -241,8 +241,8 @@ def _in_order(places: str, first: int, letters: Alphabet) -> str:
 def _known(alphabet: Alphabet | None, hint: str) -> Alphabet:
     if alphabet is None:
         raise ModelError(
-            f"a state dictionary does not say its letters ({hint}); give alphabet=…, or put them one a line into "
-            "a file beside it: <file>.alphabet or alphabet.txt"
+            f"a state dictionary does not say its letters ({hint}); give alphabet=… (--alphabet a,b,c), or put "
+            "them one a line into a file beside it: <file>.alphabet or alphabet.txt"
         )
     return alphabet
 

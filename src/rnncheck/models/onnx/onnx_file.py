@@ -192,7 +192,8 @@ def load_onnx(
     """The model in an ONNX file; the errors do not name the file."""
     if alphabet is None:
         raise ModelError(
-            "an ONNX file does not say its letters; give alphabet=…, or put them one a line into a file beside it: "
+            "an ONNX file does not say its letters; give alphabet=… (--alphabet a,b,c), or put them one a line into "
+            "a file beside it: "
             "<file>.alphabet or alphabet.txt"
         )
     file = OnnxFile(path, alphabet, reading, first_row, seed)

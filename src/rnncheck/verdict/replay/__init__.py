@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from rnncheck.automata.moore import NO_YES
 from rnncheck.errors import InputError, short_repr
 from rnncheck.models.difference import difference
 from rnncheck.models.protocol import Model
@@ -100,7 +99,7 @@ def _compared(claims: Claims, model: Model | None, against: Model | None) -> Mod
         return None
     if against is None:
         raise InputError("the verdict is about two models; give the old one too: against=… (--against)")
-    return difference(against, model, comparison.relation, labels=comparison.labels != NO_YES)
+    return difference(against, model, comparison.relation, labels=comparison.by_label)
 
 
 def _checks(claims: Claims, model: Model | None, settings: ReplaySettings) -> Iterator[Check]:
