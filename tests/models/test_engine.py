@@ -174,22 +174,47 @@ def test_rows_continue_chosen_states_and_leave_them_alone() -> None:
     assert len(model.step(states, np.array([], dtype=np.int64), np.array([], dtype=np.int64))) == 0
 
 
-def test_scores_hardly_and_answers_never_depend_on_threads(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compiled, "_WORTH_A_THREAD", 1)  # split even the smallest work
-    network = random_network(Cell.LSTM, (24, 24), seed=2)
+@pytest.mark.parametrize("hidden", [(24,), (24, 24), (90, 40)])
+@pytest.mark.parametrize("cell", [Cell.LSTM, Cell.GRU])
+def test_not_a_bit_depends_on_threads(monkeypatch: pytest.MonkeyPatch, cell: Cell, hidden: tuple[int, ...]) -> None:
+    monkeypatch.setattr(compiled, "_PIECE_PRODUCTS", 1)  # split even the smallest work
+    network = random_network(cell, hidden, seed=2)
     words = WordBatch.from_codes(random_words(np.random.default_rng(3), 400, 3, longest=60))
     models = [CompiledNetwork(network, threads=threads) for threads in (1, 2, 3)]
     for model in models:
-        monkeypatch.setattr(model, "_block_rows", 32)
+        monkeypatch.setattr(model, "_block_rows", 96)
+    before = models[0].step(models[0].initial(300), np.arange(300) % 3)
+    siblings = np.repeat(np.arange(300), 3), np.tile(np.arange(3), 300)
 
-    scores = [model.prefix_scores(words) for model in models]
-    answers = [model.accepts_batch(words) for model in models]
-    states = [model.step(model.initial(300), np.arange(300) % 3) for model in models]
+    for few in (words, words.take(np.arange(100))):
+        scores = [model.prefix_scores(few) for model in models]
+        np.testing.assert_array_equal(scores[1], scores[0])
+        np.testing.assert_array_equal(scores[2], scores[0])
+    states = [model.step(before, siblings[1], siblings[0]) for model in models]
+    np.testing.assert_array_equal(states[1], states[0])
+    np.testing.assert_array_equal(states[2], states[0])
 
-    for other in (1, 2):
-        np.testing.assert_allclose(scores[other], scores[0], atol=1e-5)
-        np.testing.assert_array_equal(answers[other], answers[0])
-        np.testing.assert_allclose(states[other], states[0], atol=1e-6)
+
+@pytest.mark.parametrize("cell", list(Cell))
+@pytest.mark.parametrize("hidden", [(7,), (7, 5), (6, 6, 4)])
+@given(data=st.data())
+@settings(max_examples=15, deadline=None)
+def test_siblings_are_stepped_as_if_each_were_alone(cell: Cell, hidden: tuple[int, ...], data: st.DataObject) -> None:
+    """What is computed once for all letters that continue a state is what each would have computed."""
+    model = CompiledNetwork(random_network(cell, hidden, seed=5))
+    count = data.draw(st.integers(1, 6))
+    states = model.initial(count)
+    for _ in range(2):
+        states = model.step(states, np.array(data.draw(st.lists(st.integers(0, 2), min_size=count, max_size=count))))
+    rows = np.array(data.draw(st.lists(st.integers(0, count - 1), min_size=1, max_size=30).map(sorted)))
+    read = np.array(data.draw(st.lists(st.integers(0, 2), min_size=len(rows), max_size=len(rows))))
+
+    together = model.step(states, read, rows)
+
+    alone = np.concatenate(
+        [model.step(states[row][None], letter[None]) for row, letter in zip(rows, read, strict=True)]
+    )
+    np.testing.assert_allclose(together, alone, rtol=1e-5, atol=1e-6)
 
 
 def on_the_threshold() -> RecurrentNetwork:

@@ -50,12 +50,13 @@ class Ranking(enum.Enum):
 
 def _distance_from_mean(frontier: Frontier) -> Scores:
     """How far each word's state is, squared, from the mean of the states at the same state of the specification."""
-    states = frontier.states.reshape(len(frontier), -1).astype(np.float64)
-    _, group, sizes = np.unique(frontier.spec_states, return_inverse=True, return_counts=True)
-    order = np.argsort(group, kind="stable")
-    sums = np.add.reduceat(states[order], np.cumsum(sizes) - sizes, axis=0)
-    states -= (sums / sizes[:, None])[group]
-    squared: Scores = np.einsum("ij,ij->i", states, states)
+    states = frontier.states.reshape(len(frontier), -1)
+    squared = np.empty(len(frontier), dtype=np.float64)
+    _, group = np.unique(frontier.spec_states, return_inverse=True)
+    for rows in np.split(np.argsort(group, kind="stable"), np.cumsum(np.bincount(group))[:-1]):
+        apart = states[rows].astype(np.float64)  # one group at a time stays in the cache
+        apart -= apart.sum(axis=0) / len(rows)
+        squared[rows] = np.einsum("ij,ij->i", apart, apart)
     return squared
 
 

@@ -30,12 +30,14 @@ import numpy.typing as npt
 
 from rnncheck.models.protocol import Letters, States
 from rnncheck.models.semantics import Numbers, Semantics, Terms
+from rnncheck.words import IntArray
 
 Floats: TypeAlias = npt.NDArray[np.float32]
 Array: TypeAlias = npt.NDArray[Any]
 Vector: TypeAlias = npt.NDArray[Any]
 
 _FITS_IN_CACHE = 1 << 16  # numbers; up to this size, fewer calls matter more than locality
+SIBLINGS = 2  # so many rows must continue one state, on average, for its products to be worth keeping
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,12 +129,37 @@ class Scratch:
         blocks = cell.gates + cell.compiled.spare_blocks
         self._gates = np.empty(blocks * rows * hidden, dtype=dtype)
         self._spare = np.empty(max(rows * hidden, _FITS_IN_CACHE), dtype=dtype)
+        self._shared = np.empty(cell.gates * rows * hidden // SIBLINGS, dtype=dtype)
 
     def gates(self, count: int, rows: int, hidden: int) -> Array:
         return self._gates[: count * rows * hidden].reshape(count, rows, hidden)
 
     def spare(self, *shape: int) -> Array:
         return self._spare[: math.prod(shape)].reshape(shape)
+
+    def shared(self, *shape: int) -> Array:
+        return self._shared[: math.prod(shape)].reshape(shape)
+
+
+@dataclass(frozen=True)
+class Siblings:
+    """Rows that continue the same states by several letters: the states, once each, and which of them each continues.
+
+    All that a layer computes from its own last state alone is the same for siblings.
+    """
+
+    states: States
+    of_row: IntArray
+
+    @classmethod
+    def among(cls, states: States, rows: IntArray) -> Siblings | None:
+        """Where neighbours in ``rows`` continue the same state, ``SIBLINGS`` of them on average; else None."""
+        first = np.empty(len(rows), dtype=np.bool_)
+        first[:1] = True
+        np.not_equal(rows[1:], rows[:-1], out=first[1:])
+        if SIBLINGS * np.count_nonzero(first) > len(rows):
+            return None
+        return cls(states[rows[first]], np.cumsum(first) - 1)
 
 
 class CompiledLayer(ABC):
@@ -150,7 +177,6 @@ class CompiledLayer(ABC):
         self._hidden = layout.hidden[number]
         self._own = slice(layout.ones[number], self._hidden.stop)
         self._below = slice(layout.hidden[number - 1].start, layout.ones[number] + 1) if number else None
-        self._all = slice(self._below.start, self._hidden.stop) if self._below else self._own
         self._dtype = dtype
         self._arrange(layer, None if inputs is None else _table(layer, inputs))
 
@@ -159,8 +185,23 @@ class CompiledLayer(ABC):
         """Take the weights; ``table`` has the lowest layer's input part, letters × gates·H, in double precision."""
 
     @abstractmethod
-    def advance(self, rows: States, letters: Letters, scratch: Scratch) -> None:
-        """Read one letter in every row, in place."""
+    def advance(self, rows: States, letters: Letters, scratch: Scratch, siblings: Siblings | None = None) -> None:
+        """Read one letter in every row, in place; ``siblings`` has what the rows were before, where that is shared."""
+
+    def _multiply(self, rows: States, weights: Array, out: Array, scratch: Scratch, siblings: Siblings | None) -> None:
+        """Weights for (1, h), or for (h of the layer below, 1, h), times the rows; what siblings share is done once."""
+        from_below = weights.shape[-2] - 1 - self._size
+        own = self._own.start
+        if siblings is None:
+            np.matmul(rows[:, own - from_below : self._own.stop], weights, out=out)
+            return
+        shared = scratch.shared(*out.shape[:-2], len(siblings.states), self._size)
+        np.matmul(siblings.states[:, self._own], weights[..., from_below:, :], out=shared)
+        if from_below:
+            np.matmul(rows[:, own - from_below : own], weights[..., :from_below, :], out=out)
+            add_rows(out, shared, siblings.of_row, scratch)
+        else:
+            shared.take(siblings.of_row, axis=-2, out=out, mode="clip")
 
     def _gate_blocks(self, weight: Array) -> Array:
         """Weights (inputs × gates·H) as gates × inputs × H."""
@@ -177,16 +218,16 @@ def compile_layers(
     ]
 
 
-def add_table_rows(z: Array, table: Array, letters: Letters, scratch: Scratch) -> None:
-    """Add to each word, in every gate, the table's row for its letter."""
+def add_rows(z: Array, table: Array, chosen: IntArray | Letters, scratch: Scratch) -> None:
+    """Add to each word, in every gate, the row of the table that is chosen for it: that of its letter, say."""
     if z.size <= _FITS_IN_CACHE:
         spare = scratch.spare(*z.shape)
-        table.take(letters, axis=1, out=spare, mode="clip")
+        table.take(chosen, axis=1, out=spare, mode="clip")
         z += spare
         return
     spare = scratch.spare(*z.shape[1:])
     for gate, gate_table in zip(z, table, strict=True):
-        gate_table.take(letters, axis=0, out=spare, mode="clip")
+        gate_table.take(chosen, axis=0, out=spare, mode="clip")
         gate += spare
 
 

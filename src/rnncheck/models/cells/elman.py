@@ -13,9 +13,10 @@ from rnncheck.models.cells.cell_type import (
     Layer,
     OnnxForm,
     Scratch,
+    Siblings,
     TorchForm,
     Vector,
-    add_table_rows,
+    add_rows,
     contributions,
     contributions_on,
     joined_rows,
@@ -31,11 +32,11 @@ class ElmanLayer(CompiledLayer):
         self._weights = self._gate_blocks(joined_rows(layer, table is None))
         self._table = None if table is None else self._gate_blocks(table)
 
-    def advance(self, rows: States, letters: Letters, scratch: Scratch) -> None:
+    def advance(self, rows: States, letters: Letters, scratch: Scratch, siblings: Siblings | None = None) -> None:
         z = scratch.gates(1, len(rows), self._size)
-        np.matmul(rows[:, self._all], self._weights, out=z)
+        self._multiply(rows, self._weights, z, scratch, siblings)
         if self._table is not None:
-            add_table_rows(z, self._table, letters, scratch)
+            add_rows(z, self._table, letters, scratch)
         self._activate(z[0], rows[:, self._hidden])
 
     @abstractmethod

@@ -11,9 +11,10 @@ from rnncheck.models.cells.cell_type import (
     Layer,
     OnnxForm,
     Scratch,
+    Siblings,
     TorchForm,
     Vector,
-    add_table_rows,
+    add_rows,
     contributions,
     contributions_on,
     input_rows,
@@ -47,16 +48,16 @@ class GruLayer(CompiledLayer):
         self._new_from_own = np.ascontiguousarray(own[:, at_n:], dtype=self._dtype)
         self._new_from_below = np.ascontiguousarray(input_rows(layer)[:, at_n:], dtype=self._dtype)
 
-    def advance(self, rows: States, letters: Letters, scratch: Scratch) -> None:
+    def advance(self, rows: States, letters: Letters, scratch: Scratch, siblings: Siblings | None = None) -> None:
         z = scratch.gates(4, len(rows), self._size)
         reset_update, from_own, new = z[:2], z[2], z[3]
         if self._table is not None:
-            np.matmul(rows[:, self._own], self._weights, out=z[:3])
-            add_table_rows(reset_update, self._table[:2], letters, scratch)
+            self._multiply(rows, self._weights, z[:3], scratch, siblings)
+            add_rows(reset_update, self._table[:2], letters, scratch)
             self._table[2].take(letters, axis=0, out=new, mode="clip")
         else:
-            np.matmul(rows[:, self._all], self._gates, out=reset_update)
-            np.matmul(rows[:, self._own], self._new_from_own, out=from_own)
+            self._multiply(rows, self._gates, reset_update, scratch, siblings)
+            self._multiply(rows, self._new_from_own, from_own, scratch, siblings)
             np.matmul(rows[:, self._below], self._new_from_below, out=new)
         np.tanh(reset_update, out=reset_update)
         reset_update += 1

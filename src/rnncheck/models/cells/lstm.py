@@ -12,10 +12,11 @@ from rnncheck.models.cells.cell_type import (
     Layer,
     OnnxForm,
     Scratch,
+    Siblings,
     StateLayout,
     TorchForm,
     Vector,
-    add_table_rows,
+    add_rows,
     contributions,
     contributions_on,
     joined_rows,
@@ -37,17 +38,17 @@ class LstmLayer(CompiledLayer):
     def _arrange(self, layer: Layer, table: Array | None) -> None:
         halves = np.repeat([0.5, 0.5, 1.0, 0.5], self._size)
         weights = joined_rows(layer, table is None) * halves
-        ones = self._own.start - self._all.start
+        ones = len(weights) - 1 - self._size
         weights[np.arange(len(weights)) != ones] *= 0.5  # every row but the biases' reads 2 h
         order = [0, 1, 3, 2]
         self._weights = self._gate_blocks(weights)[order]
         self._table = None if table is None else self._gate_blocks(table * halves)[order]
 
-    def advance(self, rows: States, letters: Letters, scratch: Scratch) -> None:
+    def advance(self, rows: States, letters: Letters, scratch: Scratch, siblings: Siblings | None = None) -> None:
         z = scratch.gates(4, len(rows), self._size)
-        np.matmul(rows[:, self._all], self._weights, out=z)
+        self._multiply(rows, self._weights, z, scratch, siblings)
         if self._table is not None:
-            add_table_rows(z, self._table, letters, scratch)
+            add_rows(z, self._table, letters, scratch)
         np.tanh(z, out=z)
         z[:3] += 1
         enter, forget, output, new = z

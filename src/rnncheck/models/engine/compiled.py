@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rnncheck.errors import ModelError, short_repr
-from rnncheck.models.cells.cell_type import Scratch, StateLayout, compile_layers
+from rnncheck.models.cells.cell_type import Scratch, Siblings, StateLayout, compile_layers
 from rnncheck.models.engine.known_checks import KnownCheck, key_of, known_check, remember
 from rnncheck.models.engine.memory import ScoreMemory, StepMemory
 from rnncheck.models.engine.reference import (
@@ -51,11 +51,13 @@ _SMALLEST_SCALE = 0.1
 
 _BLOCK_NUMBERS = 1 << 19  # gate values in a block of rows: what the cache of one core can hold, about
 _BLOCK_ROWS = (128, 1024)
+# Rows are cut into pieces by their number alone, whatever the threads, so that no bit depends on how many there are.
+_PIECE_PRODUCTS, _PIECE_ROWS = 1 << 24, 64  # a piece has so many multiplications and rows at least, unless it is all
+_PIECES = 4  # or more, where a piece would be larger than a block
 _CHECKED_RUNS, _CHECKED_WORDS, _LONGEST_CHECKED = 16, 64, 100
 _CHECKED_LOOPS = 8
 _FAR_LONGER = (250, 500)  # letters; rounding may grow so slowly that a hundred letters do not show it
 _TOO_LITTLE_TO_SPLIT = 1 << 20  # multiplications; BLAS keeps these to one thread by itself
-_WORTH_A_THREAD = 1 << 21  # multiplications; below this, handing a piece to another thread costs more than it saves
 
 
 class SelfCheckError(ModelError):
@@ -81,7 +83,7 @@ class CompiledNetwork(SteppingModel):
     ``MARGIN_FLOOR``. ``dtype`` is that of the weights unless it is given. With ``cache`` the result of the comparison
     with the plain evaluation is remembered in the user's cache directory.
 
-    Answers do not depend on the batch or on ``threads`` (all cores unless told).
+    Answers do not depend on the batch, and nothing depends on ``threads`` (all cores unless told).
     """
 
     def __init__(
@@ -156,13 +158,14 @@ class CompiledNetwork(SteppingModel):
         after = np.empty((len(letters), self._layout.width), dtype=self._dtype)
 
         def piece(start: int, end: int) -> None:
-            block = after[start:end]
+            block, siblings = after[start:end], None
             if rows is None:
                 np.copyto(block, states[start:end])
             else:
                 states.take(rows[start:end], axis=0, out=block, mode="clip")
+                siblings = Siblings.among(states, rows[start:end])
             with np.errstate(all="ignore"):
-                self._advance(block, letters[start:end])
+                self._advance(block, letters[start:end], siblings)
 
         if len(letters) <= self._block_rows and len(letters) * self._products < _TOO_LITTLE_TO_SPLIT:
             piece(0, len(letters))
@@ -183,8 +186,8 @@ class CompiledNetwork(SteppingModel):
     def prefix_scores(self, words: WordBatch, tick: Tick = no_tick) -> Scores:
         """The score after every letter of every word, aligned with ``words.codes``.
 
-        Words of similar length run together, longest first; with several threads each takes every so manieth word,
-        so that all have the same work.
+        Words of similar length run together, longest first; a few pieces take every so manieth word each, so that all
+        have the same work.
         """
         words.check_codes(len(self.alphabet))
         if self._memory is not None:
@@ -203,11 +206,12 @@ class CompiledNetwork(SteppingModel):
                     self._advance(rows, words.codes[at])
                     out[at] = self._scores(rows)
 
-        order = np.argsort(-words.lengths, kind="stable")
-        threads = self._threads_for(len(words))
-        together = self._block_rows * threads
-        groups = [order[start : start + together] for start in range(0, len(order), together)]
-        self._workers.run([functools.partial(piece, group[nth::threads]) for group in groups for nth in range(threads)])
+        order, pieces, block = np.argsort(-words.lengths, kind="stable"), self._pieces(len(words)), self._block_rows
+        if pieces > _PIECES:
+            shares = [order[start : start + block] for start in range(0, len(order), block)]
+        else:
+            shares = [order[nth::pieces] for nth in range(pieces)]
+        self._workers.run([functools.partial(piece, share) for share in shares])
         return out
 
     def reference_answer(self, codes: Codes) -> bool:
@@ -248,11 +252,11 @@ class CompiledNetwork(SteppingModel):
         options = {**self._options, "reference": None if reference is None else reference.saying_yes_for(label)}
         return CompiledNetwork(dataclasses.replace(self.network, label=label), **options)
 
-    def _advance(self, rows: States, letters: Letters) -> None:
+    def _advance(self, rows: States, letters: Letters, siblings: Siblings | None = None) -> None:
         """Read one letter in every row, in place; at most a block of rows."""
         scratch = self._scratch()
         for layer in self._layers:
-            layer.advance(rows, letters, scratch)
+            layer.advance(rows, letters, scratch, siblings)
 
     def _scratch(self) -> Scratch:
         scratch: Scratch | None = getattr(self._local, "scratch", None)
@@ -266,14 +270,15 @@ class CompiledNetwork(SteppingModel):
             return np.asarray(outputs[:, 0] - self.network.logit_threshold)
         return np.asarray(outputs[:, self.network.label] - outputs[:, self._others].max(axis=1))
 
-    def _threads_for(self, rows: int) -> int:
-        return max(1, min(self._workers.threads, rows * self._products // _WORTH_A_THREAD))
+    def _pieces(self, rows: int) -> int:
+        """Into how many pieces to cut so many rows, none above a block: enough for a few threads, where that pays."""
+        worth = min(_PIECES, rows // max(_PIECE_ROWS, _PIECE_PRODUCTS // self._products))
+        return max(1, worth, -(-rows // self._block_rows))
 
     def _cuts(self, rows: int) -> list[int]:
-        """Where to cut rows into equal pieces, none above a block, as many for each thread."""
-        threads = self._threads_for(rows)
-        pieces = threads * -(-rows // (self._block_rows * threads))
-        return [rows * piece // max(1, pieces) for piece in range(pieces + 1)]
+        """Where to cut rows into equal pieces."""
+        pieces = self._pieces(rows)
+        return [rows * piece // pieces for piece in range(pieces + 1)]
 
     def _known_check(self) -> SelfCheck:
         """The comparison with the plain evaluation, if need be made now."""
