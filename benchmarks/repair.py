@@ -31,11 +31,14 @@ from rnncheck.automata.minimisation import minimise
 from rnncheck.models.labelled import network_of
 from rnncheck.models.network import RecurrentNetwork
 from rnncheck.repairing.conclusion import Repaired
-from rnncheck.repairing.pupils import NetworkPupil
+from rnncheck.repairing.measuring import Audit
+from rnncheck.repairing.pupils import NetworkPupil, scores_along
+from rnncheck.repairing.question import AUDIT
+from rnncheck.repairing.requirements import Demands
 from rnncheck.runtime.budget import Budget
 from rnncheck.training import TrainingSettings, data_from_automaton, train_on_automaton
 from rnncheck.training.batches import Stage
-from rnncheck.training.fine_tuning import fine_tune
+from rnncheck.training.fine_tuning import FineTuning, fine_tune
 from rnncheck.words import Alphabet, WordBatch
 
 _FRESH_SEED = 12_345  # of checks afterwards: no repair has used it
@@ -52,11 +55,13 @@ def accuracy(network: RecurrentNetwork, dfa: DFA) -> float:
     return float((CompiledNetwork(network, threads=1).accepts_batch(test.words) == (test.answers == 1)).mean())
 
 
-def checked(network: RecurrentNetwork, spec: Spec, relation: str, steps: int) -> str:
+def checked(network: RecurrentNetwork, spec: Spec, relation: str, steps: int, epsilon: float = 5e-4) -> str:
     """The verdict with fresh seeds."""
     model = CompiledNetwork(network, threads=1)
     settings = VerifySettings(search_steps=steps, mass_words=0)
-    verdict = verify(model, spec, relation=relation, seed=_FRESH_SEED, settings=settings)  # type: ignore[arg-type]
+    verdict = verify(
+        model, spec, relation=relation, seed=_FRESH_SEED, settings=settings, epsilon=epsilon  # type: ignore[arg-type]
+    )  # fmt: skip
     proved = verdict.guarantee is not None and verdict.guarantee.proof
     return "proved" if proved else verdict.outcome.value
 
@@ -70,7 +75,8 @@ def told(made: Repaired, before: RecurrentNetwork, truth: DFA | None) -> dict[st
         "seconds": round(report.seconds, 1),
         "held_out": [report.held_out.before, report.held_out.after],
         "accuracy": None if truth is None else [accuracy(before, truth), accuracy(network, truth)],
-        "left": [[len(each.violated), each.mistakes, each.audited] for each in report.rounds],
+        # Before each round the properties violated; after it the mistakes among so many words, and the words taught.
+        "left": [[len(each.violated), each.mistakes, each.audited, each.words] for each in report.rounds],
         "hardening": None if report.hardening is None else report.hardening.reason,
         "reason": report.reason,
     }
@@ -114,30 +120,40 @@ def released(folder: Path, seconds: float) -> dict[str, object]:
     truth = Spec.from_file(folder / "dfa.dot", network.alphabet).dfa
     settings = RepairSettings(effort=1.0, rounds=4, harden=False, threads=1)
     made = repair(network, requirements, budget=cpu_seconds(seconds), settings=settings)
-    plain = plainly(network, specs, [each.words for each in made.report.rounds], settings)
+    plain = plainly(network, requirements, [each.words for each in made.report.rounds], truth)
     assert made.network is not None
     after = [checked(made.network, spec, "subset", 1_000_000) for spec in specs]
-    return told(made, network, truth) | {"specs": len(specs), "checked": after, "plain": plain}
+    before = [standing.before.mass for standing in made.report.properties]
+    mistakes = [each.hits for each in before if each is not None]
+    found = {"specs": len(specs), "checked": after, "mistakes before": sum(mistakes), "plain": plain}
+    return told(made, network, truth) | found
 
 
 def plainly(
-    network: RecurrentNetwork, specs: Sequence[Spec], counts: Sequence[int], settings: RepairSettings
+    network: RecurrentNetwork, requirements: Sequence[Requirement], counts: Sequence[int], truth: DFA
 ) -> list[dict[str, object]]:
     """Training further on random words that the specifications and the network itself label: what most people do."""
-    from rnncheck.repairing.pupils import scores_along
-    from rnncheck.repairing.requirements import Demands
-
     pupil = NetworkPupil(network, threads=1)
     before, distribution = pupil.model(), WordDistribution(network.alphabet)
-    demands = Demands([Requirement(spec.origin, spec) for spec in specs], network.alphabet, pupil.labels)
+    demands = Demands(requirements, network.alphabet, pupil.labels)
+    audit = Audit(
+        requirements, distribution, np.random.default_rng([0, AUDIT, 0])
+    )  # the words that repair measures with
     rows: list[dict[str, object]] = []
     for number, count in enumerate(counts):
         rng = np.random.default_rng([3, number])
         words = WordBatch.from_codes([word[:200] for word in distribution.sample(rng, count)])
         answers, _ = demands.answers(words, scores_along(before, words, 2))
-        fine_tune(pupil, Stage(words, answers, True), 2, rng, settings.fine_tuning)
+        how = FineTuning(epochs=min(FineTuning.epochs, 10 * 2**number))  # as repair
+        fine_tune(pupil, Stage(words, answers, True), 2, rng, how)
         now = pupil.network()
-        rows.append({"words": count, "violated": sum(checked(now, s, "subset", 100_000) == "violated" for s in specs)})
+        violated = [checked(now, each.spec, "subset", 100_000, 5e-3) == "violated" for each in requirements]
+        rows.append({
+            "words": count,
+            "violated": sum(violated),
+            "mistakes": sum(mass.hits for mass in audit.masses(pupil.model())),
+            "accuracy": accuracy(now, truth),
+        })  # fmt: skip
     return rows
 
 

@@ -12,8 +12,9 @@ from rnncheck import InputError, ModelError, RepairReport, RepairSettings, Requi
 from rnncheck.repairing.values import Ending, RepairProgress
 from rnncheck.runtime.budget import Budget
 from rnncheck.training.datasets import LabelledWords
-from rnncheck.training.fine_tuning import FineTuning
+from rnncheck.training.fine_tuning import FineTuned, FineTuning, fine_tune
 from rnncheck.verdict.value import Outcome
+from rnncheck.words import WordBatch
 
 pytest.importorskip("torch")
 
@@ -26,8 +27,14 @@ def faulty() -> zoo.Entry:
 
 
 @pytest.fixture(scope="module")
-def repaired(faulty: zoo.Entry) -> rnncheck.Repaired:
-    return rnncheck.repair(faulty.network(), faulty.spec(), settings=QUICK)
+def progress() -> list[RepairProgress]:
+    """All that the repair below told on its way."""
+    return []
+
+
+@pytest.fixture(scope="module")
+def repaired(faulty: zoo.Entry, progress: list[RepairProgress]) -> rnncheck.Repaired:
+    return rnncheck.repair(faulty.network(), faulty.spec(), settings=QUICK, progress=progress.append)
 
 
 def test_the_fault_is_gone_and_other_answers_are_kept(faulty: zoo.Entry, repaired: rnncheck.Repaired) -> None:
@@ -45,6 +52,51 @@ def test_the_fault_is_gone_and_other_answers_are_kept(faulty: zoo.Entry, repaire
     assert all(before.accepts(each.word) == (each.before == "yes") for each in report.changes.shortest)
     fresh = rnncheck.verify(after, faulty.spec(), seed=99)
     assert not fresh.violated or len(fresh.counterexample or ()) > 11  # nothing as short as the fault was
+
+
+def test_a_known_violation_has_some_probability(faulty: zoo.Entry, repaired: rnncheck.Repaired) -> None:
+    """Should say no less than the probability of the words that it shows."""
+    before = repaired.report.properties[0].before
+    assert before.mass is not None
+    random = rnncheck.WordDistribution(faulty.alphabet)
+    known = sum(random.probability(faulty.alphabet.encode(word)) for word in before.counterexamples)
+    assert 0.0 < known <= before.mass.interval[0] <= before.mass.interval[1]
+    assert before.counterexamples[0] == faulty.violation  # the shortest, though rounds do not look for it
+
+
+def test_progress_is_told_inside_a_round(repaired: rnncheck.Repaired, progress: list[RepairProgress]) -> None:
+    assert repaired.report.rounds
+    verifying = [now for now in progress if now.doing.startswith("verifying") and now.counts["network steps"]]
+    teaching = [now for now in progress if now.doing.startswith("teaching for round 1, epoch 2 of at most 10")]
+    assert verifying
+    assert teaching
+    assert all(now.counts["words"] == repaired.report.rounds[0].words for now in teaching)
+    assert teaching[-1].counts["right answers"] <= teaching[-1].counts["answers"]
+    assert str(teaching[0]).startswith("round 0: teaching for round 1, epoch 2 of at most 10: ")
+    seconds = [now.seconds for now in progress]
+    assert seconds == sorted(seconds)
+
+
+def test_training_that_has_had_its_time_keeps_what_it_learned() -> None:
+    from rnncheck.repairing.pupils import NetworkPupil
+    from rnncheck.training.batches import Stage
+
+    network = zoo.entry("even-elman").network()
+    words = WordBatch.from_codes([(0,) * length for length in range(64)])
+    stage = Stage(words, np.concatenate([np.arange(length + 1) % 2 for length in range(64)]), every_prefix=True)
+    how, seen = FineTuning(epochs=5, min_batches=4), []
+    pupil = NetworkPupil(network)
+
+    def go_on(now: FineTuned) -> bool:
+        seen.append(now)
+        return len(seen) <= 10
+
+    tuned = fine_tune(pupil, stage, 2, np.random.default_rng(0), how, go_on)
+    assert tuned.epochs == 2  # whole ones, of four batches each
+    assert tuned.answers == 2 * len(stage.answers)
+    assert any(
+        not np.array_equal(pupil.arrays()[name], array) for name, array in NetworkPupil(network).arrays().items()
+    )
 
 
 def test_the_report_survives_json_and_has_a_page(repaired: rnncheck.Repaired, tmp_path: Path) -> None:

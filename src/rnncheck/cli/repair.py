@@ -126,7 +126,7 @@ def repair(ctx: click.Context, /, model: ModelRequest, output: Path, **choices: 
                     iterations=choices["iterations"],
                     threads=model.threads,
                 ),
-                progress=lambda now: tell(f"{now.doing}  {now.seconds:.0f} s"),
+                progress=lambda now: tell(str(now)),
                 checkpoint=choices["checkpoint"],
                 resume=choices["resume"],
                 options=options,

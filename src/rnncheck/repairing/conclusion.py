@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -61,13 +61,25 @@ class Conclusion:
     """Measures both models and puts it down."""
 
     def __init__(
-        self, question: Question, state: Progressed, audit: Audit, held_out: Examples, taught: Sequence[Codes]
+        self,
+        question: Question,
+        state: Progressed,
+        audit: Audit,
+        held_out: Examples,
+        taught: Sequence[Codes],
+        polished: Callable[[Model, Sequence[Standing]], list[Standing]],
     ) -> None:
-        self._question, self._state, self._audit = question, state, audit
+        self._question, self._state, self._audit, self._polished = question, state, audit, polished
         self._held_out = _never_taught(held_out, taught)
 
     def repaired(
-        self, ending: Ending, reason: str, proof: Proof, best: dict[str, Any], initial: dict[str, Any], seconds: float
+        self,
+        ending: Ending,
+        reason: str,
+        proof: Proof,
+        best: dict[str, Any],
+        initial: dict[str, Any],
+        seconds: Callable[[], float],
     ) -> Repaired:
         """The better of the two models, by its weights ``best`` or those it came with, ``initial``."""
         question = self._question
@@ -80,7 +92,9 @@ class Conclusion:
             after: Model = NetworkPupil(network, question.settings.threads).model()
             standings = self._proved(after)
         else:
-            after, standings = pupil.model(), kept.standings
+            after = pupil.model()
+            standings = self._polished(after, kept.standings) if kept.round else kept.standings
+        self._state.before = self._polished(question.before, self._state.before)
         held_out = self._measured(after)
         improved = proof.network is not None or kept.round > 0
         if improved and held_out.after < held_out.before - question.settings.max_loss:
@@ -90,7 +104,7 @@ class Conclusion:
         if not improved:
             pupil.load(initial)
             network = pupil.network() if isinstance(pupil, NetworkPupil) else None
-        report = self._report(ending, reason, improved, standings, held_out, after, proof, seconds)
+        report = self._report(ending, reason, improved, standings, held_out, after, proof, seconds())
         if network is not None and improved:
             network = dataclasses.replace(network, facts={**network.facts, "repair": _facts(report)})
         module = pupil.module if isinstance(pupil, ModulePupil) else None

@@ -31,8 +31,15 @@ _OWN_LETTERS = 200_000  # of a person's own words that are gone through in a rou
 _RECENT = 2  # rounds whose random words are taught again
 
 
+def _part(count: int, share: float) -> int:
+    return max(1, round(count * share))
+
+
 class Lesson:
     """The words taught so far, by kind, each with its answers.
+
+    The words for one property fill a round. Where there are several, each has its share of the first round, and twice
+    as much in every further one.
 
     The teacher is the model as it came: what no requirement forbids is answered as it does, and ``given`` are the
     person's own labels.
@@ -56,7 +63,8 @@ class Lesson:
         """Words for a round, from what was found and what was forgotten; how many new ones of each kind there are."""
         counts: dict[str, int] = {}
         known = set(self.errors)
-        for kind, words in (*self._around_mistakes(verdicts, model, rng), ("forgotten", forgotten)):
+        share = min(1.0, 2.0 ** (round_number - 1) / len(self._requirements))
+        for kind, words in (*self._around_mistakes(verdicts, model, share, rng), ("forgotten", forgotten)):
             new = distinct(words, known)
             known.update(new)
             self.errors += new
@@ -68,7 +76,7 @@ class Lesson:
         for each in self._requirements:
             if not each.about_labels:
                 for side in (each.spec.dfa, each.spec.dfa.complement()):
-                    drawn = words_in(side, self._distribution, rng, _SAMPLED // 2)
+                    drawn = words_in(side, self._distribution, rng, _part(_SAMPLED // 2, share))
                     random += drawn
                     random += [miss for word in drawn for miss in near_misses(word, letters, rng, 1)]
         self.random.append(distinct(random))
@@ -79,7 +87,7 @@ class Lesson:
         return [*self.errors, *(word for some in self.random for word in some)]
 
     def _around_mistakes(
-        self, verdicts: Sequence[Verdict], model: Model, rng: np.random.Generator
+        self, verdicts: Sequence[Verdict], model: Model, share: float, rng: np.random.Generator
     ) -> Iterable[tuple[str, list[Codes]]]:
         alphabet = self._distribution.alphabet
         for each, verdict in zip(self._requirements, verdicts, strict=True):
@@ -88,20 +96,20 @@ class Lesson:
                 found = [verdict.counterexample, *verdict.other_counterexamples]
                 for word in map(alphabet.encode, found):
                     yield "counterexamples", [word]
-                    yield "near misses", near_misses(word, len(alphabet), rng, _NEAR)
+                    yield "near misses", near_misses(word, len(alphabet), rng, _part(_NEAR, share))
                     if spec is not None:
-                        yield "pumped", list(pumped_word(word, spec, rng, _PUMPED_WORD))
+                        yield "pumped", list(pumped_word(word, spec, rng, _part(_PUMPED_WORD, share)))
                 for flow in verdict.faulty_flows:
-                    yield "pumped", list(pumped_flow(flow, alphabet, rng, _PUMPED_FLOW))
+                    yield "pumped", list(pumped_flow(flow, alphabet, rng, _part(_PUMPED_FLOW, share)))
             if spec is None:
-                drawn = list(self._distribution.sample(rng, _SOUGHT // 10))
+                drawn = list(self._distribution.sample(rng, _part(_SOUGHT // 10, share)))
             else:
-                drawn = words_in(each.wanted.possible, self._distribution, rng, _SOUGHT)
+                drawn = words_in(each.wanted.possible, self._distribution, rng, _part(_SOUGHT, share))
             if drawn:
                 wrong = violating(each, model, WordBatch.from_codes(drawn))
                 mistakes = [drawn[place] for place in np.flatnonzero(wrong).tolist()]
-                yield "sampled mistakes", mistakes[:_SAMPLED]
-                yield "samples of the error language", drawn[: _SAMPLED // 2]
+                yield "sampled mistakes", mistakes[: _part(_SAMPLED, share)]
+                yield "samples of the error language", drawn[: _part(_SAMPLED // 2, share)]
 
     def stage(self, own: WordBatch, rng: np.random.Generator) -> Stage:
         """All of it, and as many of the person's own words as can be afforded."""

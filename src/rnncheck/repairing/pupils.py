@@ -142,7 +142,7 @@ class ModulePupil:
     def model(self) -> Model:
         from rnncheck.models.wrapping import wrap
 
-        return wrap(self._module, self.alphabet, **self._options)
+        return wrap(copy.deepcopy(self._module), self.alphabet, **self._options)  # training goes on with the original
 
 
 _PREFIXES = 2  # of a word, beside itself, that a module is asked for

@@ -40,6 +40,11 @@ class Mass(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     words: Count
     interval: Interval
 
+    def at_least(self, probability: float) -> Mass:
+        """The same, where so much is known of violations."""
+        low, high = self.interval
+        return Mass(self.possible, self.hits, self.words, (max(low, probability), max(high, probability)))
+
 
 class Standing(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """How a model stands to one property.
@@ -194,11 +199,20 @@ class RepairReport(Displayable, msgspec.Struct, frozen=True, forbid_unknown_fiel
 
 
 class RepairProgress(msgspec.Struct, frozen=True):
-    """Passed to the progress callback now and then."""
+    """Passed to the progress callback now and then: what is being done after so many rounds, and how far it is.
+
+    ``counts`` has ``search steps`` (those that are to be made), ``membership queries`` and ``network steps`` while a
+    property is verified, and ``words``, ``answers`` and ``right answers`` (those of the epoch) while words are taught.
+    """
 
     round: int
     doing: str
     seconds: float
+    counts: dict[str, int] = {}
+
+    def __str__(self) -> str:
+        counts = ", ".join(f"{count:,} {name}" for name, count in self.counts.items())
+        return f"round {self.round}: {self.doing}{': ' if counts else ''}{counts}  {self.seconds:.0f} s"
 
 
 Progress = Callable[[RepairProgress], None]

@@ -52,20 +52,25 @@ def pumped_word(word: Codes, spec: DFA, rng: np.random.Generator, count: int) ->
 
 def near_misses(word: Codes, letters: int, rng: np.random.Generator, most: int) -> list[Codes]:
     """Words that differ by a letter that is changed, put in, left out or exchanged with the next; at random if many."""
-    found: set[Codes] = set()
-    for place in range(len(word) + 1):
-        before, after = word[:place], word[place + 1 :]
-        found.update((*before, letter, *word[place:]) for letter in range(letters))
-        if place < len(word):
-            found.add(before + after)
-            found.update((*before, letter, *after) for letter in range(letters))
-        if place + 1 < len(word):
-            found.add((*before, word[place + 1], word[place], *word[place + 2 :]))
-    found.discard(word)
-    ordered = sorted(found)
-    if len(ordered) <= most:
-        return ordered
-    return [ordered[place] for place in rng.choice(len(ordered), most, replace=False).tolist()]
+    edits = (2 * letters + 2) * (len(word) + 1)
+    # Several come to the same word, and some to the word itself: of four times as many enough are left.
+    numbers = rng.permutation(edits)[: 4 * most].tolist()
+    return distinct((_edited(word, letters, number) for number in numbers), [word])[:most]
+
+
+def _edited(word: Codes, letters: int, number: int) -> Codes:
+    """The word after the edit of this number; itself where there is no such edit at that place."""
+    place, edit = divmod(number, 2 * letters + 2)
+    before, at, after = word[:place], word[place : place + 1], word[place + 1 :]
+    if edit < letters:
+        return (*before, edit, *at, *after)
+    if not at:
+        return word
+    if edit < 2 * letters:
+        return (*before, edit - letters, *after)
+    if edit == 2 * letters:
+        return before + after
+    return (*before, *after[:1], *at, *after[1:])
 
 
 def words_in(language: DFA, distribution: WordDistribution, rng: np.random.Generator, count: int) -> list[Codes]:

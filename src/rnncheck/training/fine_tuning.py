@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -40,11 +40,17 @@ class FineTuning:
 
 @dataclass(frozen=True)
 class FineTuned:
-    """How it went: words, epochs, and the share of known answers that were right in the last one."""
+    """How it goes, or went: words, epochs begun, and the known answers of the last one, of which so many were right."""
 
     words: int
     epochs: int
-    accuracy: float
+    answers: int
+    right: int
+
+    @property
+    def accuracy(self) -> float:
+        """The share of known answers that were right."""
+        return self.right / max(1, self.answers)
 
 
 def fine_tune(
@@ -53,32 +59,32 @@ def fine_tune(
     labels: int,
     rng: np.random.Generator,
     settings: FineTuning,
-    between: Callable[[], None] = lambda: None,
+    go_on: Callable[[FineTuned], bool] = lambda now: True,
 ) -> FineTuned:
     """Train until every known answer is right for some epochs in a row; the rate falls to a tenth on the way.
 
-    ``between`` is called before each batch, and may raise to end the work.
+    ``go_on`` is asked before each batch; a no ends the training, and what was learned by then stays.
     """
     from rnncheck.training.torch_network import AdamOptimizer
 
     optimizer = AdamOptimizer(trainable.parameters(), settings.clip)
     weights = stage.label_weights(labels)
     longest = int(stage.words.lengths.max(initial=0))
-    held, accuracy, epoch = 0, 0.0, 0
+    held, whole = 0, FineTuned(len(stage.words), 0, 0, 0)  # the last whole epoch
     for epoch in range(1, settings.epochs + 1):
         rate = settings.learning_rate * 0.1 ** ((epoch - 1) / settings.epochs)
-        batches = known = right = 0
+        batches, now = 0, FineTuned(len(stage.words), epoch, 0, 0)
         while batches < settings.min_batches:
             for batch in stage.shuffled_batches(rng, settings.batch_size, longest):
-                between()
+                if not go_on(now):
+                    return whole if whole.epochs else now
                 batches += 1
                 if (batch.answers == UNKNOWN).all():
                     continue
-                loss, batch_known, batch_right = trainable.loss(batch, weights)
+                loss, known, right = trainable.loss(batch, weights)
                 optimizer.step(loss, rate)
-                known, right = known + int(batch_known.sum()), right + int(batch_right.sum())
-        accuracy = right / max(1, known)
-        held = held + 1 if right == known else 0
+                now = replace(now, answers=now.answers + int(known.sum()), right=now.right + int(right.sum()))
+        held, whole = held + 1 if now.right == now.answers else 0, now
         if held == settings.hold:
             break
-    return FineTuned(len(stage.words), epoch, accuracy)
+    return whole

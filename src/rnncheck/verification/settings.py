@@ -19,6 +19,7 @@ class VerifySettings(LearningSettings):
     exhaustive: int | None = None  # first ask every word of at most so many letters
     search_steps: int = 1_000_000  # network steps that ``auto`` spends on the guided search before "satisfied"
     shrink: bool = True
+    shorter_steps: int | None = None  # to look for shorter counterexamples elsewhere; None: as many as finding one took
     flows: FlowSettings | None = FlowSettings()  # noqa: RUF009 - frozen
     counterexamples: int = 1  # how many to show, each of another kind
     mass_words: int | None = None  # words to measure the mass of violations with; None: as a share of the work allows
@@ -31,7 +32,7 @@ class VerifySettings(LearningSettings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("exhaustive", "search_steps", "mass_words"):
+        for name in ("exhaustive", "search_steps", "shorter_steps", "mass_words"):
             check_least(name, getattr(self, name), 0)
         check_least("counterexamples", self.counterexamples, 1)
 
