@@ -231,3 +231,14 @@ def test_on_data(run, tmp_path) -> None:
     assert f"--on-data {mine}" in json.loads(path.read_text())["command"]
     assert run("replay", path, "--model", FAULTY).code == 3
     assert run("replay", path, "--model", FAULTY, "--on-data", mine).code == 0
+
+
+def test_faithful_is_for_the_papers_methods_and_sets_what_they_are(run) -> None:
+    asked = ["verify", str(zoo.entry("even-elman").path), "--regex", ".*", "--epsilon", "0.05", "--gamma", "0.05"]
+    assert "give --method smc, aamc, pdv" in run(*asked, "--faithful").err
+    for option, value in (("--learner", "ttt"), ("--bound", "exact"), ("--exhaustive", "2")):
+        assert f"leave out {option}" in run(*asked, "--method", "pdv", "--faithful", option, value).err
+    document = json.loads(run(*asked, "--method", "pdv", "--faithful", "--quiet", "--json", "-").out)
+    settings = document["settings"]
+    assert (settings["learner"], settings["bound"], settings["plain"]) == ("lstar-prefixes", "paper", True)
+    assert document["cost"]["words_used"] >= 74  # (ln 20 + ln 2) / 0.05

@@ -10,6 +10,8 @@ from rnncheck.automata.minimisation import minimise
 from rnncheck.automata.product import inclusion_witness
 from rnncheck.errors import InputError
 from rnncheck.experiments.random_automata import RandomAutomata
+from rnncheck.models.engine.compiled import CompiledNetwork
+from rnncheck.training.from_automaton import data_from_automaton
 
 
 @pytest.mark.parametrize("number", range(30))
@@ -55,6 +57,28 @@ def test_networks_have_the_papers_shape_and_are_good_enough() -> None:
     assert [layer.hidden for layer in subject.network.layers] == [3 * facts["states"]]
     assert facts["accuracy"] > 0.3
     assert len(subject.specs) >= 1
+
+
+def test_by_the_papers_recipe_a_network_learns_whole_words_and_is_judged_by_them() -> None:
+    """Its accuracy is that on the words it was trained with, measured again here."""
+    source = RandomAutomata(
+        count=1,
+        states=5,
+        min_states=4,
+        hidden_per_state=3,
+        words=200,
+        accuracy=0.3,
+        target_accuracy=0.7,
+        recipe="paper",
+    )
+    subject = source.make("random-001", None)
+    training: Mapping[str, Any] = subject.network.facts["training"]
+    target = source.automaton(0, 0)
+    words = data_from_automaton(target, source._rng(0, 0, 2), count=200, balance=0.0).train.words
+    answers = CompiledNetwork(subject.network).accepts_batch(words)
+    assert subject.facts["accuracy"] == pytest.approx((answers == target.accepts_batch(words)).mean())
+    assert subject.facts["recipe"] == "paper"
+    assert training["data"]["balance"] == 0.0
 
 
 def test_a_network_that_is_never_good_enough_is_an_error_with_a_remedy() -> None:

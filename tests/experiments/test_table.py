@@ -21,8 +21,8 @@ METHODS = ["smc", "pdv", "auto"]
 def result(instance: int, method: str, verdict: str, seconds: float = 1.0, length: int | None = None) -> Result:
     word = None if verdict != "violated" else ("a",) * (length or 1)
     return Result(
-        "net", str(instance), method, verdict, seconds, 10 * instance, 100 * instance, word and len(word), 3, 1 if word
-        else 0, "because", word,
+        "net", str(instance), method, verdict, seconds, 20 * instance, 10 * instance, 100 * instance,
+        word and len(word), 3, 1 if word else 0, "because", word,
     )  # fmt: skip
 
 
@@ -55,7 +55,7 @@ def test_rows_are_counted_as_by_hand() -> None:
     assert (smc.average_seconds, smc.median_seconds, smc.average_length) == (16.0, 16.0, 40.0)
     assert (pdv.mistakes, pdv.undecided, pdv.contradicted) == (1, 1, 0)
     assert (auto.mistakes, auto.average_length, auto.with_flows) == (2, 6.0, 2)
-    assert smc.average_queries == 15.0
+    assert (smc.average_words, smc.average_queries) == (30.0, 15.0)
 
 
 def test_overlaps_name_what_one_found_and_the_other_missed() -> None:
@@ -131,6 +131,27 @@ def test_latex_escapes_what_it_must() -> None:
 def test_contact_cases_stand_beside_the_papers() -> None:
     text = render(run_of(list(RUN.results), "contacts"), "text")
     assert "2, 2, 0.77" in text
+
+
+def test_contacts_have_an_accuracy_and_an_average_of_every_method() -> None:
+    run = dataclasses.replace(run_of(list(RUN.results), "contacts"), subjects={"net": {"accuracy": 0.805}})
+    header, *rows = csv.reader(io.StringIO(render(run, "csv")))
+    assert [row[header.index("accuracy")] for row in rows] == ["0.805"] * 6 + [""] * 3
+    averages = {row[header.index("method")]: dict(zip(header, row, strict=True)) for row in rows[6:]}
+    assert averages["smc"]["verdict"] == "1 of 2 violated"
+    assert (averages["smc"]["queries"], averages["smc"]["asked"], averages["smc"]["s"]) == ("30", "15", "16.00")
+    assert averages["pdv"]["paper: length, states, s"] == "2.0, 2.0, 0.41"  # of its seven rows
+    assert averages["auto"]["paper: length, states, s"] == ""
+
+
+def test_the_papers_row_stands_below_what_is_as_printed_and_has_no_median() -> None:
+    results = [result(1, "smc", "violated", 2.0, 4), result(1, "smc_printed", "undecided", 60.0)]
+    run = dataclasses.replace(run_of(results), settings={"methods": ["smc", "smc_printed"]})
+    rows = list(csv.DictReader(io.StringIO(render(run, "csv"))))
+    assert [row["method"] for row in rows] == ["smc", "smc, as printed", "smc, as printed (paper)"]
+    assert rows[2]["avg queries"] == "286063"
+    assert rows[2]["median s"] == rows[2]["avg asked"] == ""
+    assert "smc found what smc, as printed missed: net/1" in render(run, "text")
 
 
 def test_an_unknown_format_is_refused() -> None:

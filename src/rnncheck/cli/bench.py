@@ -16,8 +16,12 @@ from rnncheck.cli.output import say, say_document, say_lines
 from rnncheck.cli.progress import pieces_progress
 from rnncheck.contacts.reading import SelfContacts
 from rnncheck.errors import InputError
-from rnncheck.probability.confidence import Confidence
+from rnncheck.extraction import DEFAULT_EXTRACTION, EXTRACTIONS
+from rnncheck.learning import LEARNERS
+from rnncheck.learning.settings import LearningSettings
+from rnncheck.probability.confidence import Bound, Confidence
 from rnncheck.runtime.files import write_atomically
+from rnncheck.search.flows import FlowSettings
 from rnncheck.verification.methods import COMPARED
 
 if TYPE_CHECKING:
@@ -38,12 +42,24 @@ def run_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--timeout", type=click.FloatRange(min=0, min_open=True), default=600.0, show_default=True),
         click.option("--epsilon", type=float, default=Confidence.epsilon, show_default=True),
         click.option("--gamma", type=float, default=Confidence.gamma, show_default=True),
+        click.option("--bound", type=click.Choice([b.value for b in Bound]), default=Confidence.bound.value,
+                     show_default=True),
+        click.option("--learner", type=click.Choice(list(LEARNERS)), default=LearningSettings.learner,
+                     show_default=True),
+        click.option("--extraction", type=click.Choice(list(EXTRACTIONS)), default=DEFAULT_EXTRACTION,
+                     show_default=True, help="How aamc extracts its automaton."),
+        click.option("--stop", type=float, default=0.01, show_default=True,
+                     help="A random word stops after each letter with this probability."),
+        click.option("--hits", type=click.IntRange(min=0), default=FlowSettings.more_than, show_default=True,
+                     help="A flow has more than so many."),
+        click.option("--no-shrink", is_flag=True, help="Keep counterexamples as they were found."),
+        click.option("--faithful", is_flag=True, help="Each of smc, aamc, pdv also exactly as the paper prints it."),
         click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True),
         click.option("--workers", type=click.IntRange(min=1), default=1, show_default=True, help="Processes."),
         click.option("--cluster", metavar="ADDRESS", help="Work on a Dask cluster: tcp://SCHEDULER:8786."),
         click.option("--shard", metavar="I/N", help="Do only every N-th network; put together by `bench merge`."),
         click.option("--quiet", is_flag=True, help="Show no progress."),
-    ]
+    ]  # fmt: skip
     for option in reversed(options):
         command = option(command)
     return command
@@ -63,6 +79,13 @@ def run_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.option("--target-accuracy", type=float, default=0.99, show_default=True, help="Training stops there.")
 @click.option("--draws", type=click.IntRange(min=1), default=10, show_default=True, help="Of a network, at most.")
 @click.option("--train-seconds", type=float, default=3600.0, show_default=True, help="For a network, at most.")
+@click.option(
+    "--recipe",
+    type=click.Choice(["ours", "paper"]),
+    default="ours",
+    show_default=True,
+    help="paper: one label a word, accuracy of the words trained with; ours: every prefix, of test words.",
+)
 @click.option("--paper", is_flag=True, help="The paper's sizes: 30 networks of at most 30 states.")
 @click.option("--models", metavar="FOLDER", help="Verify networks that exist, one folder each, and train none.")
 @run_options
@@ -76,7 +99,7 @@ def random(ctx: click.Context, /, **choices: Any) -> None:
         name: choices.pop(name)
         for name in (
             "count", "states", "min_states", "letters", "specs", "cell", "hidden", "layers", "words", "accuracy",
-            "target_accuracy", "draws",
+            "target_accuracy", "draws", "recipe",
         )
     }  # fmt: skip
     shape["training_seconds"] = choices.pop("train_seconds")
@@ -112,7 +135,15 @@ def random(ctx: click.Context, /, **choices: Any) -> None:
 @click.option("--hidden", type=click.IntRange(min=1), help="[default: as many as people, at least 100]")
 @click.option("--layers", type=click.IntRange(min=1), help="[default: 2 and one more for every 100 people]")
 @click.option("--target-accuracy", type=float, default=0.99, show_default=True, help="Training stops there.")
+@click.option(
+    "--min-accuracy",
+    type=float,
+    default=0.0,
+    show_default=True,
+    help="A network that answers no more of its test words rightly is not verified.",
+)
 @click.option("--train-seconds", type=float, default=1800.0, show_default=True, help="For a network, at most.")
+@click.option("--strict", is_flag=True, help="Times must increase along a path; without it they may stay equal.")
 @run_options
 def contacts(paths: tuple[str, ...], synthetic: bool, people: int, models: str | None, **choices: Any) -> None:
     """Networks that should recognise contact sequences, against the graph of all contacts (Table 2).
@@ -125,8 +156,11 @@ def contacts(paths: tuple[str, ...], synthetic: bool, people: int, models: str |
         raise click.UsageError("give files of contacts, or --synthetic, or --models FOLDER")
     shape = {
         name: choices.pop(name)
-        for name in ("columns", "self_contacts", "words", "cell", "hidden", "layers", "target_accuracy")
-    }
+        for name in (
+            "columns", "self_contacts", "words", "cell", "hidden", "layers", "target_accuracy", "min_accuracy",
+            "strict",
+        )
+    }  # fmt: skip
     shape["training_seconds"] = choices.pop("train_seconds")
     files = tuple(file for path in paths for file in contact_files(path))
     source: Source
@@ -165,23 +199,30 @@ def run_and_show(
     out: Path,
     methods: tuple[str, ...],
     timeout: float,
-    epsilon: float,
-    gamma: float,
-    seed: int,
+    faithful: bool,
+    bound: str,
+    no_shrink: bool,
     workers: int,
     cluster: str | None,
     shard: str | None,
     quiet: bool,
+    **numbers: Any,
 ) -> None:
     """Do what is left of a run, and show its table."""
     import msgspec
 
     from rnncheck.experiments.folder import RunFolder
-    from rnncheck.experiments.runner import Questions, Shard, run_experiment
+    from rnncheck.experiments.runner import Questions, Shard, as_printed, run_experiment
     from rnncheck.runtime.executors import open_executor
 
-    chosen: Any = tuple(dict.fromkeys(methods)) or COMPARED
-    questions = Questions(methods=chosen, epsilon=epsilon, gamma=gamma, timeout=timeout, seed=seed)
+    chosen: tuple[str, ...] = tuple(dict.fromkeys(methods)) or COMPARED
+    questions = Questions(
+        methods=as_printed(chosen) if faithful else chosen,
+        timeout=timeout,
+        bound=Bound(bound),
+        shrink=not no_shrink,
+        **numbers,
+    )
     part = None if shard is None else Shard.parse(shard)
     settings = msgspec.to_builtins(questions) | {"source": msgspec.to_builtins(source)}
     folder = RunFolder.begun(out, kind, settings, None if part is None else str(part), source.names())

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
+from rnncheck.verification.methods import PRINTED
+
 Choices: TypeAlias = Mapping[str, Any]
 
 
@@ -41,6 +43,12 @@ def _extracted_by(*methods: str) -> Callable[[Choices], bool]:
     return lambda choices: choices["method"] == "aamc" and choices["extraction"] in methods
 
 
+def _without_method(*methods: str) -> Callable[[Choices], bool]:
+    """Some methods of an experiment were chosen, and none of these."""
+    return lambda choices: bool(choices["methods"]) and not set(methods) & set(choices["methods"])
+
+
+_BENCHES = ("bench random", "bench contacts")
 _DRAWING_WORDS = ("verify", "diff", "repair", "extract", "compare-surrogates")
 _WITH_SPEC = ("verify", "prove", "compare-surrogates", "train", "harden", "spec show", "spec test", "spec convert")
 _WITH_MODEL = ("verify", "prove", "harden", "repair", "extract", "compare-surrogates", "inspect", "classify")
@@ -53,7 +61,7 @@ _ON_WORDS = (
     *("words", "epochs", "patience", "accuracy", "hold", "learning_rate", "count", "balance", "pumped", "stop"),
     *("max_length", "class_weights"),
 )
-_RANDOM = ("count", "states", "min_states", "letters", "specs", "accuracy", "draws")
+_RANDOM = ("count", "states", "min_states", "letters", "specs", "accuracy", "draws", "recipe")
 _READING = ("alphabet", "threshold", "label")
 _ASKING = (*_READING, "cell", "threads", "float64", "words", "seed", "steps", "words_like", "on_data")
 
@@ -77,7 +85,11 @@ _RULES = (
         _missing("checkpoint"),
         "without the --checkpoint FILE to go on from",
     ),
-    Rule(("verify", "check", "bench random", "bench contacts"), ("workers",), _given("cluster"), "with --cluster"),
+    Rule(_BENCHES, ("extraction",), _without_method("aamc"), "without --method aamc"),
+    Rule(_BENCHES, ("learner",), _without_method("aamc", "pdv", "auto"), "with --method smc alone"),
+    Rule(_BENCHES, ("faithful",), _without_method(*PRINTED), "with --method auto alone"),
+    Rule(("verify",), ("no_shrink",), _given("faithful"), "with --faithful, which shrinks nothing"),
+    Rule(("verify", "check", *_BENCHES), ("workers",), _given("cluster"), "with --cluster"),
     Rule(("extract",), _LEARNER, _one_of("method", *_HIDDEN_STATES), "with this --method"),
     Rule(("extract",), ("learner",), _one_of("method", "bounded"), "with this --method"),
     Rule(("extract",), ("equivalence",), _one_of("method", "weiss", *_HIDDEN_STATES), "with this --method"),
@@ -108,7 +120,7 @@ _RULES = (
     Rule(("train",), (*_ON_WORDS, "checkpoint", "resume"), _given("provable"), "with --provable"),
     Rule(("train",), ("certificate", "iterations"), _missing("provable"), "without --provable"),
     Rule(("bench random",), (*_RANDOM, *_TRAINING), _given("models"), "with --models"),
-    Rule(("bench contacts",), _TRAINING, _given("models"), "with --models"),
+    Rule(("bench contacts",), (*_TRAINING, "min_accuracy", "strict"), _given("models"), "with --models"),
     Rule(("bench contacts",), ("people",), _missing("synthetic"), "without --synthetic"),
     Rule(("bench contacts",), ("columns", "self_contacts"), _missing("paths"), "without files of contacts"),
     Rule(("bench contacts",), ("columns", "self_contacts"), _given("models"), "with --models"),

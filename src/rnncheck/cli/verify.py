@@ -45,8 +45,8 @@ from rnncheck.spec import Spec
 from rnncheck.verdict.value import Outcome, Verdict
 from rnncheck.verification.difference import diff as diff_models
 from rnncheck.verification.labels import label_spec, verify_labels
-from rnncheck.verification.methods import METHODS
-from rnncheck.verification.settings import VerifySettings
+from rnncheck.verification.methods import METHODS, PRINTED
+from rnncheck.verification.settings import FAITHFUL, VerifySettings
 from rnncheck.verification.verify import never_begun
 from rnncheck.verification.verify import verify as verify_model
 from rnncheck.words import Alphabet, format_word
@@ -89,6 +89,11 @@ _NOT_REPEATED = {
 @click.option("--certificate", metavar="FILE", type=OutputFile(), help="Write the proof there, where it is proved.")
 @click.option("--workers", type=click.IntRange(min=1), help="Processes to share the sampled words among.")
 @click.option("--cluster", metavar="ADDRESS", help="Share them on a Dask cluster: tcp://SCHEDULER:8786.")
+@click.option(
+    "--faithful",
+    is_flag=True,
+    help="The paper's algorithm as printed: L*, its numbers of words, whole words alone, nothing shrunk.",
+)
 @click.option("--no-shrink", is_flag=True, help="Show the counterexample as it was found.")
 @click.option("--pumps", type=click.IntRange(min=0), default=100, show_default=True, help="0: look for no flows.")
 @click.option("--hits", type=click.IntRange(min=0), default=20, show_default=True, help="A flow has more than so many.")
@@ -102,6 +107,7 @@ def verify(ctx: click.Context, /, model: ModelRequest, request: SpecRequest, **c
     Exit codes: 0 satisfied, 1 violated, 2 bad usage or bad input, 3 undecided.
     """
     _check_one_spec(request, choices)
+    _check_faithful(ctx, choices)
     answer(
         ctx,
         model,
@@ -154,7 +160,7 @@ def _verified(loaded: Model, spec: Spec | Model, limit: TimeLimit, choices: dict
     about_labels, against = _about_labels(choices), isinstance(spec, Model)
     flows = FlowSettings(choices["pumps"], choices["hits"], choices["loops"], choices["longest_loop"])
     settings = VerifySettings(
-        **search_fields(choices, loaded.alphabet),
+        **{**search_fields(choices, loaded.alphabet), **(FAITHFUL if choices["faithful"] else {})},
         extraction=choices["extraction"],
         flows=flows if choices["pumps"] else None,
         counterexamples=choices["counterexamples"],
@@ -236,6 +242,17 @@ def _check_one_spec(request: SpecRequest, choices: dict[str, Any]) -> None:
         )
     if _about_labels(choices) and choices["relation"] != "subset":
         raise click.UsageError("--relation is about a language; a specification of labels holds of all words or not")
+
+
+def _check_faithful(ctx: click.Context, choices: dict[str, Any]) -> None:
+    """Refuse what is not in the paper, or says otherwise."""
+    if not choices["faithful"]:
+        return
+    if choices["method"] not in PRINTED:
+        raise click.UsageError(f"--faithful is about the paper's algorithms; give --method {', '.join(PRINTED)}")
+    for name in ("learner", "bound", "equivalence", "exhaustive"):
+        if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            raise click.UsageError(f"--faithful sets what the paper prints; leave out --{name}")
 
 
 def _spec(request: ModelRequest, spec: SpecRequest, model: Model, choices: dict[str, Any]) -> Spec | Model:

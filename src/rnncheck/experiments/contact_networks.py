@@ -69,10 +69,14 @@ class ContactNetworks(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     hidden: int | None = None
     layers: int | None = None
     target_accuracy: float = 0.99
+    min_accuracy: float = 0.0  # of the test words; a network that is not above it is not verified
     training_seconds: float = 1800.0
+    strict: bool = False  # whether times must increase along a path
     seed: int = 0
 
     def __post_init__(self) -> None:
+        if not 0.0 <= self.min_accuracy < 1.0:
+            raise InputError(f"min_accuracy {self.min_accuracy} is not at least 0 and below 1")
         if bool(self.files) == self.synthetic:
             raise InputError("give files of contacts, or ask for synthetic ones, and not both")
         stems = [Path(file).stem for file in self.files]
@@ -84,7 +88,7 @@ class ContactNetworks(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             )
         # What is wrong is better known before a folder is begun than after.
         SyntheticSettings(people=self.people)
-        DatasetSettings(train=self.words)
+        DatasetSettings(train=self.words, strict=self.strict)
         self._settings(1)
         if self.columns is not None:
             parse_columns(self.columns)
@@ -102,6 +106,12 @@ class ContactNetworks(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             checkpoint=checkpoint,
             resume=checkpoint is not None and Path(checkpoint).exists(),
         )
+        accuracy = trained.report.test_accuracy
+        if accuracy <= self.min_accuracy > 0.0:
+            raise InputError(
+                f"{name}: {accuracy:.3f} of the test words are answered rightly, and more than {self.min_accuracy} is "
+                "asked for; allow more training (--train-seconds, --words), or less accuracy (--min-accuracy)"
+            )
         facts = {
             "case": case_of(name if self.synthetic else Path(self._file(name)).stem),
             "people": size,
@@ -109,7 +119,7 @@ class ContactNetworks(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             "cell": self.cell,
             "hidden": settings.hidden,
             "layers": settings.layers,
-            "accuracy": trained.report.test_accuracy,
+            "accuracy": accuracy,
             "training_seconds": trained.report.seconds,
         }
         return Subject(trained.network, {"graph": graph_automaton(contacts)}, facts)
@@ -136,7 +146,7 @@ class ContactNetworks(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def _data(self, contacts: TemporalNetwork) -> TrainingData:
         rng = self._rng(_DATA)
-        drawn = contact_dataset(contacts, rng, DatasetSettings(train=self.words))
+        drawn = contact_dataset(contacts, rng, DatasetSettings(train=self.words, strict=self.strict))
         words = _labelled(drawn.train)
         order = rng.permutation(len(words))
         held = max(1, round(_VALIDATION * len(words)))
@@ -144,7 +154,7 @@ class ContactNetworks(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         # A path is wrong from where it first breaks. The automaton of time-respecting paths knows that place, so a
         # network learns from every prefix, and needs far fewer words than with one label per word.
         try:
-            target = time_automaton(contacts, max_states=_MOST_TARGET_CELLS // len(contacts.people))
+            target = time_automaton(contacts, strict=self.strict, max_states=_MOST_TARGET_CELLS // len(contacts.people))
         except StateLimitError:
             target = None
         return TrainingData(
@@ -211,9 +221,15 @@ def explained(run_settings: Mapping[str, object], name: str, word: Sequence[str]
     """What a counterexample means in words, where the contacts are at hand."""
     contacts = contacts_of(run_settings, name)
     try:
-        return None if contacts is None else explain_path(contacts, word)
+        return None if contacts is None else explain_path(contacts, word, strict=is_strict(run_settings))
     except RnncheckError:  # the file has changed since; the table stands without it
         return None
+
+
+def is_strict(run_settings: Mapping[str, object]) -> bool:
+    """Whether times must increase along the paths of a run."""
+    source = run_settings.get("source")
+    return isinstance(source, dict) and source.get("strict") is True
 
 
 def _labelled(words: ContactWords) -> LabelledWords:

@@ -21,6 +21,7 @@ class Result:
     method: str
     verdict: str
     seconds: float
+    words: int  # whose answer was used: what the paper counts as queries
     queries: int
     steps: int
     length: int | None  # of the counterexample
@@ -115,13 +116,14 @@ def _stored_result(folder: RunFolder, name: str) -> Result:
 
 def _result(piece: VerdictPiece) -> Result:
     document = piece.verdict
-    word = document.counterexample
+    word, used = document.counterexample, document.cost.words_used
     return Result(
         subject=piece.subject,
         spec=piece.spec,
         method=piece.method,
         verdict=document.outcome.value,
         seconds=document.cost.seconds,
+        words=document.cost.membership_queries if used is None else used,
         queries=document.cost.membership_queries,
         steps=document.cost.network_steps,
         length=None if word is None else len(word),
@@ -144,6 +146,7 @@ class MethodSummary:
     average_seconds: float | None
     median_seconds: float | None
     average_length: float | None
+    average_words: float | None
     average_queries: float | None
     average_steps: float | None
     average_states: float | None
@@ -173,6 +176,7 @@ def _summary(method: str, results: Sequence[Result], mistaken: set[str]) -> Meth
         average_seconds=average(lambda result: result.seconds),
         median_seconds=statistics.median(result.seconds for result in results) if results else None,
         average_length=average(lambda result: result.length),
+        average_words=average(lambda result: result.words),
         average_queries=average(lambda result: result.queries),
         average_steps=average(lambda result: result.steps),
         average_states=average(lambda result: result.states),

@@ -5,11 +5,11 @@ from __future__ import annotations
 import contextlib
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import msgspec
 import numpy as np
@@ -18,40 +18,73 @@ from rnncheck.automata.dfa import DFA
 from rnncheck.errors import InputError, RnncheckError
 from rnncheck.experiments.folder import RunFolder
 from rnncheck.experiments.subjects import Source, Subject, store_subject, stored_facts, stored_subject
+from rnncheck.extraction import ExtractionName
+from rnncheck.learning.learners import LearnerName
 from rnncheck.models.engine.compiled import CompiledNetwork
 from rnncheck.models.network import RecurrentNetwork
-from rnncheck.probability.confidence import Confidence
+from rnncheck.probability.confidence import Bound, Confidence
+from rnncheck.probability.distributions import WordDistribution
 from rnncheck.relations import Relation, RelationName
 from rnncheck.runtime.executors import Executor
 from rnncheck.runtime.files import remove_leftovers
+from rnncheck.search.flows import FlowSettings
 from rnncheck.spec import Spec
 from rnncheck.verdict.value import MethodName, Verdict
-from rnncheck.verification.methods import COMPARED, METHODS
+from rnncheck.verification.methods import COMPARED, METHODS, PRINTED
+from rnncheck.verification.settings import VerifySettings
 from rnncheck.verification.verify import verify
+from rnncheck.words import Alphabet
 
+AS_PRINTED = "_printed"  # after the name of a method: as the paper prints it
 _TICK = 0.5  # seconds between two reports of progress
 
 
 class Questions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What is asked of every network and specification."""
 
-    methods: tuple[MethodName, ...] = COMPARED
+    methods: tuple[str, ...] = COMPARED
     relation: RelationName = "subset"
     epsilon: float = Confidence.epsilon
     gamma: float = Confidence.gamma
     timeout: float = 600.0
     seed: int = 0
+    bound: Bound = Confidence.bound
+    learner: LearnerName = VerifySettings.learner
+    extraction: ExtractionName = VerifySettings.extraction
+    stop: float = 0.01
+    hits: int = FlowSettings.more_than
+    shrink: bool = True
 
     def __post_init__(self) -> None:
-        unknown = [method for method in self.methods if method not in METHODS]
+        unknown = [method for method in self.methods if _own_name(method) not in METHODS]
         if unknown or not self.methods:
             raise InputError(f"unknown methods {unknown}; choose some of {', '.join(METHODS)}")
         if len(set(self.methods)) < len(self.methods):
             raise InputError(f"methods {', '.join(self.methods)}: give each of them once")
         Relation.named(self.relation)
-        Confidence(self.epsilon, self.gamma)
+        Confidence(self.epsilon, self.gamma, self.bound)
+        WordDistribution(Alphabet(["a"]), stop=self.stop)
         if not self.timeout > 0:
             raise InputError(f"timeout {self.timeout} is not a positive number of seconds")
+
+    def settings(self, method: str) -> VerifySettings:
+        """The settings of a method: as asked for, or as the paper prints it."""
+        flows = FlowSettings(more_than=self.hits)
+        if method.endswith(AS_PRINTED):
+            return VerifySettings.faithful(flows=flows)
+        return VerifySettings(
+            bound=self.bound, learner=self.learner, extraction=self.extraction, shrink=self.shrink, flows=flows
+        )
+
+
+def as_printed(methods: Iterable[str]) -> tuple[str, ...]:
+    """The methods, and beside each that the paper prints the same as printed."""
+    return tuple(name for method in methods for name in (method, *([method + AS_PRINTED] * (method in PRINTED))))
+
+
+def _own_name(method: str) -> MethodName:
+    """What ``verify`` calls a method of a run."""
+    return cast(MethodName, method.removesuffix(AS_PRINTED))
 
 
 class VerdictPiece(msgspec.Struct, forbid_unknown_fields=True):
@@ -155,7 +188,7 @@ class _ExperimentRun:
             Spec.from_dfa(made_now.specs[spec]).over(made_now.network.alphabet).sha256(),
         )
 
-    def _verify(self, piece: str, name: str, spec: str, method: MethodName, subject: Subject) -> None:
+    def _verify(self, piece: str, name: str, spec: str, method: str, subject: Subject) -> None:
         def answered(document: Verdict) -> None:
             self.folder.write_json(
                 f"verdicts/{piece}.json", VerdictPiece("rnncheck/piece/1", name, spec, method, document)
@@ -218,18 +251,20 @@ def run_experiment(
         raise RnncheckError(f"a piece failed, the others are kept: {name}: {what}{more}") from error
 
 
-def verify_piece(network: RecurrentNetwork, spec: DFA, method: MethodName, piece: str, questions: Questions) -> Verdict:
+def verify_piece(network: RecurrentNetwork, spec: DFA, method: str, piece: str, questions: Questions) -> Verdict:
     """One verification, with one thread and a seed of its own: the same wherever and beside whatever it runs."""
     seed = int(np.random.default_rng([questions.seed, *piece.encode()]).integers(2**31))
     return verify(
         CompiledNetwork(network, threads=1),
         spec,
-        method=method,
+        method=_own_name(method),
         relation=questions.relation,
         epsilon=questions.epsilon,
         gamma=questions.gamma,
+        distribution=WordDistribution(network.alphabet, stop=questions.stop),
         seed=seed,
         timeout=questions.timeout,
+        settings=questions.settings(method),
     )
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from statistics import fmean
 from typing import TypeAlias
 
 import msgspec
@@ -13,6 +14,7 @@ import msgspec
 from rnncheck.errors import InputError
 from rnncheck.experiments.published_figures import CONTACTS, RANDOM, ContactsCell, RandomRow
 from rnncheck.experiments.results import MethodSummary, Result, RunResults, overlaps, summarise
+from rnncheck.experiments.runner import AS_PRINTED
 
 Row: TypeAlias = list[str]
 _PAPER = "  paper"
@@ -43,49 +45,90 @@ def table(run: RunResults) -> tuple[Row, list[Row]]:
 def _random_table(run: RunResults) -> tuple[Row, list[Row]]:
     header = [
         "method", "instances", "mistakes", "satisfied", "undecided", "avg s", "median s", "avg length",
-        "avg queries", "avg steps", "avg states", "with flows", "contradicted",
+        "avg queries", "avg asked", "avg steps", "avg states", "with flows", "contradicted",
     ]  # fmt: skip
     rows = []
     for summary in summarise(run):
         rows.append(_own_row(summary))
-        if run.kind == "random" and summary.method in RANDOM:
-            rows.append(_paper_row(RANDOM[summary.method]))
+        beside = _beside(run, summary.method) if run.kind == "random" else None
+        if beside is not None:
+            rows.append(_paper_row(RANDOM[beside]))
     return header, rows
+
+
+def _told(method: str) -> str:
+    return f"{_printed(method)}, as printed" if method.endswith(AS_PRINTED) else method
+
+
+def _printed(method: str) -> str:
+    """The paper's name of a method."""
+    return method.removesuffix(AS_PRINTED)
+
+
+def _beside(run: RunResults, method: str) -> str | None:
+    """The paper's method to show below one of ours: below the one as printed, where there is one."""
+    printed = _printed(method)
+    better = not method.endswith(AS_PRINTED) and method + AS_PRINTED in run.methods
+    return None if better or printed not in RANDOM else printed
 
 
 def _own_row(row: MethodSummary) -> Row:
     return [
-        row.method, str(row.instances), str(row.mistakes), str(row.satisfied), str(row.undecided),
+        _told(row.method), str(row.instances), str(row.mistakes), str(row.satisfied), str(row.undecided),
         _seconds(row.average_seconds), _seconds(row.median_seconds), _number(row.average_length, 1),
-        _number(row.average_queries), _number(row.average_steps), _number(row.average_states, 1),
-        str(row.with_flows), str(row.contradicted),
+        _number(row.average_words), _number(row.average_queries), _number(row.average_steps),
+        _number(row.average_states, 1), str(row.with_flows), str(row.contradicted),
     ]  # fmt: skip
 
 
 def _paper_row(row: RandomRow) -> Row:
     return [
-        _PAPER, str(row.instances), str(row.mistakes), "", "", _seconds(row.average_seconds),
-        _seconds(row.median_seconds), _number(row.average_length), _number(row.average_queries), "",
+        _PAPER, str(row.instances), str(row.mistakes), "", "", _seconds(row.average_seconds), "",
+        _number(row.average_length), _number(row.average_queries), "", "",
         _number(row.average_states), "" if row.with_flows is None else str(row.with_flows), "",
     ]  # fmt: skip
 
 
 def _contacts_table(run: RunResults) -> tuple[Row, list[Row]]:
-    header = ["network", "method", "verdict", "length", "states", "s", "queries", "steps", "paper: length, states, s"]
+    header = [
+        "network", "accuracy", "method", "verdict", "length", "states", "s", "queries", "asked", "steps",
+        "paper: length, states, s",
+    ]  # fmt: skip
     rows = []
     for subject, facts in run.subjects.items():
         case = str(facts.get("case", subject))
         for method in run.methods:
             for result in run.of(method):
                 if result.subject == subject:
-                    rows.append([case, *_contacts_row(result), _paper_cell(CONTACTS.get(case, {}).get(method))])
-    return header, rows
+                    published = CONTACTS.get(case, {}).get(_printed(method))
+                    rows.append([case, _accuracy(facts), *_contacts_row(result), _paper_cell(published)])
+    return header, [*rows, *map(_average_row, summarise(run))]
+
+
+def _average_row(row: MethodSummary) -> Row:
+    """A method over all networks, and the average of what the paper has for its seven."""
+    published = [cells[method] for cells in CONTACTS.values() if (method := _printed(row.method)) in cells]
+    states = [cell.states for cell in published if cell.states is not None]
+    paper = ""
+    if published:
+        length, seconds = fmean(cell.length for cell in published), fmean(cell.seconds for cell in published)
+        paper = f"{length:.1f}, {f'{fmean(states):.1f}' if states else _UNKNOWN}, {seconds:.2f}"
+    return [
+        "average", "", _told(row.method), f"{row.mistakes} of {row.instances} violated",
+        _number(row.average_length, 1), _number(row.average_states, 1), _seconds(row.average_seconds),
+        _number(row.average_words), _number(row.average_queries), _number(row.average_steps), paper,
+    ]  # fmt: skip
+
+
+def _accuracy(facts: Mapping[str, object]) -> str:
+    accuracy = facts.get("accuracy")
+    return f"{accuracy:.3f}" if isinstance(accuracy, float) else _UNKNOWN
 
 
 def _contacts_row(result: Result) -> Row:
     return [
-        result.method, result.verdict, _number(result.length), _number(result.states), _seconds(result.seconds),
-        str(result.queries), str(result.steps),
+        _told(result.method), result.verdict, _number(result.length), _number(result.states), _seconds(result.seconds),
+        str(result.words), str(result.queries), str(result.steps),
     ]  # fmt: skip
 
 
@@ -107,7 +150,7 @@ def remarks(run: RunResults) -> list[str]:
     lines.append(f"a mistake is known in {len(found)} of {len(asked)} instances")
     for (one, other), instances in overlaps(run).items():
         if instances:
-            lines.append(f"{one} found what {other} missed: {_some(instances)}")
+            lines.append(f"{_told(one)} found what {_told(other)} missed: {_some(instances)}")
     return lines + (_meanings(run) if run.kind == "contacts" else [])
 
 

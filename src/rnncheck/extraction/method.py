@@ -6,8 +6,8 @@ words afterwards (``tested``): what is claimed rests on that test, whatever the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
-from dataclasses import dataclass
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from rnncheck.automata.moore import Hypothesis
@@ -28,7 +28,8 @@ class Extraction:
     ``epsilon``: it differs from the model with probability below this, with the confidence asked for; None where it
     passed no test, and ``unfinished`` says why. ``how`` is what the method says of itself. ``violation`` is a violation
     of the property that was being watched, which ended the extraction. ``measured`` is how often the automaton agrees
-    with the model on fresh words, finished or not; ``curve`` the same for automata of other sizes.
+    with the model on fresh words, finished or not; ``curve`` the same for automata of other sizes. ``refined`` goes on
+    with the extraction after words on which the automaton is wrong; None where the method cannot.
     """
 
     automaton: Hypothesis
@@ -37,6 +38,7 @@ class Extraction:
     unfinished: str = ""
     how: str = ""
     violation: Codes | None = None
+    refined: Callable[[Sequence[Codes]], Extracting] | None = field(default=None, repr=False, compare=False)
     cost: TotalCost | None = None
     measured: Point | None = None
     curve: AgreementCurve | None = None

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from rnncheck.errors import LearningBoundReached
 from rnncheck.extraction.method import Extracting, Extraction
+from rnncheck.learning.equivalence.oracle import EquivalenceOracle
 from rnncheck.learning.learners.learner import Learner
 from rnncheck.learning.task import LearningTask, refining
 from rnncheck.relations import Relation
+from rnncheck.runtime.turns import Turns
+from rnncheck.words import Codes
 
 # The bounds of bounded L*, where the task has none that are tighter.
 BOUNDED_STATES = 60
@@ -32,15 +36,28 @@ def bounded(task: LearningTask) -> Extracting:
 
 
 def _learned(task: LearningTask, learner: Learner[Any]) -> Extracting:
-    equivalence = task.equivalence(Relation.EQUAL)
+    return _until_passed(task, learner, task.equivalence(Relation.EQUAL), learner.starting())
+
+
+def _until_passed(
+    task: LearningTask, learner: Learner[Any], equivalence: EquivalenceOracle, before: Turns[None]
+) -> Extracting:
+    """After what comes ``before``, refine until a hypothesis passes its test."""
+
+    def refined(words: Sequence[Codes]) -> Extracting:
+        answers = dict(zip(words, map(int, task.oracle.answers(words)), strict=True))
+        return _until_passed(task, learner, equivalence, refining(learner, words[0], answers))
+
     try:
-        yield from learner.starting()
+        yield from before
         while True:
             hypothesis = task.begin_round(learner)
             yield
             answer = yield from equivalence.find_counterexample(hypothesis)
             if answer.violation is not None or answer.counterexample is None:
-                return Extraction(hypothesis, task.confidence, answer.epsilon, violation=answer.violation)
+                return Extraction(
+                    hypothesis, task.confidence, answer.epsilon, violation=answer.violation, refined=refined
+                )
             yield from refining(learner, answer.counterexample, answer.others)
     except LearningBoundReached as bound:
         return Extraction(task.hypothesis_of(learner), task.confidence, unfinished=str(bound))

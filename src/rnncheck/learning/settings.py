@@ -22,6 +22,7 @@ class LearningSettings:
     learner: LearnerName = "ttt"
     equivalence: EquivalenceName | None = None  # what looks for counterexamples; None: what the method prefers
     bound: Bound = Confidence.bound
+    plain: bool = False  # ask every drawn word, as a whole, one after the other, and look at nothing besides
     max_states: int = 2_000
     max_query_length: int | None = None
     known_words: tuple[Word, ...] = ()  # the learner begins with them

@@ -25,6 +25,7 @@ from rnncheck.probability.distributions import WordDistribution
 from rnncheck.relations import Property, Relation
 from rnncheck.runtime.budget import BudgetExceeded
 from rnncheck.runtime.turns import Turns
+from rnncheck.search.plain_sampler import PlainSampler
 from rnncheck.search.sampler import Sampler
 from rnncheck.words import Codes, Word, WordBatch, format_word
 
@@ -80,7 +81,7 @@ class LearningTask:
         self.settings = settings
         self.watched = watched
         self.max_length = max_length
-        self.sampler = Sampler(oracle, distribution, self.rng("sampler"), watched)
+        self.sampler = (PlainSampler if settings.plain else Sampler)(oracle, distribution, self.rng("sampler"), watched)
         self.rounds = 0
         self.hypothesis: Hypothesis | None = None
         self._labels = tuple(labels)
@@ -104,7 +105,7 @@ class LearningTask:
             ask or self.oracle.ask,
             labels=self._labels,
             known=[self.oracle.alphabet.encode(word) for word in settings.known_words],
-            prefixes=self.oracle.stepping,  # their answers come along for no further step
+            prefixes=self.oracle.stepping and not settings.plain,  # their answers come along for no further step
             **options,
         )
 
@@ -114,7 +115,9 @@ class LearningTask:
         Whatever looks first, a sample comes last: what is claimed of a hypothesis rests on it.
         """
         kept = KeptWords(relation)
-        sample = SamplingEquivalence(self.sampler, self.confidence, relation, kept=kept)
+        sample = SamplingEquivalence(
+            self.sampler, self.confidence, relation, kept=None if self.settings.plain else kept
+        )
         name = self.settings.equivalence or preferred
         comparing = Comparing(self.oracle, relation, self.watched, self.max_length, kept)
         return make_equivalence(name, comparing, kept, sample, self.rng(name))
@@ -143,6 +146,13 @@ class LearningTask:
     def hypothesis_of(self, learner: Learner[Any]) -> Hypothesis:
         """The learner's last complete hypothesis: an automaton, or a machine where there are several labels."""
         return learner.machine if len(self._labels) > 2 else learner.hypothesis
+
+    @property
+    def words_used(self) -> int:
+        """The words whose answers were used, as the paper counts them: every query, and every word that was drawn,
+        also where its answer could not matter and was not asked for.
+        """
+        return self.oracle.cost.membership_queries - self.sampler.queries + self.sampler.drawn
 
     @property
     def seconds(self) -> float:

@@ -18,12 +18,14 @@ class Bound(enum.Enum):
     """Which inequality the number of words comes from.
 
     With no failure among n independent words, ``EXACT`` bounds the failure probability by 1 − γ^(1/n): a claim in one
-    direction, which is all that a yes/no answer needs. ``HOEFFDING`` is the two-sided
-    bound of the paper's SMC; its PDV and AAMC use what is ``EXACT`` here.
+    direction, which is all that a yes/no answer needs. ``HOEFFDING`` is the two-sided bound of the paper's SMC, here
+    of every test. ``PAPER`` draws as many words as the paper does: by Hoeffding's bound for SMC, by the exact one for
+    each test of a hypothesis; what they show is what the exact bound says.
     """
 
     EXACT = "exact"
     HOEFFDING = "hoeffding"
+    PAPER = "paper"
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,7 @@ class Confidence:
     @property
     def words(self) -> int:
         """How many words without a failure show the claim."""
-        if self.bound is Bound.HOEFFDING:
+        if self.bound is not Bound.EXACT:
             return self._whole((math.log(2.0) - math.log(self.gamma)) / 2.0, squared=True)
         return self._whole(math.log(self.gamma) / (math.log1p(-self.epsilon) / self.epsilon))
 

@@ -42,6 +42,11 @@ class Side(NamedTuple):
         """Which words break it, from the model's answers and the states in which they end."""
         return self._counting(self.relation.broken(answers, self.other.outputs[states]), states)
 
+    def first_broken(self, words: WordBatch, answers: npt.NDArray[Any]) -> int | None:
+        """The position of the first word that breaks it, from the model's answers to all; None where none does."""
+        broken = self.broken(answers, self.other.support.end_states(words))
+        return int(np.argmax(broken)) if broken.any() else None
+
     def _counting(self, broken: Mask, states: npt.NDArray[np.integer]) -> Mask:
         return broken if self.counts is None else broken & self.counts[states]
 
@@ -72,6 +77,12 @@ class AnsweredWords:
         answers = oracle.prefix_answers(words) if prefixes else oracle.answers(words)
         empty = np.array([oracle.answer(())]) if (words.lengths == 0).any() else None
         return cls(words, answers, prefixes, empty)
+
+    @classmethod
+    def whole(cls, words: WordBatch, answers: npt.NDArray[Any]) -> AnsweredWords:
+        """Words that were asked as wholes."""
+        empty = answers[words.lengths == 0][:1]
+        return cls(words, answers, prefixes=False, empty=empty if len(empty) else None)
 
     def count_broken(self, side: Side) -> int:
         """How many of the words, as wholes, break a side's relation."""

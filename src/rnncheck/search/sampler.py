@@ -50,7 +50,8 @@ class Sampler:
 
     ``words`` counts the words drawn so far in whole batches without a violation: one pooled sample for the property,
     whatever hypotheses they were drawn to test, because R and A do not depend on the hypothesis. ``possible`` of them
-    could be violations: a sample of such words.
+    could be violations: a sample of such words. ``drawn`` counts all words that were drawn, run or not, and ``queries``
+    what the model was asked on their account.
     """
 
     def __init__(
@@ -63,7 +64,11 @@ class Sampler:
         self._batch = _FIRST_BATCH
         self.words = 0
         self.possible = 0
+        self.drawn = 0
+        self.queries = 0
         self.longest = 0
+
+    met: Codes | None = None  # a violation that was not reported
 
     def draw(self, most: int, tested: tuple[Hypothesis, Relation] | None = None) -> SampleResult:
         """Draw a batch of at most ``most`` words. It counts as a whole, or, where it holds a violation, not at all.
@@ -75,7 +80,10 @@ class Sampler:
         telling = [np.zeros(len(batch), dtype=bool) if side is None else side.can_break(batch) for side in sides]
         words = batch.take(telling[0] | telling[1])
         self.longest = max(self.longest, int(words.lengths.max(initial=0)))
+        before = self._oracle.cost.membership_queries
         observed = AnsweredWords.of(self._oracle, words)
+        self.queries += self._oracle.cost.membership_queries - before
+        self.drawn += len(batch)
         violation, difference = map(observed.least_broken, sides)
         self._batch = self._next_batch(len(batch), sides[1], observed)
         if violation is None:

@@ -248,6 +248,7 @@ class Searched(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
 class TotalCost(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What it took. Words asked count once each; steps are rows × recurrent steps actually computed.
 
+    ``words_used`` counts every query until the finding and every word drawn, run or not: what the paper's tables count.
     ``first_violation_seconds`` and ``first_violation_steps`` are what had been spent when the first violation was
     confirmed; what came after made it shorter, and says more about it.
     """
@@ -258,6 +259,7 @@ class TotalCost(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     rounds: int
     first_violation_seconds: float | None = None
     first_violation_steps: Count | None = None
+    words_used: Count | None = None
 
 
 class Trace(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -35,6 +35,8 @@ def pdv(task: Task, preferred: EquivalenceName = "sampling") -> Algorithm:
                         f"agreed with it on {answer.words} sampled words",
                         hypothesis_epsilon=answer.epsilon,
                     )
+                if task.violates(answer.counterexample):
+                    return violated(answer.counterexample, "a word asked to test the learned automaton is a violation")
                 yield from refining(learner, answer.counterexample, answer.others)
     except LearningBoundReached as bound:
         return Finding(Outcome.UNDECIDED, str(bound))

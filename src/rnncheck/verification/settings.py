@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
+from types import MappingProxyType
+from typing import Any, Self
 
 from rnncheck.extraction import DEFAULT_EXTRACTION, ExtractionName
 from rnncheck.learning.settings import LearningSettings, check_least
+from rnncheck.probability.confidence import Bound
 from rnncheck.proving.prove import ProofSettings
 from rnncheck.search.flows import FlowSettings
 from rnncheck.word_files import Sequences
+
+# What "as printed" means; every one of these can be set by itself, too.
+FAITHFUL: Mapping[str, Any] = MappingProxyType(
+    {"learner": "lstar-prefixes", "bound": Bound.PAPER, "plain": True, "suspects": 1, "shrink": False}
+)
 
 
 @dataclass(frozen=True)
@@ -16,6 +25,7 @@ class VerifySettings(LearningSettings):
     """Everything about a verification that is not the model, the specification or the question."""
 
     extraction: ExtractionName = DEFAULT_EXTRACTION  # how AAMC comes to its automaton
+    suspects: int = 100  # words of its automaton that break the property, which AAMC tries before it refines
     exhaustive: int | None = None  # first ask every word of at most so many letters
     search_steps: int = 1_000_000  # network steps that ``auto`` spends on the guided search before "satisfied"
     shrink: bool = True
@@ -34,7 +44,15 @@ class VerifySettings(LearningSettings):
         super().__post_init__()
         for name in ("exhaustive", "search_steps", "shorter_steps", "mass_words"):
             check_least(name, getattr(self, name), 0)
-        check_least("counterexamples", self.counterexamples, 1)
+        for name in ("counterexamples", "suspects"):
+            check_least(name, getattr(self, name), 1)
+
+    @classmethod
+    def faithful(cls, **others: Any) -> Self:
+        """The paper's algorithms as they are printed: its learner, its numbers of words, whole words alone, one suspect
+        of AAMC, and counterexamples as they were found.
+        """
+        return cls(**FAITHFUL, **others)
 
     def describe(self) -> dict[str, object]:
         """What is not left at its default, for whoever wants to ask the same again."""

@@ -12,7 +12,7 @@ def smc(task: Task) -> Algorithm:
     Where all words that could be violations are rarer than ε, words drawn from all others show nothing: these alone are
     drawn.
     """
-    if task.possible.alone_below_epsilon:
+    if task.possible.alone_below_epsilon and not task.settings.plain:
         finding = yield from sample_possible(task)
         if finding.outcome is Outcome.VIOLATED:
             return finding

@@ -7,7 +7,7 @@ The budget ends an algorithm from outside: any query to the oracle may raise Bud
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -77,6 +77,7 @@ class Task(LearningTask):
         self.met = MetWords()
         self.possible = PossibleSample(oracle, wanted, distribution, confidence, self.rng("possible"))
         self.guided_steps = 0
+        self.last_look: Callable[[str], Algorithm] | None = None  # what can still be said when the budget has ended
         self.changed_words = 0  # asked by the search that changes words, where there are no states to follow
 
     def violates(self, word: Codes) -> bool:

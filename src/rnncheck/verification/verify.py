@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 from collections.abc import Callable
 
@@ -16,7 +17,7 @@ from rnncheck.oracle import MembershipOracle
 from rnncheck.probability.confidence import Confidence
 from rnncheck.probability.distributions import WordDistribution
 from rnncheck.relations import Relation, RelationName
-from rnncheck.runtime.budget import Budget
+from rnncheck.runtime.budget import Budget, BudgetExceeded
 from rnncheck.runtime.files import write_atomically
 from rnncheck.runtime.turns import finish
 from rnncheck.runtime.watchdog import watchdog
@@ -142,6 +143,7 @@ class _Run:
         self._progress = progress
         self.difference: Codes | None = None
         self._evaluation: Evaluation | None = None
+        self._words_used = 0
         self._data: DataFacts | None = None
         self._notes = notes
         self._suspect = suspect
@@ -191,7 +193,7 @@ class _Run:
                 self._stop()
             if isinstance(end, InconsistentAnswersError) and self._evaluator_differs(end.word):
                 self.difference = end.word
-            finding = task.best_so_far or Finding(Outcome.UNDECIDED, task.why_ended(end))
+            finding = task.best_so_far or self._last_look(end) or Finding(Outcome.UNDECIDED, task.why_ended(end))
         except Exception as error:
             if task.best_so_far is None or not task.violation_stands:
                 raise
@@ -199,6 +201,15 @@ class _Run:
             return task.best_so_far
         rests_on_evaluator = finding.word is None and self.difference is None and not self._proved_of_model(finding)
         return self._audited(finding) if rests_on_evaluator else finding
+
+    def _last_look(self, end: BaseException) -> Finding | None:
+        """What the method has to say of what it has when its budget ends, in the little time that is left then."""
+        if self._task.last_look is None or not isinstance(end, BudgetExceeded):
+            return None
+        self.oracle.budget = self._grace()
+        with contextlib.suppress(*ENDINGS):
+            return finish(self._task.last_look(self._task.why_ended(end)), self.oracle.budget.check)
+        return None
 
     def _proved_of_model(self, finding: Finding) -> bool:
         """Whether it is proved of the reference too; of a model whose weights were read off it, it is not."""
@@ -255,6 +266,7 @@ class _Run:
         """Polish what was found, and put it down."""
         question, task = self.question, self._task
         self._history.look(task)
+        self._words_used = task.words_used
         word, mass, extras = finding.word, HowBad(None, ()), self._extras
         flows: tuple[Flow, ...] = ()
         others: list[Codes] = []
@@ -275,6 +287,7 @@ class _Run:
         proof, trouble = self._certify(finding)
         if trouble is not None:
             health.append(HealthNote("certificate", trouble))
+        first_seconds, first_steps = task.first_violation or (None, None)
         cost, none_up_to = self.oracle.cost, None if word is None else self._none_up_to(word)
         return Verdict(
             schema="rnncheck/verdict/1",
@@ -292,7 +305,13 @@ class _Run:
             evaluation=self._evaluation,
             searched=None if word is not None or finding.proof else self._searched(),
             cost=TotalCost(
-                task.seconds, cost.membership_queries, cost.network_steps, task.rounds, *(task.first_violation or ())
+                task.seconds,
+                cost.membership_queries,
+                cost.network_steps,
+                task.rounds,
+                first_seconds,
+                first_steps,
+                self._words_used,
             ),
             learned=None if learned is None else AutomatonFacts.of(learned),
             faulty_flows=tuple(map(self._faulty_flow, flows, evidence.flow_scores)),
@@ -425,7 +444,7 @@ class _Run:
         words, possible = task.sampler.words, task.possible.shown(task.sampler.possible)
         # By mass alone it is satisfied without the sample of all words, which then shows less than was asked for.
         satisfied = finding.outcome is Outcome.SATISFIED and not finding.proof
-        by_mass = satisfied and words < confidence.words and possible is not None
+        by_mass = satisfied and confidence.achieved(words) > confidence.epsilon and possible is not None
         if not words and possible is None and task.exact_length is None and finding.outcome is not Outcome.SATISFIED:
             return None
         return Guarantee(

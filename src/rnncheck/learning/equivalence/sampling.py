@@ -8,7 +8,8 @@ from rnncheck.learning.equivalence.oracle import EquivalenceAnswer, EquivalenceO
 from rnncheck.probability.confidence import Confidence
 from rnncheck.relations import Relation
 from rnncheck.search.comparing import Side
-from rnncheck.search.sampler import Sampler
+from rnncheck.search.sampler import Sampler, SampleResult
+from rnncheck.words import Codes
 
 
 class SamplingEquivalence(EquivalenceOracle):
@@ -16,7 +17,8 @@ class SamplingEquivalence(EquivalenceOracle):
 
     ``relation`` is what model and hypothesis should be in. A learner's hypotheses depend on the tests before, so each
     test has its share of γ; a hypothesis that was chosen without looking at tests (``chosen_freely``) has all of it.
-    What was drawn is kept (``kept``) for hypotheses to come. For these it is no test: words are drawn anew.
+    What was drawn is kept (``kept``) for hypotheses to come, and shows further counterexamples to this one. For
+    hypotheses to come it is no test: words are drawn anew.
     """
 
     def __init__(
@@ -45,10 +47,14 @@ class SamplingEquivalence(EquivalenceOracle):
             if self._kept is not None:
                 self._kept.keep(drawn.observed)
             if drawn.violation is not None or drawn.difference is not None:
-                others = drawn.observed.all_broken(Side(hypothesis, self._relation), MOST_COUNTEREXAMPLES)
-                others = {word: answer for word, answer in others.items() if word != drawn.difference}
+                others = {} if self._kept is None else self._others(drawn, hypothesis)
                 return EquivalenceAnswer(drawn.difference, words=passed, violation=drawn.violation, others=others)
             passed += drawn.words
             yield
         achieved = confidence.achieved(passed) if self._chosen_freely else confidence.achieved_by_test(passed, number)
         return EquivalenceAnswer(epsilon=achieved, words=passed)
+
+    def _others(self, drawn: SampleResult, hypothesis: Hypothesis) -> dict[Codes, int]:
+        """Further counterexamples of the batch."""
+        found = drawn.observed.all_broken(Side(hypothesis, self._relation), MOST_COUNTEREXAMPLES)
+        return {word: answer for word, answer in found.items() if word != drawn.difference}

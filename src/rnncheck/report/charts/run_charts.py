@@ -96,7 +96,7 @@ def _lengths(figure: Any, run: RunResults) -> None:
 
 def _queries(figure: Any, run: RunResults) -> None:
     """Words asked, one row of marks a method."""
-    _strips(figure, run, "membership queries", lambda result: result.queries)
+    _strips(figure, run, "membership queries", lambda result: result.words)
 
 
 def _strips(figure: Any, run: RunResults, label: str, value: Callable[[Result], float | None]) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from rnncheck.contacts import explain_path
 from rnncheck.errors import RnncheckError
-from rnncheck.experiments.contact_networks import contacts_of
+from rnncheck.experiments.contact_networks import contacts_of, is_strict
 from rnncheck.experiments.results import RunResults
 from rnncheck.report.contacts.contact_graph import contact_graph_svg
 from rnncheck.report.contacts.timeline import timeline_svg
@@ -29,11 +29,12 @@ def drawn_meanings(run: RunResults) -> Iterator[DrawnMeaning]:
         contacts = None if word is None else contacts_of(run.settings, subject)
         if word is None or contacts is None:
             continue
+        strict = is_strict(run.settings)
         try:
             yield DrawnMeaning(
-                f"{facts.get('case', subject)}: the network {explain_path(contacts, word)}.",
-                contact_graph_svg(contacts, word),
-                timeline_svg(contacts, word),
+                f"{facts.get('case', subject)}: the network {explain_path(contacts, word, strict=strict)}.",
+                contact_graph_svg(contacts, word, strict=strict),
+                timeline_svg(contacts, word, strict=strict),
             )
         except RnncheckError:  # the file has changed since the run, and knows other people
             continue
