@@ -355,3 +355,31 @@ def test_flows_are_of_different_loops() -> None:
     settings = FlowSettings(pumps=5, more_than=2, loops=4, longest_loop=2)
     found = find_flows((0, 1, 0), none, every, lambda words: np.ones(len(words), dtype=bool), settings)
     assert [flow.loop for flow in found] == [(0,), (1,)]
+
+
+def test_one_flow_among_many_letters_is_found_with_few_steps() -> None:
+    """Of 200 loops at each place one is a flow, the last but one: tried with few repetitions, all can be afforded."""
+    letters, secret = 200, 198
+    every = DFA(Alphabet([f"p{i}" for i in range(letters)]), [[0] * letters], [True])
+    none = DFA(every.alphabet, [[0] * letters], [False])
+    asked = 0
+
+    def violates(words):
+        nonlocal asked
+        asked += sum(map(len, words))
+        return np.array([set(word) <= {0, secret} for word in words])
+
+    found = list(find_flows((0,), none, every, violates, FlowSettings(longest_loop=1), steps=10_000))
+    assert {flow.loop for flow in found} == {(0,), (secret,)}
+
+
+def test_a_flow_that_begins_late_is_found_last() -> None:
+    """No violation with few repetitions, and many with more: tried in vain at first, and pumped when nothing is left."""
+    every = DFA(Alphabet(["a", "b"]), [[0, 0]], [True])
+    none = DFA(every.alphabet, [[0, 0]], [False])
+
+    def violates(words):
+        return np.array([word.count(1) in (0, 1) or word.count(1) > 10 for word in words])
+
+    settings = FlowSettings(longest_loop=1)
+    assert [flow.loop for flow in find_flows((0,), none, every, violates, settings)] == [(0,), (1,)]

@@ -97,8 +97,14 @@ _NOT_REPEATED = {
 @click.option("--no-shrink", is_flag=True, help="Show the counterexample as it was found.")
 @click.option("--pumps", type=click.IntRange(min=0), default=100, show_default=True, help="0: look for no flows.")
 @click.option("--hits", type=click.IntRange(min=0), default=20, show_default=True, help="A flow has more than so many.")
-@click.option("--loops", type=click.IntRange(min=1), default=8, show_default=True, help="Loops tried at each place.")
-@click.option("--longest-loop", type=click.IntRange(min=1), default=8, show_default=True)
+@click.option(
+    "--loops",
+    type=click.IntRange(min=1),
+    default=FlowSettings.loops,
+    show_default=True,
+    help="Loops tried at each place, as far as the steps for it lead.",
+)
+@click.option("--longest-loop", type=click.IntRange(min=1), default=FlowSettings.longest_loop, show_default=True)
 @verdict_files
 @click.pass_context
 def verify(ctx: click.Context, /, model: ModelRequest, request: SpecRequest, **choices: Any) -> None:

@@ -8,6 +8,8 @@ prefix · loopⁿ · suffix is a violation for every n.
 from __future__ import annotations
 
 import dataclasses
+import itertools
+import math
 import platform
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -27,12 +29,16 @@ class FlowSettings:
 
     pumps: int = 100
     more_than: int = 20
-    loops: int = 8
-    longest_loop: int = 8
+    loops: int = 1000
+    longest_loop: int = 30
 
 
 _LONGEST_PERIOD = 60  # loops after which the model's state has come back, at most, for anything to be said of all n
 _LOOPS_AT_ONCE = 8  # few, since whoever asks may have enough flows soon
+_FRONT = 1000  # beginnings of loops that are followed at once
+_TRIED_AT_ONCE = 64
+_TRIES = 4  # repetitions; of what comes back every 5 loops there are at most 20 hits among 100
+_TRYING_SHARE = 0.5  # of the steps, for trying; the others are for pumping
 
 
 @dataclass(frozen=True)
@@ -58,6 +64,10 @@ class Flow:
         """Network steps to pump it: the prefix is read once, the loop once for each n, the suffix after each."""
         return len(self.prefix) + self.pumps * (len(self.loop) + len(self.suffix))
 
+    def pumped(self, most: int) -> Flow:
+        """The same, pumped at most so often."""
+        return dataclasses.replace(self, pumps=min(most, self.pumps))
+
     def word(self, n: int) -> Codes:
         return self.prefix + self.loop * n + self.suffix
 
@@ -72,40 +82,79 @@ def find_flows(
 ) -> Iterator[Flow]:
     """A flow for each loop that the settings find: the shortest loop at each place first, then the second, and so on.
 
-    ``violates`` answers a batch of words; a few loops of one rank are asked for at once, with every n, as far as so
-    many network ``steps`` lead. A loop that gave a flow is not asked for again, neither at another place nor turned nor
-    doubled.
+    ``violates`` answers a batch of words, as far as so many network ``steps`` lead. Many loops are tried with few
+    repetitions, and those that give a violation then are pumped first, the others when no loop is left to try. A loop
+    that gave a flow is not asked for again, neither at another place nor turned nor doubled.
     """
-    both = product(spec, hypothesis.over(spec.alphabet), np.logical_and).dfa
-    path = [both.initial]
-    for letter in counterexample:
-        path.append(int(both.transitions[path[-1], letter]))
-    loops_at = {state: shortest_loops(both, state, settings.loops, settings.longest_loop) for state in set(path)}
-    pumped: set[Codes] = set()  # a loop shifted by a letter gives the same words again
+    candidates = _candidates(
+        counterexample, product(spec, hypothesis.over(spec.alphabet), np.logical_and).dfa, settings
+    )
     flowing: set[Codes] = set()
-    for rank in range(settings.loops):
-        candidates: list[Flow] = []
-        for cut, state in enumerate(path):
+    budget = _Steps(steps)
+    waiting: list[Flow] = []
+    while some := list(itertools.islice(candidates, _TRIED_AT_ONCE)):
+        new = [flow for flow in some if turned(flow.loop) not in flowing]
+        tries = budget.spent_on([flow.pumped(_TRIES) for flow in new], _TRYING_SHARE)
+        promising = [bool(tried.hits) for tried in _pumped(tries, violates)]
+        waiting += [flow for flow, is_promising in itertools.zip_longest(new, promising) if not is_promising]
+        yield from _flows(list(itertools.compress(new, promising)), violates, settings, flowing, budget)
+        if len(tries) < len(new):
+            break
+    yield from _flows(waiting, violates, settings, flowing, budget)
+
+
+class _Steps:
+    """The network steps that are left; without end where ``steps`` is None."""
+
+    def __init__(self, steps: int | None) -> None:
+        self._all = self._left = math.inf if steps is None else steps
+
+    def spent_on(self, flows: Sequence[Flow], share: float = 1.0) -> Sequence[Flow]:
+        """The first of some flows that can be pumped before more than this share of all steps is spent."""
+        for count, flow in enumerate(flows):
+            if self._left - flow.price < (1.0 - share) * self._all:
+                return flows[:count]
+            self._left -= flow.price
+        return flows
+
+
+def _candidates(counterexample: Codes, both: DFA, settings: FlowSettings) -> Iterator[Flow]:
+    """Loops of the product at every cut of the counterexample, without hits: the first at each, then the second, …"""
+    state, loops_at = both.initial, []
+    for cut in range(len(counterexample) + 1):
+        loops_at.append(itertools.islice(_loops(both, state, settings.longest_loop, _FRONT), settings.loops))
+        state = int(both.transitions[state, counterexample[cut]]) if cut < len(counterexample) else state
+    pumped: set[Codes] = set()  # a loop shifted by a letter gives the same words again
+    for rank in itertools.zip_longest(*loops_at):
+        for cut, loop in enumerate(rank):
             prefix, suffix = counterexample[:cut], counterexample[cut:]
-            for loop in loops_at[state][rank : rank + 1]:
-                if prefix + loop + loop + suffix not in pumped:
-                    pumped.add(prefix + loop + loop + suffix)
-                    candidates.append(Flow(prefix, loop, suffix, (), settings.pumps))
-        for start in range(0, len(candidates), _LOOPS_AT_ONCE):
-            some = [flow for flow in candidates[start : start + _LOOPS_AT_ONCE] if turned(flow.loop) not in flowing]
-            if steps is not None:
-                steps -= sum(flow.price for flow in some)
-                if steps < 0:
-                    return
-            for flow in _pumped(some, violates) if some else ():
-                if len(flow.hits) > settings.more_than and turned(flow.loop) not in flowing:
-                    flowing.add(turned(flow.loop))
-                    yield flow
+            if loop is not None and prefix + loop + loop + suffix not in pumped:
+                pumped.add(prefix + loop + loop + suffix)
+                yield Flow(prefix, loop, suffix, (), settings.pumps)
+
+
+def _flows(
+    candidates: Sequence[Flow],
+    violates: Callable[[Sequence[Codes]], Mask],
+    settings: FlowSettings,
+    flowing: set[Codes],
+    budget: _Steps,
+) -> Iterator[Flow]:
+    """Those that are flows, with their hits; a few are pumped at once, with every n."""
+    for start in range(0, len(candidates), _LOOPS_AT_ONCE):
+        some = candidates[start : start + _LOOPS_AT_ONCE]
+        new = budget.spent_on([flow for flow in some if turned(flow.loop) not in flowing])
+        for flow in _pumped(new, violates):
+            if len(flow.hits) > settings.more_than and turned(flow.loop) not in flowing:
+                flowing.add(turned(flow.loop))
+                yield flow
 
 
 def _pumped(flows: Sequence[Flow], violates: Callable[[Sequence[Codes]], Mask]) -> Iterator[Flow]:
     """The flows with their hits; all have the same number of pumps."""
     words = [flow.word(n) for flow in flows for n in range(1, flow.pumps + 1)]
+    if not words:
+        return
     for flow, row in zip(flows, violates(words).reshape(len(flows), -1), strict=True):
         yield dataclasses.replace(flow, hits=tuple((np.flatnonzero(row) + 1).tolist()))
 
@@ -186,22 +235,22 @@ def _read(stepper: Stepper, states: States, words: Sequence[Codes]) -> States:
 
 def shortest_loops(dfa: DFA, state: int, count: int, longest: int) -> list[Codes]:
     """The shortlex-first words that lead from a state back to it and pass through it nowhere between."""
+    return list(itertools.islice(_loops(dfa, state, longest, 4 * count), count))
+
+
+def _loops(dfa: DFA, state: int, longest: int, most: int) -> Iterator[Codes]:
+    """These words in turn; of the beginnings of one length at most so many are followed, and each can become one."""
     distance = _distances_to(dfa, state, longest)
-    found: list[Codes] = []
     front: list[tuple[Codes, int]] = [((), state)]
     for length in range(1, longest + 1):
         grown = []
         for word, at in front:
             for letter, successor in enumerate(dfa.transitions[at].tolist()):
                 if successor == state:
-                    found.append((*word, letter))
-                    if len(found) == count:
-                        return found
+                    yield (*word, letter)
                 elif distance[successor] <= longest - length:
                     grown.append(((*word, letter), successor))
-        # Only so many loops are wanted, and each of these words can still become one.
-        front = grown[: 4 * count]
-    return found
+        front = grown[:most]
 
 
 def settling(stepper: Stepper, prefix: Codes, loop: Codes, loops: int) -> tuple[list[States], tuple[int, int] | None]:
