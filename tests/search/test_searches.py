@@ -374,7 +374,7 @@ def test_one_flow_among_many_letters_is_found_with_few_steps() -> None:
 
 
 def test_a_flow_that_begins_late_is_found_last() -> None:
-    """No violation with few repetitions, and many with more: tried in vain at first, and pumped when nothing is left."""
+    """No violation with few repetitions, and many with more: tried in vain, and pumped when nothing is left."""
     every = DFA(Alphabet(["a", "b"]), [[0, 0]], [True])
     none = DFA(every.alphabet, [[0, 0]], [False])
 

@@ -28,8 +28,8 @@ _VERIFY = (
     HelpGroup("Model", ("--module", "--label", "--threshold", "--cell", "--float64", "--threads", "--no-cache")),
     HelpGroup("Counterexamples and flows", ("--counterexamples", "--mass", "--no-shrink", "--pumps", "--hits",
                                             "--loops", "--longest-loop")),
-    HelpGroup("Method", ("--method", "--extraction", "--learner", "--equivalence", "--max-hypothesis", "--max-query",
-                         "--known-words", "--memory")),
+    HelpGroup("Method", ("--method", "--faithful", "--extraction", "--learner", "--equivalence", "--max-hypothesis",
+                         "--max-query", "--known-words", "--memory")),
     HelpGroup("Long runs", ("--checkpoint", "--resume", "--workers", "--cluster")),
 )  # fmt: skip
 _GROUPS = {"verify": _VERIFY}
