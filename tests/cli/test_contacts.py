@@ -15,13 +15,13 @@ from support.paths import ROOT, SHARED_DATA
 
 PAGE = ROOT / "docs" / "contacts.md"
 
-FIGURE_5 = "1,C,D\n2,B,C\n3,D,A\n4,A,B\n"
+FIGURE_3 = "1,C,D\n2,B,C\n3,D,A\n4,A,B\n"
 
 
 @pytest.fixture
 def file(tmp_path) -> Path:
     path = tmp_path / "figure5.csv"
-    path.write_text(FIGURE_5)
+    path.write_text(FIGURE_3)
     return path
 
 

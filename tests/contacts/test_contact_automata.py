@@ -20,10 +20,10 @@ from rnncheck.contacts import (
 )
 from rnncheck.errors import InputError, StateLimitError
 from rnncheck.spec import read_automaton
-from support.contact_networks import FIGURE_5, all_paths, all_walks, contact_lists, networks, words_up_to
+from support.contact_networks import FIGURE_3, all_paths, all_walks, contact_lists, networks, words_up_to
 from support.paths import SHARED_DATA
 
-FIGURE = TemporalNetwork.from_contacts(FIGURE_5)
+FIGURE = TemporalNetwork.from_contacts(FIGURE_3)
 
 RELEASED = {
     "kenyan-across": "scc2034_kilifi_all_contacts_across_households.csv",

@@ -24,7 +24,7 @@ from rnncheck.contacts.synthetic import DAY, RESOLUTION
 from rnncheck.contacts.walks import as_words, is_whole, timed_walks
 from rnncheck.errors import InputError, ResourceLimitError
 from support.clocks import calls_of
-from support.contact_networks import FIGURE_5, contact_lists, networks
+from support.contact_networks import FIGURE_3, contact_lists, networks
 from support.strategies import refusal
 
 NETWORK = synthetic_contacts(np.random.default_rng(1))
@@ -47,7 +47,7 @@ def test_walks_go_along_contacts_in_time(network: TemporalNetwork, seed: int, st
 
 def test_walks_reach_every_path() -> None:
     """Should find each time-respecting path of three people of a small network."""
-    contacts = [*FIGURE_5, (6, "A", "C"), (2, "A", "B")]
+    contacts = [*FIGURE_3, (6, "A", "C"), (2, "A", "B")]
     network = TemporalNetwork.from_contacts(contacts)
     everything = {word for word in np.ndindex(4, 4, 4) if check_path(network, network.people.decode(word)).valid}
     lengths = np.full(40_000, 3)

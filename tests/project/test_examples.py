@@ -48,6 +48,13 @@ def test_the_xml_example_says_which_tag_is_not_closed() -> None:
     assert "every <author> is followed by </author>: satisfied" in low
 
 
+def test_a_network_of_nested_tags_breaks_a_regular_property() -> None:
+    """Should find a document that is accepted and, by the stack of the example itself, not well-formed."""
+    out = run_example("matching_tags")
+    assert "violated\n  accepted: " in out
+    assert "(not well-formed)" in out
+
+
 def test_the_example_with_three_labels_finds_all_right() -> None:
     """Should check each label against the others."""
     out = run_example("token_labels")

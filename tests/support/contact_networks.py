@@ -12,8 +12,8 @@ from rnncheck.words import Word
 
 Contact = tuple[int, str, str]
 
-# As in the paper's Figure 5: C D A B is a time-respecting path and A B C D is not.
-FIGURE_5: list[Contact] = [(1, "C", "D"), (2, "B", "C"), (3, "D", "A"), (4, "A", "B")]
+# The pairs of the paper's Figure 3, with times of our own: C D A B is a time-respecting path and A B C D is not.
+FIGURE_3: list[Contact] = [(1, "C", "D"), (2, "B", "C"), (3, "D", "A"), (4, "A", "B"), (5, "B", "D")]
 
 
 def contact_lists(max_people: int = 4, max_time: int = 5, *, loops: bool = False) -> st.SearchStrategy[list[Contact]]:

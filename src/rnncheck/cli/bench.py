@@ -87,13 +87,17 @@ def run_options(command: Callable[..., Any]) -> Callable[..., Any]:
     help="paper: one label a word, accuracy of the words trained with; ours: every prefix, of test words.",
 )
 @click.option("--paper", is_flag=True, help="The paper's sizes: 30 networks of at most 30 states.")
-@click.option("--models", metavar="FOLDER", help="Verify networks that exist, one folder each, and train none.")
+@click.option(
+    "--models",
+    metavar="FOLDER",
+    help="Verify networks that exist, one folder each, or those of an earlier run, and train none.",
+)
 @run_options
 @click.pass_context
 def random(ctx: click.Context, /, **choices: Any) -> None:
     """Networks trained on random automata, each against several specifications, by every method (Table 1)."""
+    from rnncheck.experiments.earlier_run import networks_in
     from rnncheck.experiments.random_automata import RandomAutomata
-    from rnncheck.experiments.released_networks import ReleasedNetworks
 
     shape = {
         name: choices.pop(name)
@@ -113,7 +117,7 @@ def random(ctx: click.Context, /, **choices: Any) -> None:
         if changed or models:
             raise click.UsageError(f"--paper sets the sizes itself; leave out --{(changed or ['models'])[0]}")
         shape |= {"count": 30, "states": 30}
-    source: Source = RandomAutomata(**shape, seed=choices["seed"]) if models is None else ReleasedNetworks(str(models))
+    source: Source = RandomAutomata(**shape, seed=choices["seed"]) if models is None else networks_in(models)
     run_and_show("random", source, **choices)
 
 

@@ -1,0 +1,77 @@
+"""The paper's XML story: a network trained on a language that is not regular, verified against a regular property.
+
+Documents are nested: every ``<a>`` and ``<b>`` is closed by its own tag, in the right order. No automaton knows how
+deep that goes; here the depth is bounded by the data alone (at most 3). The property is regular: a document begins with
+an opening tag, ends with a closing one, and no tag is closed by the other one at once.
+
+Where the network accepts a document that breaks it, the shortest is printed, whether it is well-formed, and the loop
+that can be pumped in it.
+
+Run it with ``python examples/matching_tags.py``. It needs the extra ``torch``, and trains for some seconds.
+"""
+
+import numpy as np
+
+import rnncheck
+from rnncheck.training import LabelledWords, TrainingSettings, train_on_words
+
+TAGS = ("<a>", "</a>", "<b>", "</b>")
+CLOSES = {"</a>": "<a>", "</b>": "<b>"}
+DEPTH = 3
+PROPERTY = "(['<a>' '<b>'] .* ['</a>' '</b>'])? & !(.* ('<a>' '</b>' | '<b>' '</a>') .*)"
+
+
+def well_formed(document: tuple[str, ...]) -> bool:
+    """The language itself: a stack, of any depth."""
+    opened: list[str] = []
+    for tag in document:
+        if tag not in CLOSES:
+            opened.append(tag)
+        elif not opened or opened.pop() != CLOSES[tag]:
+            return False
+    return not opened
+
+
+def document(rng: np.random.Generator, pairs: int) -> tuple[str, ...]:
+    """A random well-formed document of so many pairs of tags, at most ``DEPTH`` deep."""
+    written: list[str] = []
+    opened: list[str] = []
+    while pairs or opened:
+        if pairs and len(opened) < DEPTH and (not opened or rng.random() < 0.5):
+            opened.append(str(rng.choice(["<a>", "<b>"])))
+            written.append(opened[-1])
+            pairs -= 1
+        else:
+            written.append(opened.pop().replace("<", "</"))
+    return tuple(written)
+
+
+def damaged(rng: np.random.Generator, word: tuple[str, ...]) -> tuple[str, ...]:
+    """The same with one or two tags exchanged for others."""
+    tags = list(word)
+    for _ in range(int(rng.integers(1, 3))):
+        tags[int(rng.integers(len(tags)))] = str(rng.choice(TAGS))
+    return tuple(tags)
+
+
+def main() -> None:
+    rng = np.random.default_rng(0)
+    good = [document(rng, int(rng.integers(1, 6))) for _ in range(1500)]
+    words = {word: well_formed(word) for right in good for word in (right, damaged(rng, right))}
+    labelled = LabelledWords.from_pairs(words.items(), rnncheck.Alphabet(TAGS))
+    settings = TrainingSettings(cell=rnncheck.Cell.GRU, hidden=24, epochs=25, target_accuracy=0.99, max_seconds=60)
+    trained = train_on_words(labelled, settings=settings)
+    print(f"{trained.report.test_accuracy:.0%} of the test documents are answered rightly")
+    model = rnncheck.CompiledNetwork(trained.network)
+    spec = rnncheck.Spec.from_regex(PROPERTY, alphabet=model.alphabet)
+    verdict = rnncheck.verify(model, spec, method="pdv", epsilon=0.01, gamma=0.01, timeout=60)
+    print(f"every document that it accepts opens, closes and does not cross tags: {verdict.outcome.value}")
+    if verdict.counterexample is not None:
+        word = verdict.counterexample
+        print(f"  accepted: {rnncheck.format_word(word)} ({'well-formed' if well_formed(word) else 'not well-formed'})")
+        for flow in verdict.faulty_flows[:1]:
+            print(f"  and so with {rnncheck.format_word(flow.loop)} repeated, {flow.hits} of {flow.pumps} times")
+
+
+if __name__ == "__main__":
+    main()
