@@ -2,6 +2,7 @@
 
 import itertools
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,11 +11,16 @@ from rnncheck.automata.dfa import DFA
 from rnncheck.errors import InputError
 from rnncheck.models.adapters import DFAModel
 from rnncheck.models.callables import CallableModel
+from rnncheck.probability.distributions import WordDistribution
 from rnncheck.relations import Relation
+from rnncheck.search.flows import Flow
 from rnncheck.verdict.replay import Status, replay
+from rnncheck.verdict.value import Mistake, Verdict
+from rnncheck.verification.mistakes import family_of
 from rnncheck.verification.settings import VerifySettings
 from rnncheck.verification.several import kind_of
 from rnncheck.verification.verify import verify
+from rnncheck.word_files import read_sequences
 from rnncheck.words import Alphabet
 
 LETTERS = Alphabet(["a", "b"])
@@ -91,3 +97,50 @@ def test_changed_others_are_refuted(change: str) -> None:
 def test_fewer_than_one_makes_no_sense(count: int) -> None:
     with pytest.raises(InputError, match=f"counterexamples={count}"):
         VerifySettings(counterexamples=count)
+
+
+ABCD = Alphabet(["a", "b", "c", "d"])
+# Accepted: d alone, which random words know well, and what goes on with a or b after c, which they hardly ever have.
+STRAYING = DFA(
+    ABCD,
+    [[0, 0, 50, 1], [0, 0, 50, 1], *[[2, 2, 2, 2]] * 48, [51, 52, 2, 2], [2, 2, 2, 2], [2, 2, 2, 2]],
+    np.isin(np.arange(53), [1, 51, 52]),
+)
+NOTHING = DFA(ABCD, [[0, 0, 0, 0]], np.array([False]))
+
+
+def straying(**given: object) -> Verdict:
+    drawn = WordDistribution(ABCD, weights={"a": 1, "b": 0.9, "c": 1e-9, "d": 1}, stop=0.1)
+    chosen = VerifySettings(search_steps=5_000, max_states=60, flows=None, counterexamples=3, **given)
+    return verify(DFAModel(STRAYING), NOTHING, distribution=drawn, settings=chosen, **QUICK)
+
+
+def test_words_that_go_astray_at_one_edge_are_one_mistake() -> None:
+    verdict = straying()
+    words = [verdict.counterexample, *verdict.other_counterexamples]
+    assert words == [("d",), ("c", "a"), ("c", "b")]
+    assert verdict.mistakes == (
+        Mistake(words=(0,), after=(None,)),
+        Mistake(words=(1, 2), state=0, letter="c", after=(1, 1)),
+    )
+    assert "counterexample 2, 3" in verdict.mistakes[1].sentence()
+    assert replay(verdict, DFAModel(STRAYING)).having(Status.REFUTED) == ()
+
+
+def test_what_is_likely_on_the_persons_data_comes_first(tmp_path: Path) -> None:
+    file = tmp_path / "mine.txt"
+    file.write_text("c b\n" * 5 + "a a\n")
+    assert straying().other_counterexamples == (("c", "a"), ("c", "b"))
+    assert straying(on_data=read_sequences(file, ABCD)).other_counterexamples[0] == ("c", "b")
+
+
+@pytest.mark.parametrize("words", [[[0], [1]], [[0, 1, 2], [2]], [[0, 1], [3]]])
+def test_mistakes_that_name_other_counterexamples_are_refuted(words: list[list[int]]) -> None:
+    document = json.loads(straying().to_json())
+    document["mistakes"] = [{"words": numbers} for numbers in words]
+    assert replay(json.dumps(document), DFAModel(STRAYING)).status is Status.REFUTED
+
+
+def test_the_family_of_a_flow_is_every_number_of_loops() -> None:
+    flows = [Flow((0,), (1, 1), (2,), (), 5), Flow((), (0,), (), (), 5)]
+    assert [family_of(flows, word) for word in [(0, 1, 1, 2), (0, 2), (0, 1, 2), (0, 0), (2,)]] == [0, 0, None, 1, None]

@@ -29,6 +29,8 @@ def described(verdict: Verdict) -> list[str | Line]:
         lines.append(f"  how short       {how_short}")
     for other in verdict.other_counterexamples:
         lines.append(f"  another         {glimpse(format_word(other))} ({_counted(len(other), 'letter')})")
+    for mistake in verdict.mistakes:
+        lines.append(f"  one mistake     {glimpse(mistake.sentence())}")
     lines.append(f"  reason          {verdict.reason}")
     if verdict.assumption is not None:
         lines.append(f"  assumed         {glimpse(verdict.assumption.sentence())}")

@@ -368,6 +368,33 @@ class Stratum(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return f"{self.violations} of {self.words} {self.name} (probability {self.mass:.3g})"
 
 
+class Mistake(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Counterexamples that are probably one mistake: 0 is the counterexample, n the n-th of the others.
+
+    After ``after`` letters of each the model's state first lies outside those of random words that lead to the same
+    state of the specification: as ``letter`` is read in ``state``. None where it never does, or shows no states.
+    ``flow``: they are of the family of this faulty flow.
+    """
+
+    words: tuple[Count, ...]
+    flow: Count | None = None
+    state: Count | None = None
+    letter: str | None = None
+    after: tuple[Count | None, ...] = ()
+
+    def sentence(self) -> str:
+        """For a person, without capital and full stop."""
+        who = ", ".join(str(number + 1) for number in self.words)
+        family = "" if self.flow is None else f", in the family of faulty flow {self.flow + 1}"
+        if self.letter is None:
+            return f"counterexample {who}{family}: the model's state is never far from those of random words"
+        where = ", ".join(str(after) for after in self.after)
+        return (
+            f"counterexample {who}{family}: the model's state leaves those of random words as {visible(self.letter)} "
+            f"is read in state {self.state} of the specification (letter {where})"
+        )
+
+
 class DataViolation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A sequence of somebody's data that is a violation, and the line of the file that it stands on."""
 
@@ -500,6 +527,7 @@ class Verdict(
     shortest: bool = False  # no shorter word is a violation: all were asked
     no_violation_up_to: Count | None = None  # no word of at most so many letters is one, beside a counterexample
     other_counterexamples: tuple[Word, ...] = ()  # of other kinds, where several were asked for
+    mistakes: tuple[Mistake, ...] = ()  # which of them are probably one
     guarantee: Guarantee | None = None
     evaluation: Evaluation | None = None  # where a guarantee rests on it
     searched: Searched | None = None

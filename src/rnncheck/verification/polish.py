@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 
 from rnncheck.automata.dfa import DFA
 from rnncheck.oracle import MembershipOracle
+from rnncheck.probability.distributions import WordDistribution
 from rnncheck.search.flows import Flow, FlowSettings, by_reference, find_flows
 from rnncheck.search.shrinking import shrink
 from rnncheck.verification.several import find_others
@@ -55,8 +57,15 @@ class Polish:
         if shortlex_key(word) < shortlex_key(self.word):
             self.word, word = word, self.word
         self.others.append(word)
-        probability = self._task.distribution.probability
-        self.others.sort(key=lambda other: (-probability(other), shortlex_key(other)))
+        self.others.sort(key=lambda other: (-self._likely.probability(other), shortlex_key(other)))
+
+    @functools.cached_property
+    def _likely(self) -> WordDistribution:
+        """What says how likely a word is: the person's own sequences, where there are any."""
+        task, data = self._task, self._task.settings.on_data
+        if data is None or not data.words:
+            return task.distribution
+        return WordDistribution.fit(task.spec.alphabet, data.words)
 
     def find_flows(self, settings: FlowSettings) -> None:
         """Look for flows through the word."""

@@ -31,6 +31,7 @@ from rnncheck.verdict.value import (
     Guarantee,
     HealthNote,
     MethodName,
+    Mistake,
     Outcome,
     ProofFacts,
     Searched,
@@ -44,6 +45,7 @@ from rnncheck.verification.extras import Extras
 from rnncheck.verification.health import health_notes, vacuity
 from rnncheck.verification.how_bad import HowBad, how_bad
 from rnncheck.verification.methods import METHODS
+from rnncheck.verification.mistakes import mistakes_of
 from rnncheck.verification.on_data import ask_data
 from rnncheck.verification.polish import Polish
 from rnncheck.verification.question import Question, prepare
@@ -270,11 +272,18 @@ class _Run:
         word, mass, extras = finding.word, HowBad(None, ()), self._extras
         flows: tuple[Flow, ...] = ()
         others: list[Codes] = []
+        mistakes: tuple[Mistake, ...] = ()
         if word is not None:
             self.oracle.budget = self._grace()
             extras.attempt("progress", self._tell)  # at once, as it was found
             polish = self._polished(word)
             word, flows, others = polish.word, tuple(polish.flows), polish.others
+            words = [word, *others]
+            if others:
+                grouped = extras.attempt(
+                    "which are one mistake", lambda: mistakes_of(task, question.spec.dfa, words, flows)
+                )
+                mistakes = grouped or ()
             if question.settings.mass_words != 0:
                 measured = extras.attempt("the mass of violations", lambda: how_bad(task, finding, word, flows))
                 mass = measured or mass
@@ -301,6 +310,7 @@ class _Run:
             shortest=word is not None and len(word) == 1 + (-1 if none_up_to is None else none_up_to),
             no_violation_up_to=none_up_to,
             other_counterexamples=tuple(map(question.model.alphabet.decode, others)),
+            mistakes=mistakes,
             guarantee=None if word is not None else self._guarantee(finding, proof),
             evaluation=self._evaluation,
             searched=None if word is not None or finding.proof else self._searched(),

@@ -88,7 +88,13 @@ def _others(verdict: Verdict) -> Markup | None:
     if not others:
         return None
     told = "Other counterexamples, each of which breaks the specification at another edge of it:"
-    return tag("div", tag("p", told), tag("ul", *(tag("li", word_markup(word)) for word in others)))
+    alike = [tag("li", mistake.sentence()) for mistake in verdict.mistakes]
+    return tag(
+        "div",
+        tag("p", told),
+        tag("ul", *(tag("li", word_markup(word)) for word in others)),
+        *([tag("p", "Which of them are probably one mistake:"), tag("ul", *alike)] if alike else []),
+    )
 
 
 def automata(verdict: Verdict) -> Markup | None:

@@ -21,6 +21,7 @@ _PIECES: Mapping[str, tuple[str, Any]] = {
     "shortest": ("no violation up to", False),
     "no_violation_up_to": ("no violation up to", None),
     "other_counterexamples": ("another counterexample", []),
+    "mistakes": ("mistakes", []),
     "guarantee": ("guarantee", None),
     "spec": ("specification", {}),
     "hypothesis": ("hypothesis", None),

@@ -49,12 +49,13 @@ def _contradictions(claims: Claims) -> Iterator[str]:
             "a counterexample": verdict.counterexample is not None,
             "faulty flows": bool(verdict.faulty_flows),
             "the trace of a counterexample": verdict.trace is not None,
-            "further counterexamples": bool(verdict.other_counterexamples),
+            "further counterexamples": bool(verdict.other_counterexamples or verdict.mistakes),
             "a mass of violations": verdict.violation_mass is not None or bool(verdict.mass_strata),
         }
         for name in (name for name, there in pieces.items() if there):
             yield f"{says} has {name}"
     yield from _how_short(claims, says)
+    yield from _mistakes(claims)
     yield from _first_violation(claims, says)
     if verdict.satisfied and guarantee is None:
         yield f"{says} has no guarantee"
@@ -69,6 +70,15 @@ def _contradictions(claims: Claims) -> Iterator[str]:
     if verdict.counterexample is not None and claims.counterexample is None:
         yield "its counterexample has a letter that is not in its alphabet"
     yield from _of_the_method(claims, says)
+
+
+def _mistakes(claims: Claims) -> Iterator[str]:
+    verdict = claims.verdict
+    words = sorted(number for mistake in verdict.mistakes for number in mistake.words)
+    if words and words != list(range(1 + len(verdict.other_counterexamples))):
+        yield "its mistakes do not name every counterexample once"
+    if any(mistake.flow is not None and mistake.flow >= len(verdict.faulty_flows) for mistake in verdict.mistakes):
+        yield "its mistakes name a faulty flow that it does not have"
 
 
 def _how_short(claims: Claims, says: str) -> Iterator[str]:
