@@ -27,8 +27,8 @@ class Displayable:
         }
 
 
-def page_of(value: object) -> str:
+def page_of(value: object, *, date: str = "", document: str | None = None) -> str:
     """The self-contained HTML page that shows a value in full."""
     from rnncheck.report.page import page_of as page
 
-    return page(value)
+    return page(value, date=date, document=document)

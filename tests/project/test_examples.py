@@ -1,6 +1,7 @@
 """The scripts in ``examples/`` run, and find what they say they find."""
 
 import contextlib
+import importlib
 import io
 import re
 import runpy
@@ -9,9 +10,11 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import rnncheck
 from support.doc_pages import one_thread
 from support.paths import ROOT
 
@@ -90,7 +93,29 @@ def test_every_example_is_in_their_readme() -> None:
         assert f"[{script.name}]({script.name})" in text
 
 
-def test_the_example_of_a_published_network_says_what_it_needs() -> None:
+@pytest.mark.parametrize(("script", "package"), [("published_g2p", "g2p_en"), ("published_keras", "textgenrnn")])
+def test_the_example_of_a_published_network_says_what_it_needs(script: str, package: str) -> None:
     """Should name the package where it is not installed; its weights are nobody's to commit."""
-    done = subprocess.run([sys.executable, EXAMPLES / "published_g2p.py"], capture_output=True, text=True, check=False)
-    assert done.returncode == 0 or "pip install --no-deps g2p_en" in done.stderr
+    done = subprocess.run([sys.executable, EXAMPLES / f"{script}.py"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0 or f"pip install --no-deps {package}" in done.stderr
+
+
+@pytest.mark.parametrize("layer", ["Rwkv", "Mamba"])
+def test_steps_of_modern_recurrences_are_their_whole_words(layer: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Should be so with random weights, before anything is trained; and a step that is off by little is refused."""
+    torch = pytest.importorskip("torch")
+    monkeypatch.syspath_prepend(EXAMPLES)
+    example: Any = importlib.import_module("modern_recurrences")
+    torch.manual_seed(1)
+    module = getattr(example, layer)()
+    model = rnncheck.wrap_steps(
+        module.initial, module.step, module.score, example.LETTERS, empty=True, whole_words=example.whole_words(module)
+    )
+    check = model.describe()["self_check"]
+    assert check["whole_words"] == check["words"] > 10
+    assert check["largest_difference"] < 1e-4
+    with pytest.raises(rnncheck.ModelError):
+        rnncheck.wrap_steps(
+            module.initial, module.step, lambda states: module.score(states) + 0.1, example.LETTERS, empty=True,
+            whole_words=example.whole_words(module),
+        )  # fmt: skip

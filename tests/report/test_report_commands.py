@@ -68,14 +68,16 @@ def test_what_cannot_be_drawn_is_named(tmp_path, verdict_file) -> None:
         call(draw_command, tmp_path / "bad.json", "-o", tmp_path / "x.dot")
 
 
-def test_a_report_is_made_from_a_document(tmp_path, verdict_file) -> None:
+def test_a_report_is_made_from_a_document(tmp_path, verdict_file, monkeypatch) -> None:
     """Should be the page that the verdict itself writes, with the network's help or without."""
-    samples.faulty().save_report(tmp_path / "own.html")
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "0")
+    samples.faulty().save_report(tmp_path / "own.html", date="1970-01-01 00:00", document=str(verdict_file))
     call(report_command, verdict_file, "-o", tmp_path / "read.html")
     call(report_command, verdict_file, "--model", zoo.path("response-faulty-lstm"), "-o", tmp_path / "asked.html")
 
     pages = {name: (tmp_path / f"{name}.html").read_text() for name in ("own", "read", "asked")}
     assert pages["own"] == pages["read"] == pages["asked"]
+    assert "1970-01-01 00:00" in pages["read"]
 
 
 def test_what_cannot_be_reported_is_named(tmp_path, verdict_file) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +14,7 @@ from rnncheck.checking.values import Check, SuiteResult
 from rnncheck.cli.command import Command
 from rnncheck.cli.options import AlphabetType, ModelRequest, model_options
 from rnncheck.cli.output import Line, say, say_document
-from rnncheck.cli.output_files import OutputFile
+from rnncheck.cli.output_files import OutputFile, today
 from rnncheck.cli.progress import progress_line
 from rnncheck.cli.verdict_text import glimpse
 from rnncheck.cli.verify import collected
@@ -104,19 +103,12 @@ def _write_pages(result: SuiteResult, path: Path) -> None:
         folder.mkdir(exist_ok=True)
     except OSError as error:
         raise InputError(f"{folder}: cannot be made: {error.strerror or error}; remove what stands there") from None
-    names = report_names(result)
+    names, date = report_names(result), today()
     for one in result.checks:
         if one.verdict is not None:
-            one.verdict.save_report(folder / names[one.model, one.name])
+            one.verdict.save_report(folder / names[one.model, one.name], date=date)
     links = {pair: f"{folder.name}/{name}" for pair, name in names.items()}
-    write_atomically(path, summary_page(result, links, _today()))
-
-
-def _today() -> str:
-    """The date of a report; SOURCE_DATE_EPOCH, where it is set, makes reports that can be made again."""
-    epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
-    now = datetime.datetime.fromtimestamp(int(epoch), datetime.UTC) if epoch.isdecimal() else datetime.datetime.now()
-    return f"{now:%Y-%m-%d %H:%M}"
+    write_atomically(path, summary_page(result, links, date))
 
 
 def _described(result: SuiteResult) -> Iterator[str | Line]:

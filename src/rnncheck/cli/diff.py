@@ -35,7 +35,7 @@ from rnncheck.verification.methods import METHODS
 from rnncheck.verification.settings import VerifySettings
 from rnncheck.words import Alphabet
 
-_MODEL = ("threshold", "label", "cell", "threads", "float64", "no_cache")
+_MODEL = ("threshold", "label", "cell", "threads", "float64", "no_cache", "torchscript")
 
 
 @click.command(cls=Command)
@@ -50,6 +50,7 @@ _MODEL = ("threshold", "label", "cell", "threads", "float64", "no_cache")
 @click.option("--threads", type=click.IntRange(min=1), help="Threads for the networks.  [default: all cores]")
 @click.option("--float64", is_flag=True, help="Compute in double precision.")
 @click.option("--no-cache", is_flag=True, help="Check the engine anew, and remember nothing of it.")
+@click.option("--torchscript", is_flag=True, help="Both files are TorchScript, programs that you trust: they are run.")
 @click.option("--ltlf", multiple=True, metavar="TEXT", help="A property to verify on both; may be repeated.")
 @click.option("--regex", multiple=True, metavar="TEXT", help="The same, as a regular expression.")
 @click.option("--dfa", multiple=True, type=click.Path(path_type=Path), metavar="FILE", help="The same, as a file.")

@@ -63,14 +63,14 @@ _ON_WORDS = (
 )
 _RANDOM = ("count", "states", "min_states", "letters", "specs", "accuracy", "draws", "recipe")
 _READING = ("alphabet", "threshold", "label")
-_ASKING = (*_READING, "cell", "threads", "float64", "words", "seed", "steps", "words_like", "on_data")
+_ASKING = (*_READING, "cell", "threads", "float64", "torchscript", "words", "seed", "steps", "words_like", "on_data")
 
 _RULES = (
     Rule(_DRAWING_WORDS, ("order",), _missing("words_like"), "without --words-like"),
     Rule(_WITH_SPEC, ("complete",), _missing("dfa"), "without --dfa"),
     Rule(_WITH_SPEC, ("define",), _missing("regex"), "without --regex"),
     Rule(_WITH_SPEC, ("nonempty",), _missing("ltlf"), "without --ltlf"),
-    Rule(_WITH_MODEL, ("cell", "no_cache"), _given("module"), "with --module"),
+    Rule(_WITH_MODEL, ("cell", "no_cache", "torchscript"), _given("module"), "with --module"),
     Rule(("verify",), ("extraction",), lambda choices: choices["method"] != "aamc", "without --method aamc"),
     Rule(_METHODICAL, ("search_steps",), lambda choices: choices["method"] != "auto", "without --method auto"),
     Rule(_METHODICAL, (*_LEARNER, "equivalence", "max_hypothesis"), _one_of("method", "smc"), "with --method smc"),
@@ -105,7 +105,7 @@ _RULES = (
     Rule(("repair",), ("iterations",), _given("no_harden"), "with --no-harden"),
     Rule(("replay",), _ASKING, _missing("path", "module"), "without --model or --module"),
     Rule(("replay",), ("against",), _missing("path", "module"), "without --model or --module"),
-    Rule(("replay",), ("cell",), _given("module"), "with --module"),
+    Rule(("replay",), ("cell", "torchscript"), _given("module"), "with --module"),
     Rule(("report",), _READING, _missing("model"), "without --model"),
     Rule(("train",), ("stop", "count", "balance", "pumped"), _given("words"), "with --words"),
     Rule(("train",), (*_FORMAT, "label_column", "conflicts"), _missing("words"), "without --words"),

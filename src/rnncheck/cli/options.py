@@ -42,6 +42,8 @@ class AlphabetType(click.ParamType):  # type: ignore[type-arg]
 # Cells whose weights look like another's, so that a state dictionary does not tell which it is.
 ALIKE_CELLS = [cell.value for cell in Cell if any(cell is not other and cell.gates == other.gates for other in Cell)]
 
+TORCHSCRIPT_HELP = "The file is TorchScript, a program that you trust: it is run."
+
 cell_option = click.option(
     "--cell",
     type=click.Choice([cell.value for cell in Cell if cell.trainable]),
@@ -183,7 +185,7 @@ def _request(parameters: dict[str, Any], required: bool) -> SpecRequest:
 
 def model_options(command: Command) -> Command:
     """Add the argument and options that name a model; the command receives them as one ``model``."""
-    names = ("path", "module", "threshold", "label", "cell", "threads", "float64", "no_cache")
+    names = ("path", "module", "threshold", "label", "cell", "threads", "float64", "no_cache", "torchscript")
 
     def with_options(*args: Any, **kwargs: Any) -> Any:
         request = ModelRequest(**{name: kwargs.pop(name) for name in names})
@@ -204,6 +206,7 @@ def model_options(command: Command) -> Command:
         click.option("--threads", type=click.IntRange(min=1), help="Threads for the network.  [default: all cores]"),
         click.option("--float64", is_flag=True, help="Compute in double precision."),
         click.option("--no-cache", is_flag=True, help="Check the engine anew, and remember nothing of it."),
+        click.option("--torchscript", is_flag=True, help=TORCHSCRIPT_HELP),
     ]
     return _decorated(command, with_options, options)
 
@@ -220,6 +223,7 @@ class ModelRequest:
     threads: int | None
     float64: bool
     no_cache: bool = False
+    torchscript: bool = False
 
     @property
     def name(self) -> str:
@@ -239,6 +243,7 @@ class ModelRequest:
             label=int(self.label) if self.label is not None and self.label.isdecimal() else self.label,
             cell=self.cell,
             float64=self.float64,
+            torchscript=self.torchscript,
         )
         return entry.load(alphabet, max_length=max_length, threads=self.threads, cache=not self.no_cache)
 

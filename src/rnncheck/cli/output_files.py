@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import itertools
 import os
 import stat
@@ -127,3 +128,10 @@ def _is_part(file: Path, folder: Path) -> bool:
         return False
     network = len(inner.parts) == 1 and (inner.name == "meta" or inner.suffix in (".pt", ".pth", ".safetensors"))
     return network or inner.parts[:1] in (("run.json",), ("subjects",), ("verdicts",))
+
+
+def today() -> str:
+    """The date of a report; SOURCE_DATE_EPOCH, where it is set, makes reports that can be made again."""
+    epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
+    now = datetime.datetime.fromtimestamp(int(epoch), datetime.UTC) if epoch.isdecimal() else datetime.datetime.now()
+    return f"{now:%Y-%m-%d %H:%M}"

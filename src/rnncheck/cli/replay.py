@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from rnncheck.cli.command import Command
-from rnncheck.cli.options import ALIKE_CELLS, AlphabetType, ModelRequest, word_format_options
+from rnncheck.cli.options import ALIKE_CELLS, TORCHSCRIPT_HELP, AlphabetType, ModelRequest, word_format_options
 from rnncheck.cli.output import Line, say
 from rnncheck.errors import FormatError, InputError
 from rnncheck.models.protocol import Model
@@ -39,6 +39,7 @@ _DEFAULTS = ReplaySettings()
               help="The activation of an Elman network whose file does not say it.")  # fmt: skip
 @click.option("--threads", type=click.IntRange(min=1), help="Threads for the network.  [default: all cores]")
 @click.option("--float64", is_flag=True, help="Compute in double precision.")
+@click.option("--torchscript", is_flag=True, help=TORCHSCRIPT_HELP)
 @click.option("--words", type=click.IntRange(min=0), default=_DEFAULTS.words, show_default=True, metavar="N",
               help="Fresh words to draw from the verdict's distribution.")  # fmt: skip
 @click.option("--seed", type=click.IntRange(min=0), default=_DEFAULTS.seed, show_default=True, help="For these words.")
@@ -64,6 +65,7 @@ def replay(
     cell: str | None,
     threads: int | None,
     float64: bool,
+    torchscript: bool,
     words: int,
     seed: int,
     words_like: Path | None,
@@ -82,7 +84,7 @@ def replay(
     if path is not None and module is not None:
         raise click.UsageError("give --model or --module, not both")
     text = _read(verdict)
-    request = ModelRequest(path, module, threshold, label, cell, threads, float64)
+    request = ModelRequest(path, module, threshold, label, cell, threads, float64, torchscript=torchscript)
     asked = path is not None or module is not None
     if is_certificate(text):
         proof = Certificate.from_json(text, str(verdict))

@@ -9,7 +9,7 @@ import click
 from rnncheck.cli.command import Command
 from rnncheck.cli.options import AlphabetType, ModelRequest
 from rnncheck.cli.output import say
-from rnncheck.cli.output_files import OutputFile
+from rnncheck.cli.output_files import OutputFile, today
 from rnncheck.errors import FormatError
 from rnncheck.runtime.files import read_limited, write_atomically
 from rnncheck.verdict.value import Verdict
@@ -56,5 +56,5 @@ def report_command(
     if model is not None:
         request = ModelRequest(model, None, threshold, label, None, None, False)
         verdict = with_scores(verdict, request.load(alphabet or verdict.alphabet))
-    verdict.save_report(output)
+    verdict.save_report(output, date=today(), document=str(source))
     say(f"report written to {output}", err=True)

@@ -31,7 +31,7 @@ from rnncheck.cli.options import (
     word_format_options,
 )
 from rnncheck.cli.output import say, say_document
-from rnncheck.cli.output_files import OutputFile
+from rnncheck.cli.output_files import OutputFile, today
 from rnncheck.cli.progress import ProgressLine, progress_line
 from rnncheck.cli.verdict_text import described, glimpse
 from rnncheck.errors import InputError, RnncheckError
@@ -298,7 +298,8 @@ def _tell(verdict: Verdict, json_file: Path | None, report: Path | None) -> None
             write_atomically(json_file, verdict.to_json())
     if report is not None:
         with collected(troubles):
-            verdict.save_report(report)
+            kept = None if json_file is None or str(json_file) == "-" else str(json_file)
+            verdict.save_report(report, date=today(), document=kept)
             written = f"report written to {report}"
     if str(json_file) == "-":
         say_document(verdict.to_json())

@@ -120,6 +120,10 @@ class _Walk:
         if torch is not None and isinstance(value, torch.Tensor):
             self._feed("tensor", str(value.dtype))
             self._add_array(value.detach().cpu().contiguous().flatten().view(torch.uint8).numpy(), tuple(value.shape))
+        elif torch is not None and isinstance(value, torch.jit.ScriptModule):
+            from rnncheck.models.torch.script import parts_for_digest
+
+            self._add_parts("script", parts_for_digest(value))
         elif torch is not None and isinstance(value, torch.nn.Module):
             self._add_parts("module", _parts_of_module(value, torch.nn.Module))
         elif _of_rnncheck(type(value)) and hasattr(value, "__dict__"):

@@ -137,11 +137,13 @@ def _model(name: str, table: Table) -> ModelEntry:
         label=_label(table),
         cell=table.text("cell", None),
         float64=table.flag("float64", False),
+        torchscript=table.flag("torchscript", False),
         description=table.text("description", "").strip(),
         line=table.line,
     )
-    if which == "module" and table.has("cell"):
-        raise table.error("it has no effect with module; leave it out", "cell")
+    for key in ("cell", "torchscript"):
+        if which == "module" and table.has(key):
+            raise table.error("it has no effect with module; leave it out", key)
     table.finish()
     return read
 

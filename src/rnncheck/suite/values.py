@@ -51,6 +51,7 @@ class ModelEntry:
     label: int | str | None = None
     cell: str | None = None
     float64: bool = False
+    torchscript: bool = False  # the file is a program, which is run
     description: str = ""
     line: int = 0
 
@@ -87,6 +88,7 @@ class ModelEntry:
                 dtype=dtype,
                 threads=threads,
                 cache=cache,
+                torchscript=self.torchscript,
             )
         if isinstance(self.label, str):
             raise InputError(f"label {short_repr(self.label)}: give the number of the output that means yes (--label)")

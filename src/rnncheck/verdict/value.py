@@ -616,9 +616,12 @@ class Verdict(
             raise FormatError(f"not a verdict whose parts belong together: {error}", source) from None
         return verdict
 
-    def save_report(self, path: str | Path) -> None:
-        """Write the report: one HTML file with everything in it, for people."""
-        write_atomically(path, page_of(self))
+    def save_report(self, path: str | Path, *, date: str = "", document: str | None = None) -> None:
+        """Write the report: one HTML file with everything in it, for people.
+
+        ``date`` is shown at its top, as it is given; ``document`` is the file that the verdict itself was written to.
+        """
+        write_atomically(path, page_of(self, date=date, document=document))
 
 
 def _check_words(verdict: Verdict) -> None:

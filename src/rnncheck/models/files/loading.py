@@ -21,7 +21,7 @@ from rnncheck.models.files.safetensors_file import (
     read_safetensors,
 )
 from rnncheck.models.files.state_dict import network_from_arrays
-from rnncheck.models.files.torch_file import read_torch_file
+from rnncheck.models.files.torch_file import check_size, import_torch, read_torch_file
 from rnncheck.models.network import Cell, RecurrentNetwork
 from rnncheck.models.protocol import Model
 from rnncheck.models.self_check import Reading
@@ -51,6 +51,7 @@ def load_model(
     dtype: npt.DTypeLike | None = None,
     threads: int | None = None,
     cache: bool = True,
+    torchscript: bool = False,
 ) -> Model:
     """The model in a file, or in a folder of the released format.
 
@@ -62,6 +63,9 @@ def load_model(
     word, no unless told), ``first_row`` and ``output`` are for ONNX alone, as in :func:`rnncheck.wrap`. ``dtype``
     (that of the weights) and ``threads`` (all cores) are the engine's. With ``cache`` the result of its self-check is
     remembered in the user's cache directory.
+
+    With ``torchscript`` the file is what ``torch.jit.save`` wrote. That is a program, which is run: give it for files
+    that you trust, and for no others. It is then read as :func:`rnncheck.wrap` reads a module.
     """
     if not isinstance(path, str | os.PathLike):
         raise WrongTypeError(
@@ -70,6 +74,11 @@ def load_model(
         )
     path = Path(path)
     letters = None if alphabet is None else alphabet if isinstance(alphabet, Alphabet) else Alphabet(alphabet)
+    if torchscript:
+        with naming(path):
+            _refuse_cell(cell)
+            reading = Reading(0.5 if threshold is None else threshold, _number(label), output, dtype, threads)
+            return _load_script(path, letters, reading, first_row, empty)
     if path.suffix.lower() == ".onnx" and not _is_folder(path):
         with naming(path):
             _refuse_cell(cell)
@@ -90,6 +99,23 @@ def _load_onnx(
     from rnncheck.models.onnx.onnx_file import load_onnx
 
     return load_onnx(path, letters or _alphabet_beside(path), reading, first_row=first_row, empty=empty)
+
+
+def _load_script(
+    path: Path, letters: Alphabet | None, reading: Reading, first_row: int | None, empty: bool | None
+) -> Model:
+    check_is_file(path)
+    check_size(path)
+    import_torch("reading a TorchScript file")
+    from rnncheck.models.torch.module import ModuleOptions, load_script
+
+    letters = letters or _alphabet_beside(path)
+    if letters is None:
+        raise ModelError(
+            "TorchScript does not say its letters; give alphabet=… (--alphabet a,b,c), or put them one a line into a "
+            "file beside it: <file>.alphabet or alphabet.txt"
+        )
+    return load_script(path, letters, ModuleOptions(reading, None, first_row, empty))
 
 
 def _load_network(path: Path, letters: Alphabet | None, cell: Cell | None, label: int | str | None) -> RecurrentNetwork:

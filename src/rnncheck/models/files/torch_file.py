@@ -42,8 +42,13 @@ def read_torch_file(path: str | os.PathLike[str], *, limit: int = DEFAULT_LIMIT)
     path = Path(path)
     with naming(path):
         check_is_file(path)
-        _check_size(path, limit)
+        check_size(path, limit)
         torch = import_torch("reading a PyTorch file")
+        if is_script_archive(path):
+            raise ModelError(
+                "is TorchScript, a program; where you trust it, say so (torchscript=True, --torchscript), and it is "
+                "run; else save its state_dict()"
+            )
         _check_names(path)
         tensors = _state_dict_in(_load(torch, path), torch)
         return {name: _as_array(torch, name, tensor) for name, tensor in tensors.items()}
@@ -62,7 +67,16 @@ def import_torch(purpose: str) -> ModuleType:
     return module
 
 
-def _check_size(path: Path, limit: int) -> None:
+def is_script_archive(path: Path) -> bool:
+    """Whether a file is what torch.jit.save writes: an archive with code in it."""
+    if not zipfile.is_zipfile(path):
+        return False
+    with zipfile.ZipFile(path) as archive:
+        return any("/code/" in name and name.endswith(".py") for name in archive.namelist())
+
+
+def check_size(path: Path, limit: int = DEFAULT_LIMIT) -> None:
+    """Refuse a file that would unpack to more than the limit, or to far more than it is."""
     packed = path.stat().st_size
     unpacked = packed
     try:

@@ -11,6 +11,7 @@ import contextlib
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,7 @@ from rnncheck.models.identity import digest_of
 from rnncheck.models.protocol import Model
 from rnncheck.models.self_check import MismatchError, NetworkParts, Reading, compile_checked, probability_by_range
 from rnncheck.models.torch.letter_flow import Spoiling, check_letter_flow, rows_to_spoil
+from rnncheck.models.torch.script import followed, is_scripted, layers_called
 from rnncheck.models.torch.tracing import (
     Call,
     Recorder,
@@ -69,8 +71,8 @@ def wrap_module(module: torch.nn.Module, alphabet: Alphabet, options: ModuleOpti
     evaluate = Evaluator(asker, convention)
     empty = _empty_answer(evaluate, options.empty, notes)
     facts = {
-        "kind": "PyTorch module",
-        "name": type(module).__name__,
+        "kind": "TorchScript module" if is_scripted(module) else "PyTorch module",
+        "name": module.original_name if is_scripted(module) else type(module).__name__,
         "input": convention.note,
         "reference": "the module's own forward on the word alone, in evaluation mode",
         "sha256": _digest(module),
@@ -87,6 +89,16 @@ def wrap_module(module: torch.nn.Module, alphabet: Alphabet, options: ModuleOpti
     if batch_size < options.batch_size:
         notes.append("words are asked one at a time, since answers would change if they were asked together")
     return WholeWords(alphabet, evaluate, decision, empty=empty, batch_size=batch_size, margin=margin, facts=facts)
+
+
+def load_script(path: Path, alphabet: Alphabet, options: ModuleOptions) -> Model:
+    """The TorchScript module in a file, which is a program and is run; it is on the CPU, whatever it was saved on."""
+    try:
+        module = torch.jit.load(str(path), map_location="cpu")
+    except Exception as error:  # a damaged file can fail anywhere inside the reader
+        text = " ".join(str(error).split())[:200]
+        raise ModelError(f"is no TorchScript file that PyTorch {torch.__version__} reads ({text})") from None
+    return wrap_module(module, alphabet, options)
 
 
 def understood(
@@ -125,9 +137,10 @@ class Asker:
         with self._evaluation():
             tensors = self._tensors(arguments)
             with Recorder() as recorder:
-                output = self._called(tensors)
+                output = self._watched(tensors)
             tensor = _first_tensor(output)
-            return _as_numbers(tensor), recorder.calls, tensor
+            own = _first_tensor(self._called(tensors)) if is_scripted(self.module) else tensor
+            return _as_numbers(own), recorder.calls, tensor
 
     def with_gradients(self, arguments: Any) -> Any:
         """The tensor that holds the answers, from which gradients lead back; the parameters may have changed."""
@@ -143,12 +156,18 @@ class Asker:
                 mode = Spoiling(rows[0])
                 tensors = mode.spoilt(self._tensors(arguments))
                 with mode:
-                    output = self._called(tensors)
+                    output = self._watched(tensors)
                 check_letter_flow(mode, _first_tensor(output))
             rows = rows[1:] if rows[0] else rows_to_spoil(mode.rows)[1:]
 
     def _called(self, tensors: list[Any]) -> Any:
         return guarded(lambda: self.module(*tensors), lambda: f"{type(self.module).__name__} was being called")
+
+    def _watched(self, tensors: list[Any]) -> Any:
+        """The same, so that every function of PyTorch is seen."""
+        if not is_scripted(self.module):
+            return self._called(tensors)
+        return guarded(lambda: followed(self.module, tensors), lambda: "a TorchScript module was being followed")
 
     @contextlib.contextmanager
     def _evaluation(self, *, gradients: bool = False) -> Iterator[None]:
@@ -216,7 +235,10 @@ class Evaluator:
     def looks_at_values(self, rng: np.random.Generator, letters: int) -> bool:
         """Whether the module's Python code does, on words of every length up to 40."""
         words = (rng.integers(letters, size=length).tolist() for length in range(1, 41))
-        return any(looks_at_values(self.calls(tuple(word))) for word in words)
+        try:
+            return any(looks_at_values(self.calls(tuple(word))) for word in words)
+        except MismatchError:  # TorchScript that cannot be followed may
+            return True
 
     def calls(self, word: Codes) -> Sequence[Call]:
         """What the module calls for one word."""
@@ -269,14 +291,15 @@ def _candidates(
         return [(_ByUser(options.encode, alphabet), True, "by the function given as encode")], []
     letters = len(alphabet)
     recurrent = [part for part in module.modules() if isinstance(part, torch.nn.RNNBase)]
-    time_first = bool(recurrent) and not recurrent[0].batch_first
+    recurrent += layers_called(module, ("RNN", "GRU", "LSTM"))
+    time_first = bool(recurrent) and not getattr(recurrent[0], "batch_first", True)  # a trace does not say it
     embedding = _embedding(module, letters)
     if embedding is not None:
-        rows, padding = int(embedding.num_embeddings), embedding.padding_idx
+        rows, padding = len(embedding.weight), getattr(embedding, "padding_idx", None)
         first_row, note = row_of_first_letter(letters, rows, padding, options.first_row)
         found = layouts(letters, ids=True, first_row=first_row, rows=rows, time_first=time_first)
     else:
-        width = int(recurrent[0].input_size) if recurrent else 0
+        width = int(recurrent[0].weight_ih_l0.shape[1]) if recurrent else 0
         note, first_row, rows = None, options.first_row or 0, letters + (options.first_row or 0)
         if width == letters + 1:  # one column more than letters
             rows = width
@@ -288,7 +311,8 @@ def _candidates(
 def _embedding(module: torch.nn.Module, letters: int) -> Any:
     """The embedding of letters: the one with a row for each, or else the first."""
     embeddings = [part for part in module.modules() if isinstance(part, torch.nn.Embedding | torch.nn.EmbeddingBag)]
-    fitting = [part for part in embeddings if part.num_embeddings in (letters, letters + 1)]
+    embeddings += layers_called(module, ("Embedding", "EmbeddingBag"))
+    fitting = [part for part in embeddings if len(part.weight) in (letters, letters + 1)]
     return next(iter([*fitting, *embeddings]), None)
 
 
@@ -326,8 +350,9 @@ def _decision(
     outputs = evaluate.convention.outputs
     probability = reading.probability
     if outputs == 1 and probability is None:
-        _, calls, tensor = evaluate.watched(tuple(rng.integers(letters, size=3).tolist()))
-        probability = {"sigmoid": True, "sigmoid_": True, "linear": False}.get(last_function(calls, tensor))
+        with contextlib.suppress(MismatchError):
+            _, calls, tensor = evaluate.watched(tuple(rng.integers(letters, size=3).tolist()))
+            probability = {"sigmoid": True, "sigmoid_": True, "linear": False}.get(last_function(calls, tensor))
     if outputs == 1 and probability is None:
         probability = probability_by_range(evaluate, letters, rng)
         what = "a probability" if probability else "a logit"

@@ -24,7 +24,19 @@ _PROBABILITIES = ("sigmoid", "softmax", "log_softmax")
 _SINGLE_STEP = "_cell"  # what the name of a cell's function has after the name of the layer's
 _SAME_NUMBERS = {  # functions that only change the shape or the place
     *("squeeze", "squeeze_", "unsqueeze", "unsqueeze_", "view", "view_as", "reshape", "reshape_as", "flatten", "ravel"),
-    *("unflatten", "__getitem__", "select", "narrow", "transpose", "permute", "movedim", "t", "contiguous", "clone"),
+    *(
+        "unflatten",
+        "__getitem__",
+        "slice",
+        "select",
+        "narrow",
+        "transpose",
+        "permute",
+        "movedim",
+        "t",
+        "contiguous",
+        "clone",
+    ),
     *("detach", "to", "float", "double", "cpu"),
 }
 # Functions that cannot treat one word apart from others. A comparison, a look at a value from Python (item, tolist,

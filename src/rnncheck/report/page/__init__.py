@@ -13,10 +13,10 @@ from rnncheck.report.page.verdict_page import report_page
 from rnncheck.verdict.value import Verdict
 
 
-def page_of(value: object) -> str:
-    """The HTML page of a value that has one."""
+def page_of(value: object, *, date: str = "", document: str | None = None) -> str:
+    """The HTML page of a value that has one; ``date`` and ``document`` (the name of its file) are for verdicts."""
     if isinstance(value, Verdict):
-        return report_page(value)
+        return report_page(value, date=date, document=document)
     if isinstance(value, Comparison):
         return comparison_page(value)
     if isinstance(value, RunResults):

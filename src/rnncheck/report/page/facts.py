@@ -44,12 +44,17 @@ def facts(verdict: Verdict) -> Markup:
     return section("facts", "Facts", tag("div", *made, class_="facts"), more)
 
 
-def repeat(verdict: Verdict) -> Markup:
-    """The command to ask again, and the one to check the evidence."""
+def repeat(verdict: Verdict, document: str | None = None) -> Markup:
+    """The command to ask again, and the one to check the evidence, of which ``document`` is the file."""
     same = "The same question with the same seed gives the same verdict:"
-    check = "The evidence can be checked independently, from the JSON document that verify --json writes:"
+    written = (
+        "the JSON document that verify --json writes"
+        if document is None
+        else "the JSON document that was written with this"
+    )
+    check = f"The evidence can be checked independently, from {written}:"
     return section("repeat", "Repeat it", tag("p", same), _code(repeat_text(verdict)), tag("p", check),
-                   _code(replay_text(verdict)))  # fmt: skip
+                   _code(replay_text(verdict, document or "verdict.json")))  # fmt: skip
 
 
 def _relation(verdict: Verdict) -> str:

@@ -38,6 +38,9 @@ _VALUES: Mapping[str, Callable[[str], object]] = {
         ("--search-steps", "--mass", "--pumps", "--hits", "--loops", "--longest-loop", "--counterexamples"), _number
     ),
 }
+# Of these, the ones by which ``replay`` reads the same model and the same files.
+_READING = ("--alphabet", "--threshold", "--label", "--cell", "--words-like", "--on-data", "--column", "--separator")
+_READING_FLAGS = ("--float64",)
 _KINDS = ("independent letters", "n-gram")
 _SETTINGS = ("bound", "equivalence", "exhaustive", "extraction", "flows", "known_words", "learner", "mass_words",
              "max_query_length", "max_states", "on_data", "search_steps", "shrink")  # fmt: skip
@@ -49,16 +52,41 @@ def repeat_text(verdict: Verdict) -> str:
     return python_call(verdict) if words is None else shlex.join(words)
 
 
-def replay_text(verdict: Verdict) -> str:
-    """The command that checks the evidence again."""
+def subject(verdict: Verdict) -> str:
+    """What was verified, as the person called it; empty where the verdict does not say."""
     words = _command(verdict) or []
-    files = list(itertools.takewhile(lambda word: not word.startswith("-"), words[2:4]))
+    if words[1:2] == ["check"]:
+        return f"{words[6]}, property {words[4]}"
+    files = _models(words)
+    if verdict.comparison is not None:
+        names = [verdict.comparison.old, verdict.comparison.new]
+        return " and ".join(_last(name) for name in names if name)
+    return _last(files[0]) if files else ""
+
+
+def replay_text(verdict: Verdict, document: str = "verdict.json") -> str:
+    """The command that checks the evidence again, with the options by which the same model is read."""
+    words = _command(verdict) or []
+    files = _models(words) if words[1:2] != ["check"] else []
+    given = dict(itertools.pairwise(words))
+    reading = [part for name in _READING if name in given for part in (name, given[name])]
+    reading += [flag for flag in _READING_FLAGS if flag in words]
     if verdict.comparison is None:
-        model = files[0] if files and words[1] != "check" else "MODEL"
-        return shlex.join(["rnncheck", "replay", "verdict.json", "--model", model])
-    against = dict(itertools.pairwise(words)).get("--against")
-    old, new = (against, *files[:1]) if against and files else (files if len(files) == 2 else ("OLD", "NEW"))
-    return shlex.join(["rnncheck", "replay", "verdict.json", "--model", new, "--against", old])
+        coded = "--module" in given
+        named = ["--module", "MODULE:NAME"] if coded else ["--model", files[0] if files else "MODEL"]
+    else:
+        against = given.get("--against")
+        old, new = (against, *files[:1]) if against and files else (files if len(files) == 2 else ("OLD", "NEW"))
+        named = ["--model", new, "--against", old]
+    return shlex.join(["rnncheck", "replay", document, *named, *reading])
+
+
+def _models(words: list[str]) -> list[str]:
+    return list(itertools.takewhile(lambda word: not word.startswith("-"), words[2:4]))
+
+
+def _last(name: str) -> str:
+    return name.replace("\\", "/").rstrip("/").rpartition("/")[2]
 
 
 def _command(verdict: Verdict) -> list[str] | None:
@@ -112,12 +140,16 @@ def python_call(verdict: Verdict) -> str:
         lines.append("    assume=…,  # a language, see the table of facts")
     if verdict.assumption is not None and verdict.assumption.max_length is not None:
         lines.append(f"    max_length={verdict.assumption.max_length},")
-    call = ["rnncheck.verify(", "    model,", "    spec,", *lines]
+    call = ["rnncheck.verify(", "    model,", "    written.specification,", *lines]
+    before = ['written = rnncheck.Verdict.from_json(open("verdict.json", "rb").read())  # what to_json() gave', ""]
+    if verdict.specification is None:
+        call[2], before = "    spec,", []
     if verdict.comparison is not None:
         lines[lines.index(f"    relation={verdict.relation.value!r},")] = (
             f"    relation={verdict.comparison.relation.value!r},"
         )
         call = ["rnncheck.diff(", "    old,", "    new,", *lines]
+        before = []
     drawn = asked.get("distribution")
     if isinstance(drawn, Mapping) and not (drawn.get("weights") == "uniform" and drawn.get("stop") == 0.01):
         kind = next((known for known in _KINDS if known == drawn.get("kind")), "of an unknown kind")
@@ -125,7 +157,7 @@ def python_call(verdict: Verdict) -> str:
     changed = [name for name in _SETTINGS if name in asked and not (name == "bound" and asked[name] in (None, "exact"))]
     if changed:
         call.append(f"    settings=…,  # changed: {', '.join(changed)}, see the table of facts")
-    return "\n".join(["import rnncheck", "", *call, ")"])
+    return "\n".join(["import rnncheck", "", *before, *call, ")"])
 
 
 def _is_number(value: Any) -> bool:

@@ -10,6 +10,7 @@ from rnncheck.report.markup import Child, Markup, count, letter, section, shorte
 from rnncheck.report.page import sentences
 from rnncheck.report.page.embedded import MOST_CELLS, can_run
 from rnncheck.report.page.label_pairs import pairs_along
+from rnncheck.report.page.repeat import subject
 from rnncheck.report.page.trace_table import trace_table
 from rnncheck.report.plots import rounds_plot
 from rnncheck.verdict.value import Outcome, Verdict
@@ -18,10 +19,13 @@ from rnncheck.words import format_word
 _SIGNS = {Outcome.VIOLATED: "✗", Outcome.SATISFIED: "✓", Outcome.UNDECIDED: "?"}
 
 
-def top(verdict: Verdict) -> Markup:
-    """The verdict in one sentence, with the word that shows it."""
+def top(verdict: Verdict, date: str = "") -> Markup:
+    """The verdict in one sentence, with the word that shows it, under what it is about and when that was told."""
     outcome = verdict.outcome
-    badge = tag("p", tag("span", _SIGNS[outcome], aria_hidden="true"), outcome.value, class_=f"badge {outcome.value}")
+    called = sentences.called(verdict)
+    badge = tag("p", tag("span", _SIGNS[outcome], aria_hidden="true"), called, class_=f"badge {outcome.value}")
+    about = [tag("span", f" · {shortened(text, 200)}") for text in (subject(verdict), date) if text]
+    brand = tag("p", "rnncheck", tag("span", " verification report"), *about, class_="brand")
     origin = verdict.spec_facts.origin or ""
     asked = tag("p", sentences.question(verdict), class_="asked")
     named = tag("p", "Property A: ", tag("code", shortened(origin, 2000)), class_="property") if origin else None
@@ -30,8 +34,27 @@ def top(verdict: Verdict) -> Markup:
         word = tag(
             "p", tag("span", "Counterexample", class_="label"), word_markup(verdict.counterexample), class_="word"
         )
-    return tag("header", tag("p", "rnncheck", tag("span", " verification report"), class_="brand"), badge,
-               tag("h1", sentences.headline(verdict)), word, asked, named, _tiles(verdict))  # fmt: skip
+    return tag("header", brand, badge, tag("h1", sentences.headline(verdict)), word, asked, named, _tiles(verdict))
+
+
+def on_your_data(verdict: Verdict) -> Markup | None:
+    """What the network does on the person's own sequences."""
+    facts = verdict.data
+    if facts is None:
+        return None
+    share = f" ({facts.violations / facts.counted:.2%} of those that count)" if facts.counted else ""
+    told = tag("p", f"{sentences.capital(facts.sentence())}{share}.")
+    if not facts.first:
+        return section("data", "On your data", told)
+    head = tag("tr", *(tag("th", name, scope="col") for name in ("line", "sequence")))
+    rows = [
+        tag("tr", tag("th", f"{each.line}", scope="row"), tag("td", word_markup(each.word))) for each in facts.first
+    ]
+    table = tag("table", tag("thead", head), tag("tbody", *rows), class_="grid")
+    more = facts.violations - len(facts.first)
+    shown = tag("div", table, class_="wide", tabindex=0, role="region", aria_label="sequences")
+    rest = tag("p", f"And {more} more.", class_="note") if more > 0 else None
+    return section("data", "On your data", told, shown, rest)
 
 
 def meaning(verdict: Verdict) -> Markup:
@@ -208,6 +231,13 @@ def _tiles(verdict: Verdict) -> Markup:
         tiles.append(("counterexample", count(len(verdict.counterexample), "letter") + shortest))
         tiles.append(("faulty flows", f"{len(verdict.faulty_flows)}"))
     guarantee = verdict.guarantee
+    if verdict.violation_mass is not None:
+        low, high = verdict.violation_mass
+        tiles.insert(
+            0, (f"P({'difference' if verdict.comparison is not None else 'violation'})", f"{low:.2g} to {high:.2g}")
+        )
+    if verdict.data is not None:
+        tiles.append(("on your data", f"{verdict.data.violations} of {verdict.data.counted}"))
     if guarantee is not None and guarantee.epsilon is not None:
         tiles.append(("P(violation)", f"< {guarantee.epsilon:.3g}"))
     if guarantee is not None and guarantee.possible is not None and guarantee.possible.samples:

@@ -33,6 +33,15 @@ _UNDECIDED_LIMITS = (
 )
 
 
+def called(verdict: Verdict) -> str:
+    """The outcome in a word: two models are alike or different, a specification is satisfied or violated."""
+    if verdict.comparison is None or verdict.outcome is Outcome.UNDECIDED:
+        return verdict.outcome.value
+    if verdict.comparison.relation is not Relation.EQUAL:
+        return "does not hold" if verdict.violated else "holds"
+    return "different" if verdict.violated else "alike"
+
+
 def headline(verdict: Verdict) -> str:
     """The verdict in one sentence."""
     if verdict.comparison is not None:
@@ -130,16 +139,10 @@ def meaning(verdict: Verdict) -> list[str]:
             told = f"A random word{scope} is a violation with probability {low:.3g} to {high:.3g} (95 % interval)."
             found.append(told)
             found += [f"Violations are {stratum}." for stratum in verdict.mass_strata if stratum.violations]
-        found += on_data(verdict)
         return found
     if verdict.outcome is Outcome.SATISFIED:
-        return [f"{capital(verdict.reason)}.", *known(verdict.guarantee), *on_data(verdict)]
-    return [f"It ended without an answer: {verdict.reason}.", *known(verdict.guarantee), *on_data(verdict)]
-
-
-def on_data(verdict: Verdict) -> list[str]:
-    """What the network does on the person's own sequences, where there are any."""
-    return [] if verdict.data is None else [f"{capital(verdict.data.sentence())}."]
+        return [f"{capital(verdict.reason)}.", *known(verdict.guarantee)]
+    return [f"It ended without an answer: {verdict.reason}.", *known(verdict.guarantee)]
 
 
 def limits(verdict: Verdict) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rnncheck.report.markup import shortened
-from rnncheck.report.page import compared, facts, flow_panels, mistakes, sections
+from rnncheck.report.page import compared, facts, flow_panels, mistakes, sections, sentences
 from rnncheck.report.page.embedded import embedded
 from rnncheck.report.page.label_pairs import as_shown
 from rnncheck.report.page.shell import page
@@ -11,6 +11,7 @@ from rnncheck.verdict.value import Verdict
 
 _SECTIONS = (
     ("meaning", "Meaning", sections.meaning),
+    ("data", "On your data", sections.on_your_data),
     ("counterexample", "Counterexample", sections.counterexample),
     ("compared", "Two models", compared.compared),
     ("flows", "Faulty flows", flow_panels.flows),
@@ -19,18 +20,20 @@ _SECTIONS = (
     ("try", "Try a word", sections.try_a_word),
     ("rounds", "Rounds", sections.rounds),
     ("facts", "Facts", facts.facts),
-    ("repeat", "Repeat it", facts.repeat),
 )
 
 
-def report_page(verdict: Verdict) -> str:
-    """The page of a verdict."""
+def report_page(verdict: Verdict, *, date: str = "", document: str | None = None) -> str:
+    """The page of a verdict; ``date`` is told as it is given, and ``document`` is where the verdict was written."""
     verdict = as_shown(verdict)
     origin = verdict.spec_facts.origin or "verification"
     return page(
-        f"{verdict.outcome.value}: {shortened(origin, 60)} · rnncheck",
-        sections.top(verdict),
-        [(key, name, make(verdict)) for key, name, make in _SECTIONS],
+        f"{sentences.called(verdict)}: {shortened(origin, 60)} · rnncheck",
+        sections.top(verdict, date),
+        [
+            *((key, name, make(verdict)) for key, name, make in _SECTIONS),
+            ("repeat", "Repeat it", facts.repeat(verdict, document)),
+        ],
         data=embedded(verdict),
         version=verdict.version,
     )

@@ -1,0 +1,161 @@
+"""TorchScript modules, followed function by function.
+
+PyTorch runs the graph of such a module without calling Python, so nothing of it can be watched. Here the same graph is
+walked in Python, and every function of PyTorch in it is called from here, where it is seen. What the module itself
+answers counts; the walk only shows of which layers it is made.
+"""
+
+from __future__ import annotations
+
+import copy
+import operator
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import torch
+
+from rnncheck.models.self_check import MismatchError
+
+_MOST_ROUNDS = 100_000  # of a loop; more is no classifier of words
+
+
+def is_scripted(module: torch.nn.Module) -> bool:
+    """Whether a module is TorchScript, by torch.jit.script or trace, or from a file."""
+    return isinstance(module, torch.jit.ScriptModule)
+
+
+def layers_called(module: torch.nn.Module, kinds: tuple[str, ...]) -> list[Any]:
+    """The parts of a TorchScript module that were modules of these kinds."""
+    parts = module.modules() if is_scripted(module) else ()
+    return [part for part in parts if getattr(part, "original_name", "") in kinds]
+
+
+def parts_for_digest(module: Any) -> tuple[object, ...]:
+    """All that its answers depend on: its graph in evaluation mode, and the tensors and values that are in it."""
+    copied = copy.deepcopy(module)
+    copied.eval()
+    graph = torch.jit.freeze(copied).graph
+    constants = [node.output().toIValue() for node in graph.findAllNodes("prim::Constant")]
+    tensors = [value for value in constants if isinstance(value, torch.Tensor)]
+    # Names are made unique in each process; apart from that, the same file gives the same text.
+    return re.sub(r"___torch_mangle_\d+\.", "", graph.str(False)), tensors
+
+
+def followed(module: Any, arguments: Sequence[Any]) -> Any:
+    """What the module gives, its functions called one by one; a MismatchError where one is unknown."""
+    graph = module.inlined_graph
+    names = [value.debugName() for value in graph.inputs()]
+    if len(names) != 1 + len(arguments):
+        raise MismatchError(f"its TorchScript takes {len(names) - 1} arguments, and {len(arguments)} were given")
+    values = dict(zip(names, (module, *arguments), strict=True))
+    _run(graph.nodes(), values)
+    results = [values[value.debugName()] for value in graph.outputs()]
+    return results[0] if len(results) == 1 else tuple(results)
+
+
+def _run(nodes: Any, values: dict[str, Any]) -> None:
+    for node in nodes:
+        kind = node.kind()
+        outputs = [value.debugName() for value in node.outputs()]
+        given = [values[value.debugName()] for value in node.inputs()]
+        if kind == "prim::If":
+            results = _of_block(list(node.blocks())[0 if given[0] else 1], values)
+        elif kind == "prim::Loop":
+            results = _loop(next(iter(node.blocks())), given, values)
+        elif kind == "prim::Constant":
+            results = [next(iter(node.outputs())).toIValue()]
+        elif kind == "prim::GetAttr":
+            results = [getattr(given[0], node.s("name"))]
+        else:
+            results = _called(kind, node, given, len(outputs))
+        values.update(zip(outputs, results, strict=True))
+
+
+def _of_block(block: Any, values: dict[str, Any]) -> list[Any]:
+    _run(block.nodes(), values)
+    return [values[value.debugName()] for value in block.outputs()]
+
+
+def _loop(body: Any, given: list[Any], values: dict[str, Any]) -> list[Any]:
+    """A loop has a largest number of rounds, whether to begin, and what is carried from round to round."""
+    most, goes_on, *carried = given
+    names = [value.debugName() for value in body.inputs()]
+    number = 0
+    while goes_on and number < most:
+        if number == _MOST_ROUNDS:
+            raise MismatchError(f"a loop in it takes more than {_MOST_ROUNDS} rounds")
+        values.update(zip(names, (number, *carried), strict=True))
+        goes_on, *carried = _of_block(body, values)
+        number += 1
+    return carried
+
+
+def _called(kind: str, node: Any, given: list[Any], outputs: int) -> list[Any]:
+    space, _, name = kind.partition("::")
+    if kind in _PLAIN:
+        return [_PLAIN[kind](*given)]
+    if kind in _SPREADING:
+        return list(given[0])
+    if space == "aten" and not any(map(_holds_tensors, given)) and name in _OF_NUMBERS:
+        return [_OF_NUMBERS[name](*given)]
+    packet = getattr(torch.ops.aten, name, None) if space == "aten" else None
+    if packet is None:
+        raise MismatchError(f"its TorchScript has {kind}, which is not followed here")
+    places = torch._C.parse_schema(node.schema()).arguments
+    named = {place.name: value for place, value in zip(places, given, strict=True) if place.kwarg_only}
+    result = packet(*given[: len(given) - len(named)], **named)
+    return [result] if outputs == 1 else [] if not outputs else list(result)
+
+
+def _holds_tensors(value: Any) -> bool:
+    if isinstance(value, list | tuple):
+        return any(map(_holds_tensors, value))
+    return isinstance(value, torch.Tensor)
+
+
+def _raised(message: Any, *_: Any) -> Any:
+    raise MismatchError(f"its TorchScript raised: {message}")
+
+
+def _number(value: Any) -> Any:
+    """A number that tracing wrapped as a tensor, such as a length; of a real tensor its value, and that is seen."""
+    return int(value) if isinstance(value, torch.Tensor) else value
+
+
+_PLAIN: Mapping[str, Callable[..., Any]] = {
+    "prim::ListConstruct": lambda *items: list(items),
+    "prim::TupleConstruct": lambda *items: tuple(items),
+    "prim::TupleIndex": operator.getitem,
+    "prim::Uninitialized": lambda: None,
+    "prim::RaiseException": _raised,
+    "prim::unchecked_cast": lambda value: value,
+    "prim::NumToTensor": lambda value: value,
+    "prim::device": lambda value: value.device,
+    "prim::dtype": lambda value: value.dtype,
+    "aten::Int": _number,
+    "aten::IntImplicit": _number,
+    "aten::Bool": bool,
+    "aten::__is__": lambda one, other: one is other,
+    "aten::__isnot__": lambda one, other: one is not other,
+    "aten::dim": lambda value: value.dim(),
+    "aten::append": lambda items, value: items.append(value) or items,
+    "aten::warn": lambda *_: None,
+}
+_SPREADING = ("prim::TupleUnpack", "prim::ListUnpack")
+_OF_NUMBERS: Mapping[str, Callable[..., Any]] = {
+    **{name: getattr(operator, name) for name in ("eq", "ne", "lt", "le", "gt", "ge", "add", "sub", "mul", "neg")},
+    "floordiv": operator.floordiv,
+    "remainder": operator.mod,
+    "len": len,
+    "__contains__": operator.contains,
+    "__not__": operator.not_,
+    "__and__": operator.and_,
+    "__or__": operator.or_,
+    "__getitem__": operator.getitem,
+    "format": lambda text, *values: text.format(*values),
+    "min": min,
+    "max": max,
+    "__range_length": lambda start, stop, step: len(range(start, stop, step)),
+    "__derive_index": lambda index, start, step: start + index * step,
+}
