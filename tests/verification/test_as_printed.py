@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from rnncheck import Alphabet, Spec, WordDistribution, verify, wrap
+from rnncheck import Alphabet, Spec, WordDistribution, load_model, verify, wrap, zoo
 from rnncheck.models.adapters import DFAModel
 from rnncheck.probability.confidence import Bound, Confidence
 from rnncheck.relations import Property, Relation
@@ -172,6 +172,18 @@ def test_words_used_counts_the_words_that_need_not_be_run() -> None:
     """Every word is allowed, so that no answer can matter: drawn and counted, and not asked for."""
     verdict = verify(model_of("a*"), Spec.from_regex("(a|b)*", AB), method="smc", **NUMBERS)
     assert verdict.cost.words_used == verdict.guarantee.samples
+
+
+@pytest.mark.parametrize("method", PRINTED)
+def test_what_is_asked_to_check_the_evaluator_is_not_counted(method: str) -> None:
+    """A network has a fast evaluator and a reference, which are compared on further words when nothing was found."""
+    model = load_model(zoo.path("even-elman"))
+    numbers = {"epsilon": 0.1, "gamma": 0.1}
+    verdict = verify(model, Spec.from_regex(".*", model.alphabet), method=method, settings=FAITHFUL, **numbers)
+    learned = 0 if method == "smc" else 3 + 2 * 2 * 2  # at most: ε, a, b, and what one more state brings
+    assert verdict.satisfied
+    assert verdict.guarantee.samples <= verdict.cost.words_used <= verdict.guarantee.samples + learned
+    assert verdict.cost.membership_queries > verdict.cost.words_used
 
 
 def test_the_same_seed_gives_the_same_document() -> None:

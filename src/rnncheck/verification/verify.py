@@ -171,6 +171,13 @@ class _Run:
         self._extras = Extras(self._stop)
 
     def find(self) -> Finding:
+        """What the algorithm finds, where it rests on the evaluator only if that says what the reference says."""
+        finding = self._search()
+        self._words_used = self._task.words_used
+        rests_on_evaluator = finding.word is None and self.difference is None and not self._proved_of_model(finding)
+        return self._audited(finding) if rests_on_evaluator else finding
+
+    def _search(self) -> Finding:
         """Run the algorithm to its end, or to the end of the budget."""
         task, longest = self._task, self.question.settings.exhaustive
 
@@ -201,8 +208,7 @@ class _Run:
                 raise
             self._extras.failed("more about the violation", error)
             return task.best_so_far
-        rests_on_evaluator = finding.word is None and self.difference is None and not self._proved_of_model(finding)
-        return self._audited(finding) if rests_on_evaluator else finding
+        return finding
 
     def _last_look(self, end: BaseException) -> Finding | None:
         """What the method has to say of what it has when its budget ends, in the little time that is left then."""
@@ -268,7 +274,6 @@ class _Run:
         """Polish what was found, and put it down."""
         question, task = self.question, self._task
         self._history.look(task)
-        self._words_used = task.words_used
         word, mass, extras = finding.word, HowBad(None, ()), self._extras
         flows: tuple[Flow, ...] = ()
         others: list[Codes] = []

@@ -19,7 +19,7 @@ _name = re.compile(r"[a-z][a-z0-9_-]*").fullmatch
 
 # Options of ``verify`` that choose the question, and what their values must be. Those that write files, reach another
 # machine or import code are not among them.
-_FLAGS = ("--complete", "--nonempty", "--float64", "--no-shrink")
+_FLAGS = ("--complete", "--nonempty", "--float64", "--no-shrink", "--faithful")
 _VALUES: Mapping[str, Callable[[str], object]] = {
     **dict.fromkeys(
         ("--dfa", "--word-list", "--against", "--words-like", "--known-words", "--on-data"), str.isprintable
@@ -43,7 +43,7 @@ _READING = ("--alphabet", "--threshold", "--label", "--cell", "--words-like", "-
 _READING_FLAGS = ("--float64",)
 _KINDS = ("independent letters", "n-gram")
 _SETTINGS = ("bound", "equivalence", "exhaustive", "extraction", "flows", "known_words", "learner", "mass_words",
-             "max_query_length", "max_states", "on_data", "search_steps", "shrink")  # fmt: skip
+             "max_query_length", "max_states", "on_data", "plain", "search_steps", "shrink", "suspects")  # fmt: skip
 
 
 def repeat_text(verdict: Verdict) -> str:
