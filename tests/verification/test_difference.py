@@ -163,6 +163,18 @@ def test_other_alphabets_are_refused_with_both_named() -> None:
         rnncheck.diff(old, 3)
 
 
+def test_a_difference_on_the_empty_word_is_told_with_its_remedy() -> None:
+    old, new = (
+        rnncheck.wrap(lambda words, yes=yes: [bool(word) or yes for word in words], AB) for yes in (True, False)
+    )
+    fast = rnncheck.VerifySettings(search_steps=1000)
+    verdict = rnncheck.diff(old, new, epsilon=0.1, settings=fast)
+    assert verdict.counterexample == ()
+    assert "assume a letter at least" in verdict.health[-1].message
+    rest = rnncheck.Spec.from_regex(". .*", alphabet=AB)
+    assert rnncheck.diff(old, new, epsilon=0.1, settings=fast, assume=rest).satisfied
+
+
 def test_only_words_that_count_are_compared() -> None:
     old = rnncheck.wrap(lambda words: [len(word) > 5 for word in words], AB)
     new = rnncheck.wrap(lambda words: [False] * len(words), AB)

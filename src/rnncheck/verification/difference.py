@@ -14,12 +14,19 @@ from rnncheck.models.difference import DifferenceModel, difference
 from rnncheck.models.protocol import Model
 from rnncheck.relations import Relation
 from rnncheck.spec import Spec
-from rnncheck.verdict.value import Comparison, PropertyChange, Verdict
+from rnncheck.verdict.value import Comparison, HealthNote, PropertyChange, Verdict
 from rnncheck.verification.extras import Extras
 from rnncheck.verification.question import VerifyOptions
 from rnncheck.verification.settings import VerifySettings
 from rnncheck.verification.verify import verify
 from rnncheck.words import Word
+
+_EMPTY_WORD = HealthNote(
+    "empty word",
+    "they differ on the empty word, which models mean in their own ways: a module that cannot be asked for it rejects "
+    "it, a file of weights judges it on the initial state; to compare all other words, assume a letter at least "
+    "(--assume 'regex:. .*')",
+)
 
 
 def diff(
@@ -58,7 +65,7 @@ def diff(
     changes = tuple(_changes(old, new, specs, left, options))
     comparison = msgspec.structs.replace(comparison, old_said=said[0], new_said=said[1], properties=changes)
     asked = {**verdict.settings, "timeout": timeout}
-    health = (*verdict.health, *extras.notes)
+    health = (*verdict.health, *extras.notes, *([_EMPTY_WORD] if verdict.counterexample == () else []))
     return msgspec.structs.replace(verdict, comparison=comparison, health=health, settings=asked)
 
 
