@@ -17,6 +17,7 @@ from rnncheck.learning import EQUIVALENCES, EquivalenceAnswer, EquivalenceOracle
 from rnncheck.learning.equivalence.chosen_words import Comparing
 from rnncheck.learning.equivalence.coverage import CoverageEquivalence
 from rnncheck.learning.equivalence.kept_words import KeptWords
+from rnncheck.learning.equivalence.mixed import EveryAnswer, LikeOwnWords, MixedEquivalence, ShortWords
 from rnncheck.learning.equivalence.oracle import InTurn, Testing
 from rnncheck.learning.equivalence.w_method import WMethodEquivalence
 from rnncheck.learning.settings import LearningSettings
@@ -143,7 +144,7 @@ def behind_a_door() -> tuple[DFA, DFA]:
     return Spec.from_regex(f"(({even}) & !(h e a d f .*)) | h e a d f .* b", RARE).dfa, known
 
 
-@pytest.mark.parametrize("equivalence", ["coverage", "w-method"])
+@pytest.mark.parametrize("equivalence", ["coverage", "w-method", "mixed"])
 def test_what_samples_miss_is_found_by_going_there(equivalence: str) -> None:
     """Should find the difference behind states that random words do not reach: 1 word in 30 000 passes the door."""
     target, hypothesis = behind_a_door()
@@ -239,9 +240,80 @@ def test_oracles_in_turn_stop_at_the_first_that_finds_something() -> None:
     assert end_of(InTurn([nothing, passed]).find_counterexample(random_dfa(0, 2))).epsilon == 0.1
 
 
+def counting_turns(task: LearningTask, found: list[int], letters: list[int]) -> list[int]:
+    """How many turns strategies have that ask for so many letters a turn, and find so many words in their tests."""
+
+    class Arm(EquivalenceOracle):
+        def __init__(self, number: int) -> None:
+            self.number, self.turns = number, 0
+
+        def find_counterexample(self, hypothesis: Hypothesis) -> Testing:
+            for _ in range(2):
+                self.turns += 1
+                task.oracle.prefix_answers(WordBatch.from_codes([(0,) * letters[self.number]]))
+                if found[self.number]:
+                    break
+                yield
+            words = [(self.number, at) for at in range(found[self.number])]
+            others = dict.fromkeys(words[1:], 0)
+            return EquivalenceAnswer(words[0] if words else None, epsilon=0.5 + self.number, others=others)
+
+    arms = [Arm(number) for number in range(len(found))]
+    equivalence = MixedEquivalence(arms, task.oracle)
+    for _ in range(20):
+        end_of(equivalence.find_counterexample(random_dfa(0, 2)))
+    return [arm.turns for arm in arms]
+
+
+def test_strategies_have_turns_by_differences_per_letter() -> None:
+    """Should ask most often what finds most for its letters, and the others too."""
+    task = task_of(DFAModel(random_dfa(0, 4)), "mixed")
+    by_found = counting_turns(task, [1, 5, 0], [500, 500, 500])
+    assert by_found[1] > by_found[0] >= by_found[2] > 0
+    by_letters = counting_turns(task, [2, 2], [4_000, 100])
+    assert by_letters[1] > 3 * by_letters[0] > 0
+
+
+def test_a_mix_passes_when_all_strategies_have_and_claims_what_its_last_one_shows() -> None:
+    task = task_of(DFAModel(random_dfa(0, 4)), "mixed")
+    assert counting_turns(task, [0, 0], [10, 900]) == [40, 40]
+    passing = [Finds(EquivalenceAnswer(epsilon=0.9)), Finds(EquivalenceAnswer(epsilon=0.1))]
+    answer = end_of(MixedEquivalence(passing, task.oracle).find_counterexample(random_dfa(0, 2)))
+    assert answer.epsilon == 0.1
+    assert end_of(MixedEquivalence(passing[::-1], task.oracle).find_counterexample(random_dfa(0, 2))).epsilon == 0.9
+
+
+def test_words_like_the_persons_own_are_asked() -> None:
+    """Should find a difference that hides behind a rare beginning, from words that begin like that."""
+    target, hypothesis = behind_a_door()
+    own = [RARE.encode(tuple("headf" + rest)) for rest in ("gbc", "ca", "gg")]
+    comparing = Comparing(MembershipOracle(DFAModel(target)), Relation.EQUAL)
+    words = LikeOwnWords(comparing, np.random.default_rng(0), own)
+    assert end_of(words.find_counterexample(hypothesis)).counterexample is not None
+
+
+def test_short_words_are_all_asked_and_each_once() -> None:
+    oracle = ShortWords(Comparing(MembershipOracle(DFAModel(random_dfa(0, 4))), Relation.EQUAL, max_length=9))
+    asked = [word for _ in range(20) for batch in oracle.batches(random_dfa(0, 4)) for word in batch]
+    assert asked == [word for n in range(1, 10) for word in itertools.product(range(2), repeat=n)]
+
+
+def test_words_of_every_answer_are_asked() -> None:
+    """Should ask for as many words of the rare answer as of the other one."""
+    rare = Spec.from_regex("(.* a a b a .*) & (. .)*", LETTERS).dfa
+    oracle = MembershipOracle(DFAModel(rare))
+    words = EveryAnswer(
+        Comparing(oracle, Relation.EQUAL), np.random.default_rng(0), WordDistribution(LETTERS, stop=0.1)
+    )
+    for batch in words.batches(rare):
+        accepted = int(rare.accepts_batch(batch).sum())
+        assert accepted == len(batch) - accepted == 32
+    assert list(words.batches(DFA(LETTERS, [[0, 0]], [True]))) == []
+
+
 def test_an_unknown_equivalence_oracle_is_refused() -> None:
     model = DFAModel(random_dfa(0, 3))
-    with pytest.raises(InputError, match="known are sampling, coverage, w-method"):
+    with pytest.raises(InputError, match="known are sampling, mixed, coverage, w-method"):
         verify(model, model.dfa, method="pdv", settings=VerifySettings(equivalence="magic"))
 
 

@@ -116,7 +116,7 @@ class Strict(DFAModel):
         return super().accepts_batch(batch)
 
 
-@pytest.mark.parametrize("equivalence", [None, "w-method", "coverage"])
+@pytest.mark.parametrize("equivalence", [None, "w-method", "coverage", "mixed"])
 @pytest.mark.parametrize("method", [*METHODS, "bounded"])
 @pytest.mark.parametrize("longest", [2, 9])
 def test_no_longer_word_is_ever_asked(method: str, equivalence: str | None, longest: int) -> None:

@@ -34,10 +34,10 @@ def characterising_suffixes(hypothesis: Hypothesis) -> list[Codes]:
     after = [outputs]  # after[i][q]: the output of state q followed by suffix i
     classes = outputs
     at = 0
-    while at < len(suffixes):
+    while at < len(suffixes) and classes.max() + 1 < len(classes):
         for letter in range(table.shape[1]):
             said = after[at][table[:, letter]]
-            finer = np.unique(np.stack([classes, said]), axis=1, return_inverse=True)[1].ravel()
+            finer = np.unique(classes * len(outputs) + said, return_inverse=True)[1]
             if finer.max() > classes.max():
                 classes = finer
                 suffixes.append((letter, *suffixes[at]))

@@ -99,6 +99,8 @@ def extract(
         write_atomically(output, automaton_text(str(output))(automaton))
         say(f"{output}: {len(automaton)} states")
     say(f"  {extraction.sentence}")
+    if method == "auto" and extraction.how:
+        say(f"  {extraction.how}")
     say(f"  {extraction.agreement_sentence}")
     if extraction.cost is not None:
         cost = extraction.cost

@@ -35,8 +35,8 @@ def learning_options(command: Command) -> Command:
             click.option("--learner", type=click.Choice(list(LEARNERS)), default=LearningSettings.learner,
                          show_default=True),
             click.option("--equivalence", type=click.Choice(list(EQUIVALENCES)),
-                         help="What looks for words on which a learned automaton is wrong; a sample comes last in any "
-                         "case.  [default: sampling; for verify --method auto coverage]"),
+                         help="What looks for words on which a learned automaton is wrong; a sample is part of "
+                         "every test.  [default: sampling; for verify --method auto coverage]"),
             click.option("--max-hypothesis", type=click.IntRange(min=2), default=LearningSettings.max_states,
                          show_default=True, help="States of the learned automaton at most."),
             click.option("--max-query", type=click.IntRange(min=2), help="Letters of a learner's query at most."),

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Literal, get_args
 
 from rnncheck.errors import InputError, ModelError, short_repr
+from rnncheck.extraction.auto import auto
 from rnncheck.extraction.merging import merging
 from rnncheck.extraction.method import Extracting, ExtractionMethod
 from rnncheck.extraction.pac import bounded, pac
@@ -15,12 +16,13 @@ from rnncheck.extraction.quantisation import quantised
 from rnncheck.extraction.weiss import weiss
 from rnncheck.learning.task import LearningTask
 
-ExtractionName = Literal["pac", "bounded", "merging", "weiss", "kmeans", "grid"]
+ExtractionName = Literal["pac", "auto", "bounded", "merging", "weiss", "kmeans", "grid"]
 DEFAULT_EXTRACTION: ExtractionName = "pac"
 
 EXTRACTIONS: Mapping[str, ExtractionMethod] = MappingProxyType(
     {
         "pac": ExtractionMethod(pac, black_box=True),
+        "auto": ExtractionMethod(auto, black_box=True),
         "bounded": ExtractionMethod(bounded, black_box=True),
         "merging": ExtractionMethod(merging, black_box=True),
         "weiss": ExtractionMethod(weiss),

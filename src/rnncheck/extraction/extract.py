@@ -58,7 +58,7 @@ def extract_automaton(
     judge = Judge(task)
 
     def between() -> None:
-        judge.show(task.latest())
+        judge.show(task.latest(), task.working)
         task.oracle.budget.check()
         if progress is not None:
             progress(task.progress(method))
@@ -73,7 +73,7 @@ def extract_automaton(
                 raise
             extraction = Extraction(latest, task.confidence, unfinished=task.why_ended(end))
     passed, whole = extraction.passed, smallest(extraction.automaton)
-    extraction = _best(judge, replace(extraction, automaton=whole), states)
+    extraction = _best(judge, replace(extraction, automaton=whole), states, task.working)
     cost = task.oracle.cost
     return replace(
         extraction,
@@ -83,9 +83,9 @@ def extract_automaton(
     )
 
 
-def _best(judge: Judge, extraction: Extraction, states: int | None) -> Extraction:
+def _best(judge: Judge, extraction: Extraction, states: int | None, maker: str) -> Extraction:
     """The automaton that passed its test, if it is small enough; otherwise the best that was seen."""
-    judge.show(extraction.automaton, last=True)
+    judge.show(extraction.automaton, maker, last=True)
     judge.reduce(states)
     fits = states is None or len(extraction.automaton) <= states
     if extraction.passed and fits:
@@ -97,7 +97,9 @@ def _best(judge: Judge, extraction: Extraction, states: int | None) -> Extractio
     why = (
         extraction.unfinished if fits or not extraction.passed else f"{size}; one of {len(extraction.automaton)} passed"
     )
-    return replace(extraction, automaton=best, epsilon=None, unfinished=why)
+    maker = judge.maker(best)
+    how = f"the best automaton seen is of {maker}" if maker else extraction.how
+    return replace(extraction, automaton=best, epsilon=None, unfinished=why, how=how)
 
 
 def extraction_task(

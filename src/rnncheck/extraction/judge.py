@@ -54,25 +54,30 @@ class Judge:
         self._choosing = _Sample(task, "choose", _CHOOSING)
         self._measuring = _Sample(task, "measure", _MEASURING)
         self._seen: list[Point] = []
-        self._next_size = 0.0
+        self._maker: dict[int, str] = {}  # of the automaton with that id, which is kept in a point
+        self._next_size: dict[str, float] = {}
 
     def asking(self) -> Turns[None]:
         """Put the samples to the network."""
         yield from self._choosing.asking()
         yield from self._measuring.asking()
 
-    def show(self, hypothesis: Hypothesis | None, *, last: bool = False) -> None:
-        """Look at a hypothesis, if it has grown since the last one or is the last."""
-        if hypothesis is not None and (last or len(hypothesis) >= self._next_size):
-            self._next_size = max(len(hypothesis) + 1, _GROWTH * len(hypothesis))
-            self._look_at(smallest(hypothesis))
+    def show(self, hypothesis: Hypothesis | None, maker: str = "", *, last: bool = False) -> None:
+        """Look at a method's hypothesis, if it has grown since its last one or is the last."""
+        if hypothesis is not None and (last or len(hypothesis) >= self._next_size.get(maker, 0.0)):
+            self._next_size[maker] = max(len(hypothesis) + 1, _GROWTH * len(hypothesis))
+            self._look_at(smallest(hypothesis), maker)
 
     def reduce(self, most_states: int | None) -> None:
         """Look at smaller automata made of the best one, too."""
         best = self.best()
         if best is not None:
             for smaller in reductions(best, self._choosing.answered, most_states):
-                self._look_at(smallest(smaller))
+                self._look_at(smallest(smaller), self.maker(best))
+
+    def maker(self, automaton: Hypothesis) -> str:
+        """The method that an automaton it was shown is of."""
+        return self._maker.get(id(automaton), "")
 
     def best(self, most_states: int | None = None) -> Hypothesis | None:
         """The automaton of at most so many states that agrees best, the smallest in a tie; a constant answer at least.
@@ -107,8 +112,9 @@ class Judge:
         constants = self._task.constants() if len(self._choosing.answers) else []
         return [*map(self._choosing.point, constants), *self._seen]
 
-    def _look_at(self, automaton: Hypothesis) -> None:
+    def _look_at(self, automaton: Hypothesis, maker: str) -> None:
         if len(self._choosing.answers):
+            self._maker[id(automaton)] = maker
             self._seen.append(self._choosing.point(automaton))
 
 

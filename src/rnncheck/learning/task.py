@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -61,6 +62,7 @@ class LearningTask:
 
     exact_length: int | None = None
     boxes: tuple[int, int] | None = None
+    working: str = ""  # the method that the hypothesis is of, where several are at work
 
     def __init__(
         self,
@@ -92,6 +94,17 @@ class LearningTask:
         """A generator of its own for each purpose, so that one activity does not change another's numbers."""
         return np.random.default_rng([self.seed, *purpose.encode()])
 
+    def beside(self, confidence: Confidence) -> Self:
+        """A task about the same model at the same expense, with rounds and a hypothesis of its own."""
+        twin = copy.copy(self)
+        twin.confidence, twin.hypothesis, twin.rounds, twin._learner = confidence, None, 0, None
+        return twin
+
+    @property
+    def several_labels(self) -> bool:
+        """Whether there are more answers than yes and no."""
+        return len(self._labels) > 2
+
     def learner(self, ask: Ask | None = None, **bounds: Any) -> Learner[Any]:
         """A learner that asks the oracle, or ``ask``; ``bounds`` and the learner's name stand in for the settings'."""
         settings = self.settings
@@ -112,14 +125,15 @@ class LearningTask:
     def equivalence(self, relation: Relation, preferred: EquivalenceName = "sampling") -> EquivalenceOracle:
         """The equivalence oracle that the settings name; model and hypothesis should be in the relation.
 
-        Whatever looks first, a sample comes last: what is claimed of a hypothesis rests on it.
+        Whatever else it looks at, there is a sample: what is claimed of a hypothesis rests on it.
         """
         kept = KeptWords(relation)
         sample = SamplingEquivalence(
             self.sampler, self.confidence, relation, kept=None if self.settings.plain else kept
         )
         name = self.settings.equivalence or preferred
-        comparing = Comparing(self.oracle, relation, self.watched, self.max_length, kept)
+        own = tuple(self.oracle.alphabet.encode(word) for word in self.settings.known_words)
+        comparing = Comparing(self.oracle, relation, self.watched, self.max_length, kept, self.distribution, own)
         return make_equivalence(name, comparing, kept, sample, self.rng(name))
 
     def begin_round(self, learner: Learner[Any]) -> Hypothesis:
@@ -141,11 +155,11 @@ class LearningTask:
     def automaton(self, transitions: Sequence[Sequence[int]], outputs: Sequence[int]) -> Hypothesis:
         """The automaton of a table that begins in state 0, or the machine where there are several labels."""
         machine = MooreMachine(self.oracle.alphabet, self._labels, transitions, outputs)
-        return machine if len(self._labels) > 2 else machine.support
+        return machine if self.several_labels else machine.support
 
     def hypothesis_of(self, learner: Learner[Any]) -> Hypothesis:
         """The learner's last complete hypothesis: an automaton, or a machine where there are several labels."""
-        return learner.machine if len(self._labels) > 2 else learner.hypothesis
+        return learner.machine if self.several_labels else learner.hypothesis
 
     @property
     def words_used(self) -> int:

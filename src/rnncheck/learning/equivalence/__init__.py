@@ -1,6 +1,6 @@
 """Equivalence oracles by name: is the hypothesis right, and if not, a word on which it is wrong. One file a strategy.
 
-Whatever looks for counterexamples first, what is claimed of a hypothesis rests on a sample at the end.
+Whatever else looks for counterexamples, what is claimed of a hypothesis rests on a sample.
 """
 
 from __future__ import annotations
@@ -15,19 +15,21 @@ from rnncheck.errors import InputError, short_repr
 from rnncheck.learning.equivalence.chosen_words import Comparing
 from rnncheck.learning.equivalence.coverage import CoverageEquivalence
 from rnncheck.learning.equivalence.kept_words import KeptWords
+from rnncheck.learning.equivalence.mixed import mixed
 from rnncheck.learning.equivalence.oracle import EquivalenceOracle, InTurn
 from rnncheck.learning.equivalence.w_method import WMethodEquivalence
 
-EquivalenceName = Literal["sampling", "coverage", "w-method"]
+EquivalenceName = Literal["sampling", "mixed", "coverage", "w-method"]
 
-_Make = Callable[[Comparing, np.random.Generator], list[EquivalenceOracle]]
+_Make = Callable[[Comparing, np.random.Generator, EquivalenceOracle], list[EquivalenceOracle]]
 
-# What goes before the sample.
+# What is asked in turn, the sample included.
 EQUIVALENCES: Mapping[str, _Make] = MappingProxyType(
     {
-        "sampling": lambda comparing, rng: [],
-        "coverage": lambda comparing, rng: [CoverageEquivalence(comparing, rng)],
-        "w-method": lambda comparing, rng: [WMethodEquivalence(comparing)],
+        "sampling": lambda comparing, rng, sample: [sample],
+        "mixed": lambda comparing, rng, sample: [mixed(comparing, rng, sample)],
+        "coverage": lambda comparing, rng, sample: [CoverageEquivalence(comparing, rng), sample],
+        "w-method": lambda comparing, rng, sample: [WMethodEquivalence(comparing), sample],
     }
 )
 
@@ -35,7 +37,7 @@ EQUIVALENCES: Mapping[str, _Make] = MappingProxyType(
 def make_equivalence(
     name: str, comparing: Comparing, kept: KeptWords, sample: EquivalenceOracle, rng: np.random.Generator
 ) -> EquivalenceOracle:
-    """The equivalence oracle of that name: first the words that are kept, and a sample at the end."""
+    """The equivalence oracle of that name: first the words that are kept; none passes without a sample."""
     if name not in EQUIVALENCES:
         raise InputError(f"unknown equivalence oracle {short_repr(name)}; known are {', '.join(EQUIVALENCES)}")
-    return InTurn([kept, *EQUIVALENCES[name](comparing, rng), sample])
+    return InTurn([kept, *EQUIVALENCES[name](comparing, rng, sample)])

@@ -10,16 +10,18 @@ from rnncheck.automata.moore import Hypothesis
 from rnncheck.learning.equivalence.kept_words import MOST_COUNTEREXAMPLES, KeptWords
 from rnncheck.learning.equivalence.oracle import EquivalenceAnswer, EquivalenceOracle, Testing
 from rnncheck.oracle import MembershipOracle
+from rnncheck.probability.distributions import WordDistribution
 from rnncheck.relations import Property, Relation
 from rnncheck.search.comparing import AnsweredWords, Side
-from rnncheck.words import WordBatch
+from rnncheck.words import Codes, WordBatch
 
 
 class Comparing(NamedTuple):
     """What words are asked for: ``relation`` is what model and hypothesis should be in.
 
     Violations of ``watched`` met on the way end the test too. Words are cut to ``max_length`` letters. What was asked
-    is kept (``kept``) for hypotheses to come.
+    is kept (``kept``) for hypotheses to come. ``distribution`` is how random words are drawn, and ``own`` are words
+    that the person has.
     """
 
     oracle: MembershipOracle
@@ -27,6 +29,8 @@ class Comparing(NamedTuple):
     watched: Property | None = None
     max_length: int | None = None
     kept: KeptWords | None = None
+    distribution: WordDistribution | None = None
+    own: tuple[Codes, ...] = ()
 
 
 class ChosenWords(EquivalenceOracle):
@@ -36,7 +40,7 @@ class ChosenWords(EquivalenceOracle):
     """
 
     def __init__(self, comparing: Comparing) -> None:
-        self._oracle, self._relation, watched, self._max_length, self._kept = comparing
+        self._oracle, self._relation, watched, self._max_length, self._kept, *_ = comparing
         self._watched = Side.of(watched)
 
     @abstractmethod

@@ -25,17 +25,21 @@ _BATCH = 1024
 class CoverageEquivalence(ChosenWords):
     """Words of the form access word · letter · random infix · distinguishing suffix, each transition in its turn."""
 
-    def __init__(self, comparing: Comparing, rng: np.random.Generator) -> None:
+    def __init__(
+        self, comparing: Comparing, rng: np.random.Generator, *, most_words: int = _MOST_WORDS, batch: int = _BATCH
+    ) -> None:
         super().__init__(comparing)
         self._rng = rng
+        self._most_words = most_words
+        self._batch = batch
 
     def batches(self, hypothesis: Hypothesis) -> Iterator[WordBatch]:
         letters = hypothesis.support.transitions.shape[1]
         transitions = [(*word, letter) for word in state_cover(hypothesis).values() for letter in range(letters)]
         suffixes = characterising_suffixes(hypothesis)
-        left = min(_WALKS * len(transitions), _MOST_WORDS)
+        left = min(_WALKS * len(transitions), self._most_words)
         while left > 0:
-            order = self._rng.permutation(len(transitions))[: min(left, _BATCH)]
+            order = self._rng.permutation(len(transitions))[: min(left, self._batch)]
             lengths = self._rng.geometric(1.0 / (1 + _MEAN_WALK), size=len(order)) - 1
             chosen = self._rng.integers(len(suffixes), size=len(order))
             infixes = np.split(self._rng.integers(letters, size=int(lengths.sum())), np.cumsum(lengths)[:-1])

@@ -16,7 +16,7 @@ from rnncheck.learning.learners.learner import Learner, Options
 from rnncheck.runtime.turns import Turns
 from rnncheck.words import Alphabet, Codes, IntArray, shortlex_key
 
-DEFAULT_AT_ONCE = 4
+DEFAULT_AT_ONCE = 16
 
 
 class TreeHypothesis:

@@ -1,0 +1,147 @@
+"""Equivalence by several strategies at once, mixed by what finds differences most cheaply.
+
+No way to choose words is best for all hypotheses: random words refute the first ones at once, later ones differ behind
+rare transitions, on short words, on the rarer answer, or on words like the person's own. Each strategy has its turn, a
+batch at a time; the next batch is of the one that has shown the most differences per letter asked for, past tests
+counting less and less. Letters are counted and not seconds, so that the same run is the same run everywhere. A strategy
+that finds nothing falls behind, and so all have their turn before a hypothesis passes.
+
+One of them is the sample, whose words, drawn for this hypothesis, are what is claimed.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from rnncheck.automata.moore import Hypothesis
+from rnncheck.learning.equivalence.chosen_words import ChosenWords, Comparing
+from rnncheck.learning.equivalence.coverage import CoverageEquivalence
+from rnncheck.learning.equivalence.oracle import EquivalenceAnswer, EquivalenceOracle, Testing
+from rnncheck.oracle import MembershipOracle
+from rnncheck.probability.distributions import WordDistribution
+from rnncheck.words import Codes, WordBatch
+
+_BATCH = 64
+_COVERING, _DRAWN = 256, 128  # words of one test that a strategy asks for
+_SHORT = 1 << 14  # short words in all
+_TRIED = 8  # words that are drawn for each one that is asked for, to have as many of every answer
+_HISTORY = 3  # letters: a word like the person's own is such that all its parts of so many letters are
+_HOPE = 16, 1_000  # differences and letters that a strategy begins with: so many that each is soon tried
+_FADING = 0.8  # what a test counts when the next one begins
+
+
+def mixed(comparing: Comparing, rng: np.random.Generator, sample: EquivalenceOracle) -> EquivalenceOracle:
+    """All strategies that there are words for, and the sample."""
+    strategies: list[EquivalenceOracle] = [
+        CoverageEquivalence(comparing, rng, most_words=_COVERING, batch=_BATCH),
+        ShortWords(comparing),
+    ]
+    if comparing.distribution is not None:
+        strategies.append(EveryAnswer(comparing, rng, comparing.distribution))
+    if comparing.own:
+        strategies.append(LikeOwnWords(comparing, rng, comparing.own))
+    return MixedEquivalence([*strategies, sample], comparing.oracle)
+
+
+@dataclass
+class _Strategy:
+    """An oracle, the differences it found and the letters it asked for, and its test of the hypothesis of now."""
+
+    oracle: EquivalenceOracle
+    found: float = 0.0
+    letters: float = 0.0
+    test: Testing | None = None
+
+    @property
+    def promise(self) -> float:
+        differences, letters = _HOPE
+        return (self.found + differences) / (self.letters + letters)
+
+
+class MixedEquivalence(EquivalenceOracle):
+    """Asks that oracle for its next batch which promises the most. What the last one shows is shown."""
+
+    def __init__(self, oracles: Sequence[EquivalenceOracle], membership: MembershipOracle) -> None:
+        self._strategies = [_Strategy(oracle) for oracle in oracles]
+        self._membership = membership
+
+    def find_counterexample(self, hypothesis: Hypothesis) -> Testing:
+        shown = EquivalenceAnswer()
+        for strategy in self._strategies:
+            strategy.found, strategy.letters = _FADING * strategy.found, _FADING * strategy.letters
+            strategy.test = strategy.oracle.find_counterexample(hypothesis)
+        while active := [strategy for strategy in self._strategies if strategy.test is not None]:
+            strategy = max(active, key=lambda each: each.promise)
+            answer = self._next_batch(strategy)
+            if answer is not None and (answer.counterexample is not None or answer.violation is not None):
+                return answer
+            if answer is not None and strategy is self._strategies[-1]:
+                shown = answer
+            yield
+        return shown
+
+    def _next_batch(self, strategy: _Strategy) -> EquivalenceAnswer | None:
+        """How the strategy's test ended; None while it goes on."""
+        assert strategy.test is not None
+        before = self._membership.cost.work
+        answer: EquivalenceAnswer | None = None
+        try:
+            next(strategy.test)
+        except StopIteration as end:
+            answer, strategy.test = end.value, None
+            strategy.found += (answer.counterexample is not None) + len(answer.others)
+        strategy.letters += self._membership.cost.work - before
+        return answer
+
+
+class ShortWords(ChosenWords):
+    """All words in their order, a few in each test, so far as they are not too many in all."""
+
+    def __init__(self, comparing: Comparing) -> None:
+        super().__init__(comparing)
+        letters = range(len(comparing.oracle.alphabet))
+        longest = _SHORT if self._max_length is None else self._max_length
+        lengths = range(1, longest + 1)
+        every = itertools.chain.from_iterable(itertools.product(letters, repeat=length) for length in lengths)
+        self._words = itertools.islice(every, _SHORT)
+
+    def batches(self, hypothesis: Hypothesis) -> Iterator[WordBatch]:
+        for _ in range(_DRAWN // _BATCH):
+            if batch := list(itertools.islice(self._words, _BATCH)):
+                yield WordBatch.from_codes(batch)
+
+
+class EveryAnswer(ChosenWords):
+    """Random words, as many of each answer of the hypothesis as of the others, where drawing finds them."""
+
+    def __init__(self, comparing: Comparing, rng: np.random.Generator, distribution: WordDistribution) -> None:
+        super().__init__(comparing)
+        self._rng = rng
+        self._distribution = distribution
+
+    def batches(self, hypothesis: Hypothesis) -> Iterator[WordBatch]:
+        for _ in range(_DRAWN // _BATCH):
+            drawn = self._distribution.sample(self._rng, _TRIED * _BATCH)
+            said = hypothesis.outputs[hypothesis.support.end_states(drawn)]
+            answers = np.unique(said)
+            if len(answers) < 2:
+                return  # these would be no other words than the sample's
+            share = max(1, _BATCH // len(answers))
+            yield drawn.take(np.concatenate([np.flatnonzero(said == answer)[:share] for answer in answers]))
+
+
+class LikeOwnWords(ChosenWords):
+    """Words drawn from an n-gram model of the person's own."""
+
+    def __init__(self, comparing: Comparing, rng: np.random.Generator, own: Sequence[Codes]) -> None:
+        super().__init__(comparing)
+        self._rng = rng
+        self._like = WordDistribution.fit(comparing.oracle.alphabet, WordBatch.from_codes(own), order=_HISTORY)
+
+    def batches(self, hypothesis: Hypothesis) -> Iterator[WordBatch]:
+        for _ in range(_DRAWN // _BATCH):
+            yield self._like.sample(self._rng, _BATCH)
