@@ -16,15 +16,15 @@ from rnncheck.extraction.quantisation import quantised
 from rnncheck.extraction.weiss import weiss
 from rnncheck.learning.task import LearningTask
 
-ExtractionName = Literal["pac", "auto", "bounded", "merging", "weiss", "kmeans", "grid"]
+ExtractionName = Literal["pac", "bounded", "merging", "auto", "weiss", "kmeans", "grid"]
 DEFAULT_EXTRACTION: ExtractionName = "pac"
 
 EXTRACTIONS: Mapping[str, ExtractionMethod] = MappingProxyType(
     {
         "pac": ExtractionMethod(pac, black_box=True),
-        "auto": ExtractionMethod(auto, black_box=True),
         "bounded": ExtractionMethod(bounded, black_box=True),
         "merging": ExtractionMethod(merging, black_box=True),
+        "auto": ExtractionMethod(auto, black_box=True),
         "weiss": ExtractionMethod(weiss),
         "kmeans": ExtractionMethod(functools.partial(quantised, kind="kmeans")),
         "grid": ExtractionMethod(functools.partial(quantised, kind="grid")),

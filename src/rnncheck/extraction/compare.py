@@ -13,10 +13,10 @@ from rnncheck.errors import (
     ModelError,
     visible,
 )
-from rnncheck.extraction import EXTRACTIONS, ExtractionName, extracting, extraction_method
+from rnncheck.extraction import EXTRACTIONS, ExtractionName, extraction_method
 from rnncheck.extraction.agreement import DEFAULT_WORDS, AgreementCurve, Point, agreement_curve
 from rnncheck.extraction.comparison import Comparison, MethodResult, PropertyCheck
-from rnncheck.extraction.extract import extraction_task
+from rnncheck.extraction.extract import extracted, extraction_task
 from rnncheck.extraction.method import Extraction
 from rnncheck.learning.settings import LearningSettings
 from rnncheck.learning.task import ENDINGS, LearningTask
@@ -33,6 +33,7 @@ from rnncheck.words import WordBatch
 
 DEFAULT_TIMEOUT = 30.0
 DEFAULT_ETA = 0.01
+_ENDINGS = tuple(ending for ending in ENDINGS if ending is not KeyboardInterrupt)  # one ends one method alone
 
 
 def compare_surrogates(
@@ -62,7 +63,8 @@ def compare_surrogates(
         raise InputError(f"{words} words were asked for; an agreement is measured with at least 1")
     if spec is not None and not isinstance(spec, Spec):
         spec = Spec.from_dfa(spec)
-    methods = list(EXTRACTIONS) if methods is None else methods  # type: ignore[arg-type]
+    if methods is None:  # auto is some of the others
+        methods = [name for name in EXTRACTIONS if name != "auto"]  # type: ignore[misc]
     for method in methods:
         extraction_method(method)
     learning, confidence = settings or LearningSettings(), Confidence(epsilon, gamma)
@@ -89,25 +91,19 @@ def compare_surrogates(
 def _extracted(
     method: str, task: LearningTask, fresh: WordBatch, wanted: Property | None, tell: Callable[[str], None]
 ) -> MethodResult:
-    """One method to its end, or to the end of its time."""
+    """The best automaton of one method, at its end or at the end of its time."""
 
     def between() -> None:
-        task.oracle.budget.check()
         states = 0 if task.hypothesis is None else len(task.hypothesis)
         tell(f"{method}  {states} states  {task.oracle.cost.network_steps} network steps")
 
     tell(method)
     automaton: DFA | None = None
     try:
-        with watchdog(task.oracle.budget.remaining):
-            extraction = finish(extracting(method, task), between)
+        extraction = extracted(method, task, tell=between, endings=_ENDINGS)
         automaton, ending = extraction.automaton.support, _ending(extraction)
-    except ENDINGS as end:
-        if isinstance(end, KeyboardInterrupt):
-            raise
-        ending = task.why_ended(end)
-        if isinstance(end, BudgetExceeded) and task.hypothesis is not None:
-            automaton = task.hypothesis.support
+    except _ENDINGS as end:
+        ending = task.why_ended(end)  # before there was any automaton
     except (ModelError, MissingExtraError) as error:
         ending = str(error)  # this method cannot be used here, others may be
     seconds, cost = task.seconds, task.oracle.cost

@@ -55,19 +55,29 @@ def extract_automaton(
         model, Confidence(epsilon, gamma), distribution, seed, timeout, settings or LearningSettings(), labels=labels
     )
 
-    judge = Judge(task)
+    return extracted(method, task, states, lambda: None if progress is None else progress(task.progress(method)))
+
+
+def extracted(
+    method: str,
+    task: LearningTask,
+    states: int | None = None,
+    tell: Callable[[], None] = lambda: None,
+    endings: tuple[type[BaseException], ...] = ENDINGS,
+) -> Extraction:
+    """The best automaton by a method, whatever of ``endings`` ends the work; ``tell`` is called between its pieces."""
+    work, judge = extracting(method, task), Judge(task)
 
     def between() -> None:
         judge.show(task.latest(), task.working)
         task.oracle.budget.check()
-        if progress is not None:
-            progress(task.progress(method))
+        tell()
 
     with watchdog(task.oracle.budget.remaining):
         try:
             finish(judge.asking(), between)
-            extraction = finish(extracting(method, task), between)
-        except ENDINGS as end:
+            extraction = finish(work, between)
+        except endings as end:
             latest = task.latest() or judge.best()
             if latest is None:
                 raise
