@@ -84,11 +84,12 @@ def training(asked: argparse.Namespace) -> Iterator[tuple[str, Callable[[], Prov
                 cell=Cell(cell),
                 hidden=hidden,
                 layers=asked.layers,
+                rules=not asked.no_rules,
                 settings=settings,
                 clock=time.process_time,
             )
 
-        yield f"{name} {cell} {hidden}x{asked.layers} seed {seed}", run
+        yield f"{name} {cell} {hidden}x{asked.layers} seed {seed}{' no rules' if asked.no_rules else ''}", run
 
 
 def hardening(asked: argparse.Namespace) -> Iterator[tuple[str, Callable[[], ProvableNetwork]]]:
@@ -116,6 +117,7 @@ def main() -> None:
     parser.add_argument("--layers", type=int, default=1)
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=60.0, help="of training each")
+    parser.add_argument("--no-rules", action="store_true", help="begin with random weights alone")
     parser.add_argument("--harden", action="store_true", help="the networks of the zoo instead")
     asked = parser.parse_args()
     known = {}

@@ -31,6 +31,7 @@ from rnncheck.training import (
     train_provable,
 )
 from rnncheck.training.covering_words import CoveringWords
+from rnncheck.training.rules import with_rules
 from rnncheck.training.tensors import Boxes
 from rnncheck.training.trainable import TrainableNetwork
 from rnncheck.verdict.replay import Status, replay
@@ -110,6 +111,34 @@ def test_the_same_seed_gives_the_same_network() -> None:
     assert first.network.sha256() == second.network.sha256()
     other = train_provable(EVEN, cell=Cell.GRU, hidden=6, settings=_short(25, seed=1))
     assert other.network.sha256() != first.network.sha256()
+
+
+@pytest.mark.parametrize("layers", [1, 2])
+@pytest.mark.parametrize("cell", GATED)
+def test_with_rules_a_network_follows_the_automaton_from_the_start(cell: Cell, layers: int) -> None:
+    """For some letters, without any training: the unit that is on is the one of the last letter and the state."""
+    dfa = minimise(random_dfa(6, 3, 4))
+    begun = with_rules(random_network(cell, (24,) * layers, alphabet=dfa.alphabet, scale=0.5, seed=1), dfa)
+    pairs = [(letter, goal) for letter in range(3) for goal in np.unique(dfa.transitions[:, letter]).tolist()]
+    network = TrainableNetwork(begun, 1, np.random.default_rng(0))
+    top = slice(24 * (layers - 1) + 1, 24 * (layers - 1) + 1 + len(pairs))
+    for word in itertools.product(range(3), repeat=5):
+        state, at = torch.zeros(1, network.width), dfa.initial
+        for letter in word:
+            state, _ = network.step(state, torch.tensor([letter]))
+            at = int(dfa.transitions[at, letter])
+            assert pairs[int(state[0, top].argmax())] == (letter, at)
+
+
+def test_rules_are_for_networks_of_any_size_and_can_be_left_out() -> None:
+    dfa = minimise(random_dfa(6, 3, 4))
+    for hidden in (1, 5):
+        small = random_network(Cell.LSTM, (hidden,), alphabet=dfa.alphabet)
+        assert with_rules(small, dfa).layers[0].hidden == hidden
+    relu = random_network(Cell.RNN_RELU, alphabet=dfa.alphabet)
+    assert with_rules(relu, dfa) is relu
+    made = [train_provable(EVEN, cell=Cell.GRU, hidden=6, rules=rules, settings=_short(1)) for rules in (True, False)]
+    assert [each.network.facts["begun"] for each in made] == ["with rules", "at random"]
 
 
 def _short(iterations: int, **others: int) -> HardeningSettings:

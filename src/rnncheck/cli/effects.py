@@ -118,7 +118,7 @@ _RULES = (
     ),
     Rule(("train",), ("label",), _missing("words"), "without --words; a specification has only yes and no"),
     Rule(("train",), (*_ON_WORDS, "checkpoint", "resume"), _given("provable"), "with --provable"),
-    Rule(("train",), ("certificate", "iterations"), _missing("provable"), "without --provable"),
+    Rule(("train",), ("certificate", "iterations", "no_rules"), _missing("provable"), "without --provable"),
     Rule(("bench random",), (*_RANDOM, *_TRAINING), _given("models"), "with --models"),
     Rule(("bench contacts",), (*_TRAINING, "min_accuracy", "strict"), _given("models"), "with --models"),
     Rule(("bench contacts",), ("people",), _missing("synthetic"), "without --synthetic"),

@@ -93,6 +93,7 @@ _MODEL_HELP = "MODEL is a .safetensors, .pt or .onnx file, or a folder of the pa
 @click.option("--checkpoint", type=OutputFile(), metavar="FILE", help="Save after every epoch.")
 @click.option("--resume", is_flag=True, help="Go on from the checkpoint.")
 @click.option("--provable", is_flag=True, help="Train until L(R) = L(A) is proved, for every word.")
+@click.option("--no-rules", is_flag=True, help="Begin with random weights alone, not with rules of the automaton.")
 @certificate_option
 @iterations_option
 @click.option("--quiet", is_flag=True, help="No progress on stderr.")
@@ -156,6 +157,7 @@ def _train_provably(request: SpecRequest, output: Path, choices: Mapping[str, An
             cell=Cell(choices["cell"]),
             settings=settings,
             progress=lambda progress: tell(progress_text(progress)),
+            rules=not choices["no_rules"],
             **shape,
         )
     return written(made, spec, output, choices["certificate"])

@@ -16,21 +16,27 @@ class CoveringWords:
 
     def __init__(self, dfa: DFA) -> None:
         self._next = dfa.transitions.astype(np.int64)
-        self._initial = dfa.initial
+        self.initial = dfa.initial
         self.taken: npt.NDArray[np.float64] = np.ones(self._next.shape)
 
     def draw(self, rng: np.random.Generator, count: int, length: int) -> tuple[IntArray, IntArray]:
         """Letters (length × words) of words of one length, and the states after every prefix (length + 1 × words)."""
+        return self.go_on(rng, np.full(count, self.initial), length)
+
+    def go_on(self, rng: np.random.Generator, states: IntArray, length: int) -> tuple[IntArray, IntArray]:
+        """So many letters more for words that have led to these states; letters and states as above."""
+        count = len(states)
         letters = np.empty((length, count), dtype=np.int64)
-        states = np.full((length + 1, count), self._initial, dtype=np.int64)
+        along = np.empty((length + 1, count), dtype=np.int64)
+        along[0] = states
         uniform = np.arange(count) < count // 2
         last = self._next.shape[1] - 1
         for t in range(length):
-            chances = 1.0 / self.taken[states[t]]
+            chances = 1.0 / self.taken[along[t]]
             chances[uniform] = 1.0
             reached = np.cumsum(chances, axis=1)
             picked = (reached <= rng.random(count)[:, None] * reached[:, -1:]).sum(axis=1).clip(max=last)
-            np.add.at(self.taken, (states[t], picked), 1.0)
-            letters[t], states[t + 1] = picked, self._next[states[t], picked]
+            np.add.at(self.taken, (along[t], picked), 1.0)
+            letters[t], along[t + 1] = picked, self._next[along[t], picked]
         self.taken = (1.0 - _FORGOTTEN) * self.taken + _FORGOTTEN
-        return letters, states
+        return letters, along

@@ -16,8 +16,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from rnncheck.automata.dfa import DFA
-from rnncheck.models.network import RecurrentNetwork
+from rnncheck.automata.dfa import DFA, Mask
+from rnncheck.models.network import Floats, RecurrentNetwork
 from rnncheck.proving.partition import INITIAL, Partition
 from rnncheck.training.covering_words import CoveringWords
 from rnncheck.training.tensors import Boxes
@@ -28,13 +28,16 @@ from rnncheck.words import IntArray
 _GUESSER, _ROUNDS, _CENTRES = range(3)  # what random numbers are for; each use has its own stream
 
 ROUND = 25  # iterations between two attempts at a proof
-_WORDS, _LETTERS = 32, 12  # of a batch; more letters where the automaton is deeper
-_FIRST_LETTERS = 6
+_WORDS, _LETTERS = 96, 5  # words that are read on, and by how many letters in each iteration
+_LENGTH = 12  # half the mean length of words; more where the automaton is deeper
 _CLIP = 1.0
+# To begin with only what reads off states is trained: a guesser that knows nothing would spoil what is known.
+_READING_ALONE, _READING_RATE = 75, 0.03
 
 _FIRST_NOISE = 0.1  # of that, to begin with
 _NOISE_STEP = 1.03
 _KEPT_UP, _LOST = 0.95, 0.9  # accuracy from which the noise grows, and below which it shrinks
+_LONG_ENOUGH = 400  # iterations after which less will do
 _LEARNED = 0.985  # accuracy under full noise at which boxes take over
 
 _BOX_RATE = 6e-3
@@ -43,11 +46,14 @@ _UNROLLED = 4  # steps of all boxes in a row
 _SWELLING = 2.0  # times the radius: larger boxes are cut in between, or a network that expands them learns nothing
 _MARGIN = 0.5  # of every score and guess
 _INFLATED = 2e-4  # each bound, by each step
+_NARROW, _WIDTH_SHARE = 0.1, 0.3  # a box much narrower than this is narrow enough; what the logarithm of widths counts
 _WORST_SHARE = 0.3  # of the worst box, beside the mean of all
 _FULL_WEIGHT = 0.5  # a larger loss of boxes is scaled down to this, or it would destroy what words have taught
 _FIRST_RADIUS, _LEAST_RADIUS, _LARGEST_RADIUS = 0.005, 0.001, 4.0
 _GROWTH, _SHRINKAGE = 1.04, 0.98  # while every box is on its side of the decision, and while one is far from it
-_CENTRES_EVERY, _CENTRES_KEPT = 4, 0.4
+_WELL, _BADLY = 0.96, 0.92  # accuracy below which boxes do not grow, and below which they shrink
+_AVERAGED = 0.98  # of the average of weights is kept in each iteration: the average is better than any of them
+_CENTRES_EVERY, _CENTRES_KEPT, _CENTRE_WORDS = 4, 0.4, 64
 _NEAR = -0.5  # a clearance that is not far from the right side, so that a proof is worth trying
 
 
@@ -82,6 +88,7 @@ class Hardening:
         self._partition = partition
         self._network = TrainableNetwork(network, len(target), np.random.default_rng([seed, _GUESSER]))
         self._optimizer = AdamOptimizer(self._network.parameters(), _CLIP)
+        self._readers = AdamOptimizer(self._network.readers(), _CLIP)
         self._words = CoveringWords(target)
         self._accepting = torch.from_numpy(target.accepting.copy())
         self._successors = torch.from_numpy(partition.successors.reshape(-1))
@@ -90,9 +97,11 @@ class Hardening:
         rarity = 1.0 / np.bincount(partition.spec_states[INITIAL + 1 :], minlength=len(target)).clip(min=1)
         shares = rarity[partition.spec_states[INITIAL + 1 :]]
         self._shares = torch.from_numpy((shares / shares.sum()).astype(np.float32))
-        self._letters = max(_LETTERS, _depth(partition) + 4)
+        self._length = max(_LENGTH, _depth(partition) + 4)
         # Labels that the specification does not speak of are kept: those of the network as it came.
         self._teacher = TrainableNetwork(network, 1, np.random.default_rng(0)) if network.label is not None else None
+        self._reading = _Reading(self._words.initial, self._network, self._teacher)
+        self._averages: dict[str, Floats] = {}
         self._on_words = self._on_boxes = 0
         self._boxes: Boxes | None = None
         self._accuracy = 0.0
@@ -108,14 +117,19 @@ class Hardening:
     def near_a_proof(self) -> bool:
         return self._clearance > _NEAR
 
+    @property
+    def _learned(self) -> bool:
+        """Whether words are answered under full noise, or under some after long enough."""
+        enough = self._on_words >= _LONG_ENOUGH and self._accuracy > _BADLY
+        return enough or (self._accuracy > _LEARNED and self._noise >= self._full_noise)
+
     def network(self) -> RecurrentNetwork:
-        """The network as it is now."""
-        return self._network.to_network()
+        """The network as it is now, on words; with boxes, the average of the last iterations."""
+        return self._network.to_network(self._averages or None)
 
     def round(self) -> None:
         """So many iterations more, on words or on boxes."""
-        learned = self._accuracy > _LEARNED and self._noise >= self._full_noise
-        if self._boxes is None and (learned or self._on_words >= self._warm_up):
+        if self._boxes is None and (self._learned or self._on_words >= self._warm_up):
             self._boxes = self._begin_boxes()
         rng = np.random.default_rng([self._seed, _ROUNDS, self._on_words + self._on_boxes])
         for _ in range(ROUND):
@@ -128,15 +142,16 @@ class Hardening:
 
     def _begin_boxes(self) -> Boxes:
         """Each begins near the point that the shortest word of its class leads to."""
-        self._optimizer = AdamOptimizer(self._network.parameters(), _CLIP)
         self._totals = self._representatives()
         self._counts = torch.ones(len(self._partition))
         self._measure_centres(np.random.default_rng([self._seed, _CENTRES]))
         return Boxes(self._centres - self._radius, self._centres + self._radius)
 
     def _learn_words(self, rng: np.random.Generator) -> None:
-        letters = min(self._letters + 4, _FIRST_LETTERS + self._on_words // 20)
-        loss = self._word_loss(rng, letters, self._noise)
+        loss = self._word_loss(rng, self._noise)
+        if self._on_words < _READING_ALONE:
+            self._readers.step(loss, _READING_RATE)
+            return
         self._optimizer.step(loss, self._rate)
         if self._accuracy > _KEPT_UP:
             self._noise = min(self._full_noise, self._noise * _NOISE_STEP)
@@ -152,12 +167,13 @@ class Hardening:
         boxes = self._closed_once(boxes)
         loss = self._box_loss(boxes)
         weight = min(1.0, _FULL_WEIGHT / float(loss.detach()))
-        words = self._word_loss(rng, self._letters, _BOX_NOISE)
+        words = self._word_loss(rng, min(_BOX_NOISE, self._noise))
         self._optimizer.step(words + weight * loss, _BOX_RATE)
-        if self._clearance > 0.0:
-            self._radius *= _GROWTH
-        elif self._clearance < _NEAR:
+        self._average()
+        if self._clearance < _NEAR or self._accuracy < _BADLY:
             self._radius *= _SHRINKAGE
+        elif self._clearance > 0.0 and self._accuracy > _WELL:
+            self._radius *= _GROWTH
         self._radius = min(max(self._radius, _LEAST_RADIUS), _LARGEST_RADIUS)
         return self._kept_near(Boxes(boxes.lo.detach(), boxes.hi.detach()), self._radius)
 
@@ -169,25 +185,28 @@ class Hardening:
             torch.minimum(torch.maximum(boxes.hi, centres), centres + radius),
         )
 
-    def _word_loss(self, rng: np.random.Generator, length: int, noise: float) -> Tensor:
-        letters, states = self._words.draw(rng, _WORDS, length)
-        network = self._network
-        state = torch.zeros(_WORDS, network.width)
-        kept, penalty = [network.empty().expand(_WORDS, -1)], torch.zeros(())
-        moved = torch.from_numpy(rng.uniform(-noise, noise, (length, _WORDS, network.width)).astype(np.float32))
-        for row, move in zip(torch.from_numpy(letters), moved, strict=True):
-            state, held = network.step(state + move, row)
-            kept.append(state)
-            penalty = penalty + held
-        after, at = torch.stack(kept), torch.from_numpy(states)
+    def _average(self) -> None:
+        for name, value in self._network.arrays().items():
+            before = self._averages.get(name, value)
+            self._averages[name] = before + np.float32(1.0 - _AVERAGED) * (value - before)
+
+    def _word_loss(self, rng: np.random.Generator, noise: float) -> Tensor:
+        """Words are read on from where they were, with noise; some begin again."""
+        reading, network = self._reading, self._network
+        reading.begin_again(rng.random(_WORDS) < _LETTERS / (2.0 * self._length), self._words.initial)
+        letters, states = self._words.go_on(rng, reading.at, _LETTERS)
+        moved = torch.from_numpy(rng.uniform(-noise, noise, (_LETTERS, _WORDS, network.width)).astype(np.float32))
+        after, penalty = reading.read(network, letters, moved)
+        reading.at = states[-1]
+        at = torch.from_numpy(np.append(self._words.initial, states[1:]))
         outputs, guesses, accept = network.outputs(after), network.guesses(after), self._accepting[at]
         scores = network.scores(outputs)
-        rarity = 1.0 / torch.bincount(at.flatten(), minlength=guesses.shape[-1]).clamp(min=1.0)
+        rarity = 1.0 / torch.bincount(at, minlength=guesses.shape[-1]).clamp(min=1.0)
         weights = rarity[at] / rarity[at].sum()  # every state counts alike, however often it is met
         loss = (
             functional.binary_cross_entropy_with_logits(scores, accept.float(), weights, reduction="sum")
-            + functional.cross_entropy(guesses.flatten(0, 1), at.flatten(), weight=rarity)
-            + self._gate_penalty * penalty / length
+            + functional.cross_entropy(guesses, at, weight=rarity)
+            + self._gate_penalty * penalty / _LETTERS
         )
         if self._teacher is not None:
             loss = loss + self._label_loss(letters, outputs, accept)
@@ -201,12 +220,7 @@ class Hardening:
         """Where the network as it came answers yes or no rightly, its label is to be kept."""
         assert self._teacher is not None
         with torch.no_grad():
-            state = torch.zeros(letters.shape[1], self._teacher.width)
-            kept = [self._teacher.empty().expand(letters.shape[1], -1)]
-            for row in torch.from_numpy(letters):
-                state, _ = self._teacher.step(state, row)
-                kept.append(state)
-            told = self._teacher.outputs(torch.stack(kept))
+            told = self._teacher.outputs(self._reading.read_as_it_came(self._teacher, letters))
             right = (self._teacher.scores(told) > 0) == accept
         if not right.any():
             return torch.zeros(())
@@ -235,7 +249,9 @@ class Hardening:
         centres, radius = self._centres, self._radius  # what a box has beyond them is what keeps it from being closed
         beyond = torch.relu(centres - boxes.lo - radius) + torch.relu(boxes.hi - centres - radius)
         outside = torch.log1p(beyond / radius).mean(dim=1)[INITIAL + 1 :]
-        return (self._shares * (losses + guessed + outside)).sum() + _WORST_SHARE * losses.max()
+        width = torch.log1p((boxes.hi - boxes.lo) / _NARROW).mean(dim=1)[INITIAL + 1 :]
+        each = losses + guessed + outside + _WIDTH_SHARE * width
+        return (self._shares * each).sum() + _WORST_SHARE * losses.max()
 
     @property
     def _centres(self) -> Tensor:
@@ -243,7 +259,7 @@ class Hardening:
 
     def _measure_centres(self, rng: np.random.Generator) -> None:
         """The mean state of each class, over words without noise; older ones count less and less."""
-        count, length = 2 * _WORDS, self._letters + 4
+        count, length = _CENTRE_WORDS, self._length + 4
         letters, _ = self._words.draw(rng, count, length)
         classes = np.full(count, INITIAL)
         self._totals, self._counts = _CENTRES_KEPT * self._totals, _CENTRES_KEPT * self._counts
@@ -267,6 +283,39 @@ class Hardening:
                 if goal != INITIAL:
                     states[goal] = self._network.step(states[origin][None], torch.tensor([letter]))[0][0]
         return states
+
+
+class _Reading:
+    """Words that are being read, and where they have come to: in the automaton, the network, the one that came."""
+
+    def __init__(self, initial: int, network: TrainableNetwork, teacher: TrainableNetwork | None) -> None:
+        self.at: IntArray = np.full(_WORDS, initial, dtype=np.int64)
+        self._states = torch.zeros(_WORDS, network.width)
+        self._taught = torch.zeros(_WORDS, 0 if teacher is None else teacher.width)
+
+    def begin_again(self, which: Mask, initial: int) -> None:
+        self.at = np.where(which, initial, self.at)
+        for states in (self._states, self._taught):
+            states[torch.from_numpy(which)] = 0.0
+
+    def read(self, network: TrainableNetwork, letters: IntArray, moved: Tensor) -> tuple[Tensor, Tensor]:
+        """The state of the empty word, then those after every letter, and the penalty of gates."""
+        state, kept, penalty = self._states, [network.empty()], torch.zeros(())
+        for row, move in zip(torch.from_numpy(letters), moved, strict=True):
+            state, held = network.step(state + move, row)
+            kept.append(state)
+            penalty = penalty + held
+        self._states = state.detach().clone()
+        return torch.cat(kept), penalty
+
+    def read_as_it_came(self, teacher: TrainableNetwork, letters: IntArray) -> Tensor:
+        """The same words by the network that came, without noise."""
+        kept = [teacher.empty()]
+        for row in torch.from_numpy(letters):
+            self._taught, _ = teacher.step(self._taught, row)
+            kept.append(self._taught)
+        self._taught = self._taught.clone()
+        return torch.cat(kept)
 
 
 def _first_edges(partition: Partition) -> list[tuple[int, int]]:

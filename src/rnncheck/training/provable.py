@@ -27,6 +27,7 @@ from rnncheck.proving.prove import Invariant, NotProved, ProofSettings, find_inv
 from rnncheck.relations import Property, Relation, RelationName
 from rnncheck.training.from_automaton import data_from_automaton
 from rnncheck.training.hardened import HardeningEnding, HardeningProgress, HardeningReport, Progress, ProvableNetwork
+from rnncheck.training.rules import with_rules
 from rnncheck.training.settings import TrainingSettings
 from rnncheck.verdict.certificate import Certificate
 from rnncheck.words import Codes, Word, WordBatch
@@ -82,20 +83,25 @@ def train_provable(
     hidden: int = 32,
     layers: int = 1,
     embedding: int = 0,
+    rules: bool = True,
     settings: HardeningSettings | None = None,
     progress: Progress | None = None,
     clock: Callable[[], float] = time.perf_counter,
 ) -> ProvableNetwork:
-    """Train a network whose language is that of ``spec``, until that is proved of it for every word."""
+    """Train a network whose language is that of ``spec``, until that is proved of it for every word.
+
+    With ``rules`` its weights begin as rules of the automaton beside random numbers, else as random numbers alone.
+    """
     settings = settings or HardeningSettings()
     shape = TrainingSettings(cell=cell, hidden=hidden, layers=layers, embedding=embedding, seed=settings.seed)
     import_torch("training")
     from rnncheck.training.torch_network import TorchNetwork
 
     fresh = TorchNetwork(len(spec.alphabet), 1, shape, np.random.default_rng([settings.seed, _WEIGHTS]))
-    begun = fresh.to_network(spec.alphabet, (), None, {})
-    wanted = Property(spec, Relation.EQUAL)
-    return _Run(begun, wanted, minimise(spec), settings, clock).go(progress, was_trained=False)
+    target = minimise(spec)
+    begun = fresh.to_network(spec.alphabet, (), None, {"begun": "with rules" if rules else "at random"})
+    begun = with_rules(begun, target) if rules else begun
+    return _Run(begun, Property(spec, Relation.EQUAL), target, settings, clock).go(progress, was_trained=False)
 
 
 def harden(

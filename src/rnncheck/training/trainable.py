@@ -58,6 +58,10 @@ class TrainableNetwork:
         """What is trained: one-hot inputs are not."""
         return [tensor for name, tensor in self._tensors.items() if name != "inputs" or not self._one_hot]
 
+    def readers(self) -> list[Tensor]:
+        """Those of them that only read off states: the head and the guesser."""
+        return [tensor for name, tensor in self._tensors.items() if name.startswith(("head_", "guess_"))]
+
     def arrays(self) -> dict[str, Floats]:
         """A copy of all numbers by name, the guesser's included."""
         return {name: tensor.detach().numpy().copy() for name, tensor in self._tensors.items()}
@@ -67,9 +71,9 @@ class TrainableNetwork:
             for name, tensor in self._tensors.items():
                 tensor.copy_(torch.from_numpy(arrays[name]))
 
-    def to_network(self) -> RecurrentNetwork:
-        """The network as plain arrays."""
-        weights = self.arrays()
+    def to_network(self, weights: dict[str, Floats] | None = None) -> RecurrentNetwork:
+        """The network as plain arrays; with these numbers instead of its own, where they are given."""
+        weights = weights or self.arrays()
         layers = tuple(
             Layer(*(weights[f"{part}_{number}"] for part in _PARTS)) for number in range(len(self._network.layers))
         )
