@@ -34,7 +34,7 @@ from rnncheck.models.protocol import Model
 from rnncheck.oracle import MembershipOracle
 from rnncheck.probability.distributions import WordDistribution
 
-METHODS = ("before", "pac", "aalpy-kv", "aalpy-lsharp", "aalpy-rpni")
+METHODS = ("before", "pac", "mixed", "auto", "aalpy-kv", "aalpy-lsharp", "aalpy-rpni")
 WORDS = 3_000
 SAMPLE = 2_000  # words for RPNI
 
@@ -67,10 +67,11 @@ def constant(model: Model) -> list[float]:
     return shares
 
 
-def ours(model: Model, limit: float) -> dict[str, Any]:
+def ours(model: Model, limit: float, **options: Any) -> dict[str, Any]:
+    """``options`` as an older version knows them: none."""
     extraction = extract_automaton(
         model, distribution=distributions(model)[0], timeout=limit, epsilon=0.005, gamma=0.005,
-        settings=LearningSettings(clock=time.process_time),
+        settings=LearningSettings(clock=time.process_time, equivalence=options.pop("equivalence", None)), **options,
     )  # fmt: skip
     cost = extraction.cost
     return {"states": len(extraction.automaton), "seconds": cost.seconds, "steps": cost.network_steps,
@@ -172,7 +173,8 @@ def measured(method: str, name: str, folder: Path, limit: float) -> dict[str, An
     model = network(name, folder)
     if method.startswith("aalpy-"):
         return aalpy(method.removeprefix("aalpy-"), model, limit)
-    return ours(model, limit)
+    options = {"mixed": {"equivalence": "mixed"}, "auto": {"method": "auto"}}
+    return ours(model, limit, **options.get(method, {}))
 
 
 def main() -> None:

@@ -41,6 +41,14 @@ def test_a_small_language_is_learned_and_nothing_else_tried() -> None:
     assert found.how == "pac was done at once, so that nothing else was tried"
 
 
+def test_nothing_else_is_tried_while_an_automaton_passes() -> None:
+    """Should stay with the learner, however many words its last test needs."""
+    model = CompiledNetwork(zoo.entry("tokens-gru").network())
+    found = extract_automaton(model, method="auto", epsilon=0.005, gamma=0.005)
+    assert found.passed
+    assert found.how == "pac was done at once, so that nothing else was tried"
+
+
 def test_words_of_ones_own_are_merged_first() -> None:
     target = minimise(random_dfa(6, 4))
     own = tuple(word for n in range(7) for word in itertools.product("ab", repeat=n))
