@@ -1,11 +1,13 @@
 """Trying to break the prover: planted violations, random states in boxes, changed certificates.
 
-python benchmarks/proofs.py --planted 1000 --points 10000000 --mutations 1000
+python benchmarks/proofs.py --planted 1000 --edited 1000 --points 10000000 --mutations 1000
 """
 
 from __future__ import annotations
 
 import argparse
+import dataclasses
+import itertools
 import sys
 import time
 from pathlib import Path
@@ -15,8 +17,9 @@ import numpy as np
 
 sys.path[:0] = [str(Path(__file__).resolve().parents[1] / "tests")]
 
-from rnncheck.automata.minimisation import minimise  # noqa: E402 - found by the line above
-from rnncheck.models.engine.compiled import CompiledNetwork  # noqa: E402
+from rnncheck import zoo  # noqa: E402 - found by the line above
+from rnncheck.automata.minimisation import minimise  # noqa: E402
+from rnncheck.models.engine.compiled import CompiledNetwork, SelfCheckError  # noqa: E402
 from rnncheck.models.engine.reference import reference_judgement  # noqa: E402
 from rnncheck.models.intervals import Box  # noqa: E402
 from rnncheck.models.network import Cell  # noqa: E402
@@ -27,6 +30,7 @@ from rnncheck.proving.prove import Invariant, ProofSettings, find_invariant  # n
 from rnncheck.relations import Property, Relation  # noqa: E402
 from rnncheck.spec import Spec  # noqa: E402
 from rnncheck.verdict.replay import Status, replay  # noqa: E402
+from rnncheck.words import WordBatch  # noqa: E402
 from support.proofs import engine_step, points_in, random_dfa, with_one_word_changed  # noqa: E402
 from support.robust_networks import robust_network  # noqa: E402
 
@@ -46,6 +50,66 @@ def planted(count: int) -> str:
         found = find_invariant(network, Property(spec, Relation.EQUAL), ProofSettings(context=4))
         proved += isinstance(found, Invariant)
     return f"{proved} of {count} networks with a planted violation proved"
+
+
+def edited(count: int) -> str:
+    """Trained and proved networks with some weights changed, until so many are wrong: how many of these are proved?"""
+    proved = wrong = right_and_proved = tried = 0
+    trained = [entry for entry in zoo.entries() if "provable" in entry.name]
+    networks = [(entry.network(), entry.spec().dfa) for entry in trained]
+    short = [_short_words(len(spec.alphabet)) for _, spec in networks]
+    while wrong < count:
+        rng = np.random.default_rng(tried)
+        (network, spec), words = networks[tried % len(networks)], short[tried % len(networks)]
+        tried += 1
+        layer = network.layers[0]
+        weight = layer.recurrent_weight.copy()
+        places = rng.integers(weight.size, size=rng.integers(1, 9))
+        weight.flat[places] += rng.normal(scale=rng.choice([0.5, 2.0, 8.0]), size=len(places)).astype(np.float32)
+        changed = dataclasses.replace(network, layers=(dataclasses.replace(layer, recurrent_weight=weight),))
+        try:
+            answers = CompiledNetwork(changed, threads=1).accepts_batch(words)
+        except SelfCheckError:  # its values depend on rounding: the shorter words, one by one
+            words = WordBatch.from_codes([words[at] for at in range(200)])
+            answers = np.array([reference_judgement(changed, word).accepted for word in words])
+        is_wrong = bool((answers != spec.accepts_batch(words)).any())
+        found = find_invariant(changed, Property(spec, Relation.EQUAL), ProofSettings(context=2))
+        wrong += is_wrong
+        proved += is_wrong and isinstance(found, Invariant)
+        right_and_proved += not is_wrong and isinstance(found, Invariant)
+    return (
+        f"{proved} of {wrong} trained networks made wrong by editing weights proved; of {tried - wrong} others, right "
+        f"on all short words, {right_and_proved}"
+    )
+
+
+def _short_words(letters: int) -> WordBatch:
+    """All words of up to 9 letters of two, 6 of three."""
+    longest = 9 if letters == 2 else 6
+    return WordBatch.from_codes(
+        [word for length in range(1, longest + 1) for word in itertools.product(range(letters), repeat=length)]
+    )
+
+
+def trained_points(count: int) -> str:
+    """The same as below with the trained networks of the zoo."""
+    outside = done = 0
+    rng = np.random.default_rng(1)
+    trained = [entry for entry in zoo.entries() if "provable" in entry.name]
+    while done < count:
+        for entry in trained:
+            network, spec = entry.network(), entry.spec().dfa
+            found = find_invariant(network, Property(spec, Relation.EQUAL))
+            assert isinstance(found, Invariant)
+            states = points_in(found.boxes, rng, 20_000)
+            for letter in range(len(spec.alphabet)):
+                goals = np.repeat(found.partition.successors[:, letter], states.shape[1])
+                after, scores = engine_step(network, states.reshape(-1, states.shape[2]), letter, np.float32)
+                inside = ((found.boxes.lo[goals] <= after) & (after <= found.boxes.hi[goals])).all(axis=1)
+                right = (scores > 0) == spec.accepting[found.partition.spec_states[goals]]
+                outside += int((~(inside & right)).sum())
+                done += len(after)
+    return f"{outside} of {done} states of trained networks outside, or answered wrongly"
 
 
 def points(count: int) -> str:
@@ -102,10 +166,17 @@ def mutations(count: int) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--planted", type=int, default=100)
+    parser.add_argument("--edited", type=int, default=100)
     parser.add_argument("--points", type=int, default=1_000_000)
     parser.add_argument("--mutations", type=int, default=100)
     asked = parser.parse_args()
-    for work, count in ((planted, asked.planted), (points, asked.points), (mutations, asked.mutations)):
+    for work, count in (
+        (edited, asked.edited),
+        (trained_points, asked.points),
+        (planted, asked.planted),
+        (points, asked.points),
+        (mutations, asked.mutations),
+    ):
         began = time.perf_counter()
         print(f"{work(count)}  ({time.perf_counter() - began:.0f} s)", flush=True)
 
