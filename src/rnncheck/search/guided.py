@@ -114,7 +114,7 @@ class Beam:
 class GuidedSearch:
     """One beam after another, each ranking in its turn; then all again, with other noise and to twice the length.
 
-    ``shorter_than`` bounds the length of what is looked for.
+    ``shorter_than`` bounds the length of what is looked for. ``first`` is the ranking that comes before the others.
     """
 
     def __init__(
@@ -125,7 +125,9 @@ class GuidedSearch:
         width: int = 512,
         memory: int = DEFAULT_MEMORY,
         shorter_than: int | None = None,
+        first: Ranking = Ranking.OUTLIER,
     ) -> None:
+        self._rankings = [first, *(ranking for ranking in Ranking if ranking is not first)]
         self._tree = tree
         self._rng = rng
         self._width = width
@@ -153,5 +155,5 @@ class GuidedSearch:
         bound = None if self._shorter_than is None else self._shorter_than - 1
         if bound is not None:
             self._longest = min(self._longest, bound)
-        self._beam = Beam(self._tree, list(Ranking)[place], self._rng, self._width, self._memory, bound)
+        self._beam = Beam(self._tree, self._rankings[place], self._rng, self._width, self._memory, bound)
         self.beams += 1

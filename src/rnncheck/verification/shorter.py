@@ -6,7 +6,7 @@ come no further: at least so far every word is asked here too.
 
 from __future__ import annotations
 
-from rnncheck.search.guided import GuidedSearch
+from rnncheck.search.guided import GuidedSearch, Ranking
 from rnncheck.search.merged import MergedPass
 from rnncheck.verification.searches import every_word, prefix_tree
 from rnncheck.verification.task import Task
@@ -63,11 +63,13 @@ def _merged(task: Task, than: Codes, steps: int) -> Codes:
 
 
 def _guided(task: Task, best: Codes, end: int) -> Codes:
-    """Beams of every ranking."""
+    """Beams of every ranking; the network is known to err, and a short word is where it hardly decides."""
     tree, rng = prefix_tree(task), task.rng("shorter")
     while not _proved(task, best):
         memory = task.settings.memory_limit // 4
-        search = GuidedSearch(tree, rng, width=_BEAM_WIDTH, shorter_than=len(best), memory=memory)
+        search = GuidedSearch(
+            tree, rng, width=_BEAM_WIDTH, shorter_than=len(best), memory=memory, first=Ranking.NEAR_DECISION
+        )
         while not search.finished:
             if task.oracle.cost.work >= end or search.beams > _BEAMS:
                 return best
