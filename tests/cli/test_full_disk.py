@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 from pathlib import Path
 
 import pytest
 
-from rnncheck import zoo
+from rnncheck import Alphabet, InputError, load_model, zoo
 
 MODEL = str(zoo.entry("even-elman").path)
 QUICK = ["--epsilon", "0.05", "--gamma", "0.05"]
 TRAIN = ["train", "--regex", "a*", "--alphabet", "a,b", "--count", "60", "--epochs", "1"]
+REPAIR = ["repair", MODEL, "--regex", ".*", "--effort", "0.001", "--no-harden", "-o", "n.safetensors"]
+HARDEN = ["harden", str(zoo.entry("even-provable-elman").path), "--regex", "(b* a b* a)* b*", "--relation", "equal",
+          "--iterations", "1", "-o", "n.safetensors"]  # fmt: skip
 OLD = b"what was there before"
 CONTACTS = "0 anna ben\n1 ben carl\n2 carl anna\n"
 
@@ -29,8 +33,10 @@ COMMANDS = {
     "trained network": ([*TRAIN, "-o", "n.safetensors"], ["n.safetensors"]),
     "training checkpoint": (
         [*TRAIN, "--checkpoint", "c.checkpoint", "-o", "n.safetensors"],
-        ["c.checkpoint", "n.safetensors"],
+        ["n.safetensors", "c.checkpoint"],
     ),
+    "repaired network": ([*REPAIR, "--json", "r.json", "--report", "r.html"], ["n.safetensors", "r.json", "r.html"]),
+    "hardened network": ([*HARDEN, "--certificate", "p.json"], ["n.safetensors", "p.json"]),
     "drawing": (["draw", "given.json", "-o", "d.svg"], ["d.svg"]),
     "picture of a specification": (["spec", "show", "--regex", "a*", "--alphabet", "a,b", "--svg", "s.svg"], ["s.svg"]),
     "converted specification": (["spec", "convert", "--dfa", "given.json", "--to", "a.dot"], ["a.dot"]),
@@ -81,6 +87,55 @@ def test_the_verdict_is_told_all_the_same(prepared, run, monkeypatch) -> None:
     assert "SATISFIED" in result.out
     assert "v.json" in result.err
     assert "r.html" in result.err
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ([*TRAIN, "-o", "n.safetensors"], "test words right"),
+        ([*HARDEN, "--certificate", "p.json"], "is proved for every word"),
+        ([*REPAIR, "--json", "r.json", "--report", "r.html"], "written"),
+    ],
+    ids=["train", "harden", "repair"],
+)
+def test_what_took_long_to_make_is_kept_elsewhere(prepared, run, monkeypatch, command: list[str], said: str) -> None:
+    """Should write the network among temporary files where its own place is full, and everything else as asked."""
+    elsewhere = prepared / "elsewhere"
+    written_here: list[Path] = []
+    elsewhere.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(elsewhere))
+
+    def full_at_first(file: int) -> None:
+        path = Path(os.readlink(f"/proc/self/fd/{file}"))
+        if path.parent == prepared and not written_here:  # the network is the first file
+            written_here.append(path)
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("rnncheck.runtime.files.os.fsync", full_at_first)
+    result = run(*command)
+    (kept,) = elsewhere.iterdir()
+    assert result.code == 2
+    assert f"it is kept as {kept}" in result.err
+    assert said in result.out
+    assert str(kept) in result.out
+    assert load_model(kept).alphabet == Alphabet(["a", "b"])
+    others = [
+        command[place + 1] for place, part in enumerate(command) if part in ("--certificate", "--json", "--report")
+    ]
+    assert all((prepared / name).exists() for name in others)
+    if "r.json" in others:
+        assert json.loads((prepared / "r.json").read_text())["output"] == str(kept)
+
+
+def test_a_training_goes_on_without_its_checkpoint(prepared, run, monkeypatch) -> None:
+    monkeypatch.setattr(
+        "rnncheck.training.checkpoint.write_atomically",
+        lambda *_: (_ for _ in ()).throw(InputError("the disk is full")),
+    )
+    result = run(*TRAIN, "--checkpoint", "c.checkpoint", "-o", "n.safetensors")
+    assert result.code == 0
+    assert "could not have been resumed" in result.out
+    assert (prepared / "n.safetensors").exists()
 
 
 def test_a_checkpoint_that_cannot_be_written_any_more_costs_no_verdict(prepared, run, monkeypatch) -> None:

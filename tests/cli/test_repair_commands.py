@@ -1,5 +1,6 @@
 """``rnncheck repair`` from the command line."""
 
+import functools
 import importlib
 import itertools
 import json
@@ -15,8 +16,9 @@ from typing import TypeAlias
 
 import pytest
 
-from rnncheck import load_model, zoo
+from rnncheck import RepairSettings, load_model, zoo
 from rnncheck.cli import main
+from rnncheck.training.fine_tuning import FineTuning
 
 torch = pytest.importorskip("torch")
 Inside: TypeAlias = Callable[..., tuple[int, str, str]]
@@ -97,6 +99,7 @@ import torch
 class Net(torch.nn.Module):
     def __init__(self):
         super().__init__()
+        # letters
         self.embedding = torch.nn.Embedding(3, 3)
         self.recurrent = torch.nn.GRU(3, 4, batch_first=True)
         self.head = torch.nn.Linear(4, 1)
@@ -109,16 +112,18 @@ def build():
 """
 
 
-@pytest.mark.slow
 def test_a_module_comes_back_with_its_own_layout(folder: Path, inside: Inside, monkeypatch: pytest.MonkeyPatch) -> None:
     """Should write the state dict of the person's own class, trained until the property is kept."""
-    name = "net_of_the_repair_test"
-    (folder / f"{name}.py").write_text(MODULE)
+    name = "net_of_the_repair_test_with_letters"
+    (folder / f"{name}.py").write_text(MODULE.replace("# letters", 'self.alphabet = ["a", "b", "c"]'))
     monkeypatch.syspath_prepend(folder)
     net = importlib.import_module(name).build()
     torch.save(net.state_dict(), folder / "weights.pt")
-    code, out, err = inside("--module", f"{name}:build", "--state", "weights.pt", "--alphabet", "a,b,c", "--regex",
-                            "(a|b|c)* b", "-o", "fixed.pt", "--effort", "0.01", "--no-harden", "--quiet")  # fmt: skip
+    few = {"letters": 300, "held_out": 500, "fine_tuning": FineTuning(min_batches=10, learning_rate=0.02)}
+    command = importlib.import_module("rnncheck.cli.repair")  # the module; the package has a command of that name
+    monkeypatch.setattr(command, "RepairSettings", functools.partial(RepairSettings, **few))
+    code, out, err = inside("--module", f"{name}:build", "--state", "weights.pt", "--regex", "(a|b|c)* b", "--stop",
+                            "0.5", "-o", "fixed.pt", "--effort", "0.001", "--no-harden", "--quiet")  # fmt: skip
     assert code == 0, out + err
     state = torch.load(folder / "fixed.pt", weights_only=True)
     assert state.keys() == net.state_dict().keys()
@@ -139,10 +144,25 @@ def test_a_module_in_which_nothing_is_found(folder: Path, inside: Inside, monkey
     assert out.startswith(("NOTHING FOUND", "PROVED"))
 
 
+def test_a_list_of_words_is_a_property_too(folder: Path, inside: Inside) -> None:
+    """Should teach that the words of a file are accepted."""
+    shutil.copy(zoo.path("even-elman"), folder / "model.safetensors")
+    (folder / "documents.txt").write_text("a\nb a b\n")
+    code, out, err = inside("model.safetensors", "--word-list", "documents.txt", "--relation", "superset", "-o",
+                            "fixed.safetensors", "--effort", "0.001", "--no-harden", "--quiet")  # fmt: skip
+    assert code == 0, out + err
+    before, after = (load_model(folder / f"{name}.safetensors") for name in ("model", "fixed"))
+    assert not before.accepts(["a"])
+    assert after.accepts(["a"])
+    assert after.accepts(["b", "a", "b"])
+    code, _, err = inside("model.safetensors", "--word-list", "documents.txt", "-o", "documents.txt")
+    assert code == 2
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--ltlf", "G !c"], "--alphabet is missing"),
+        (["--ltlf", "G !c"], "the alphabet is missing"),
         (["--ltlf", "G !c", "--alphabet", "a,b,c", "--label", "x"], "give the number of the output"),
         (["--ltlf", "G !c", "--alphabet", "a,b,c", "--state", "other.pt"], "not the weights of the module"),
     ],

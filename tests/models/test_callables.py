@@ -276,3 +276,21 @@ class TestImport:
         with pytest.raises(InputError, match=message) as caught:
             import_model(reference, AB)
         assert reference in str(caught.value)
+
+
+def test_a_model_may_say_its_letters_itself() -> None:
+    """Should take them in their order, and refuse others; what is no list of letters says nothing."""
+
+    class Model:
+        alphabet = ["b", "a"]  # noqa: RUF012
+
+        def __call__(self, words: list[tuple[str, ...]]) -> list[bool]:
+            return [len(word) > 1 for word in words]
+
+    assert wrap(Model()).alphabet == Alphabet(["b", "a"])
+    assert wrap(Model(), ["b", "a"]).alphabet == Alphabet(["b", "a"])
+    with pytest.raises(InputError, match=r"has the alphabet 'b,a', and 'a,b' was given"):
+        wrap(Model(), ["a", "b"])
+    Model.alphabet = 26  # type: ignore[assignment]
+    with pytest.raises(InputError, match="the alphabet is missing"):
+        wrap(Model())

@@ -14,10 +14,9 @@ from rnncheck.checking.values import Check, SuiteResult
 from rnncheck.cli.command import Command
 from rnncheck.cli.options import AlphabetType, ModelRequest, model_options
 from rnncheck.cli.output import Line, say, say_document
-from rnncheck.cli.output_files import OutputFile, today
+from rnncheck.cli.output_files import OutputFile, collected, raise_troubles, today
 from rnncheck.cli.progress import progress_line
 from rnncheck.cli.verdict_text import glimpse
-from rnncheck.cli.verify import collected
 from rnncheck.errors import InputError
 from rnncheck.report.checks.junit import junit_xml
 from rnncheck.report.checks.sarif import sarif_json
@@ -71,8 +70,7 @@ def check_command(ctx: click.Context, /, suite: Path, **choices: Any) -> None:
     else:
         for line in _described(result):
             say(line)
-    if troubles:
-        raise InputError("; ".join(troubles))
+    raise_troubles(troubles)
     ctx.exit(result.exit_code)
 
 

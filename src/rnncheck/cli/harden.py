@@ -10,7 +10,7 @@ import click
 from rnncheck.cli.command import Command
 from rnncheck.cli.options import ModelRequest, SpecRequest, model_options, relation_option, spec_options
 from rnncheck.cli.output import say
-from rnncheck.cli.output_files import OutputFile, kept_somewhere
+from rnncheck.cli.output_files import OutputFile, kept_somewhere, raise_troubles
 from rnncheck.cli.progress import progress_line
 from rnncheck.models.labelled import network_of
 from rnncheck.relations import Relation
@@ -98,12 +98,14 @@ def written(made: ProvableNetwork, spec: Spec, output: Path, certificate: Path |
         for line in _facts(report):
             say(line)
         return 3
-    kept_somewhere(output, lambda path: save_network(made.network, path))
+    troubles: list[str] = []
+    place = kept_somewhere(output, lambda path: save_network(made.network, path), troubles)
     if made.certificate is not None and certificate is not None:
         proof = msgspec.structs.replace(made.certificate, origin=spec.origin).sealed()
-        write_atomically(certificate, proof.to_json())
-    for line in _lines(report, output, certificate):
+        certificate = kept_somewhere(certificate, lambda path: write_atomically(path, proof.to_json()), troubles)
+    for line in _lines(report, "not written" if place is None else str(place), certificate):
         say(line)
+    raise_troubles(troubles)
     if report.proved:
         return 0
     return 3 if report.wrong_word is None else 1
@@ -121,7 +123,7 @@ def _facts(report: HardeningReport) -> list[str]:
     return lines if report.obstacle is None else [*lines, f"  in the way: {report.obstacle}"]
 
 
-def _lines(report: HardeningReport, output: Path, certificate: Path | None) -> list[str]:
+def _lines(report: HardeningReport, output: str, certificate: Path | None) -> list[str]:
     relation, lines = report.relation.formula, _facts(report)
     if report.proved:
         kept = "" if certificate is None else f"; the certificate is {certificate}"

@@ -23,7 +23,7 @@ from rnncheck.cli.options import (
     words_options,
 )
 from rnncheck.cli.output import say
-from rnncheck.cli.output_files import OutputFile, kept_somewhere
+from rnncheck.cli.output_files import OutputFile, kept_somewhere, raise_troubles
 from rnncheck.cli.progress import progress_line
 from rnncheck.models.cells import Cell
 from rnncheck.probability.distributions import WordDistribution
@@ -132,14 +132,16 @@ def train(ctx: click.Context, /, request: SpecRequest, words: Path | None, outpu
             form = replace(choices["word_format"], label_column=choices["label_column"])
             labelled = read_labelled_words(words or "", request.alphabet, form, conflicts=choices["conflicts"])
             trained = train_on_words(labelled, label=choices["label"], source=str(words), **running)
-    kept_somewhere(output, lambda path: save_network(trained.network, path))
-    report = trained.report
-    say(f"{output}: {report.test_accuracy:.2%} of {report.sizes['test']} test words right")
+    troubles: list[str] = []
+    place = kept_somewhere(output, lambda path: save_network(trained.network, path), troubles)
+    report, where = trained.report, "not written" if place is None else place
+    say(f"{where}: {report.test_accuracy:.2%} of {report.sizes['test']} test words right")
     say(f"  {report.ending.value}; {report.epochs} epochs, {report.seconds:.1f} s")
     for line in report.sentences():
         say(f"  {line}")
     for note in report.notes:
         say(f"  note: {note}")
+    raise_troubles(troubles)
     if report.ending is Ending.INTERRUPTED:  # the file is written, and the work was not done to its end
         ctx.exit(exit_code_of(None))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import itertools
 import os
@@ -13,7 +14,7 @@ from typing import Any, NamedTuple
 
 import click
 
-from rnncheck.errors import InputError
+from rnncheck.errors import InputError, RnncheckError
 from rnncheck.runtime.files import check_writable
 
 
@@ -47,18 +48,36 @@ class OutputFolder(click.ParamType):  # type: ignore[type-arg]
         return Path(value)
 
 
-def kept_somewhere(path: Path, write: Callable[[Path], None]) -> None:
-    """Write what took long to make; where its place fails, to the folder for temporary files, and the error says so."""
+@contextlib.contextmanager
+def collected(troubles: list[str]) -> Iterator[None]:
+    """What goes wrong with a file is told after the answer, and takes none away."""
+    try:
+        yield
+    except RnncheckError as error:
+        troubles.append(str(error))
+
+
+def kept_somewhere(path: Path, write: Callable[[Path], None], troubles: list[str]) -> Path | None:
+    """Write what took long to make, and say where it is: its place, or, where that fails, among temporary files."""
     try:
         write(path)
+        return path
     except InputError as error:
-        name = f"{path.stem}-{os.getpid()}{path.suffix}"
-        other = Path(tempfile.gettempdir()) / name
-        try:
-            write(other)
-        except InputError:
-            raise InputError(f"{error}; nor is there room for it in {other.parent}, so it is lost") from None
-        raise InputError(f"{error}; it is kept as {other}") from None
+        trouble = str(error)
+    other = Path(tempfile.gettempdir()) / f"{path.stem}-{os.getpid()}{path.suffix}"
+    try:
+        write(other)
+    except InputError:
+        troubles.append(f"{trouble}; nor is there room for it in {other.parent}, so it is lost")
+        return None
+    troubles.append(f"{trouble}; it is kept as {other}")
+    return other
+
+
+def raise_troubles(troubles: list[str]) -> None:
+    """After all that there was to say: what went wrong, as one error."""
+    if troubles:
+        raise InputError("; ".join(troubles))
 
 
 class _File(NamedTuple):

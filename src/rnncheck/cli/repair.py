@@ -25,14 +25,14 @@ from rnncheck.cli.options import (
     verdict_files,
 )
 from rnncheck.cli.output import say, say_document
-from rnncheck.cli.output_files import OutputFile, kept_somewhere
+from rnncheck.cli.output_files import OutputFile, collected, kept_somewhere, raise_troubles
 from rnncheck.cli.progress import progress_line
 from rnncheck.cli.repair_text import described
-from rnncheck.cli.verify import collected, command_line
-from rnncheck.errors import InputError, ModelError
+from rnncheck.cli.verify import command_line
+from rnncheck.errors import ModelError
 from rnncheck.models.files.safetensors_file import read_safetensors, save_network
 from rnncheck.models.files.torch_file import import_torch, read_torch_file
-from rnncheck.models.wrapping import import_object
+from rnncheck.models.wrapping import import_object, letters_of
 from rnncheck.probability.distributions import WordDistribution
 from rnncheck.relations import Relation
 from rnncheck.repairing.conclusion import Repaired
@@ -64,12 +64,14 @@ _TORCH_FILES = (".pt", ".pth")
               help="An automaton: dot or JSON file; may be repeated, like all specifications here.")  # fmt: skip
 @click.option("--regex", multiple=True, metavar="TEXT", help="A regular expression over letters.")
 @click.option("--ltlf", multiple=True, metavar="TEXT", help="An LTLf or LDLf formula, such as 'G(a -> F b)'.")
+@click.option("--word-list", multiple=True, type=click.Path(path_type=Path), metavar="FILE",
+              help="The words of a file, one a line, and no others.")  # fmt: skip
 @click.option("--moore-ltlf", multiple=True, metavar="TEXT", help="A formula over letters and labels.")
 @click.option("--moore-regex", multiple=True, metavar="TEXT", help="An expression over pairs of letters and labels.")
 @click.option("--alphabet", type=AlphabetType(), help="The letters, with commas between: a,b,'<c d>'.")
 @click.option("--complete", is_flag=True, help="Send transitions that --dfa lacks to a rejecting sink.")
 @click.option("--nonempty", is_flag=True, help="Let no formula hold of the empty word.")
-@relation_option("Of --dfa, --regex and --ltlf. subset: no false positives; superset: no false negatives.")
+@relation_option("Of --dfa, --regex, --ltlf and --word-list. subset: no false positives; superset: no false negatives.")
 @click.option("--words", type=click.Path(path_type=Path), metavar="FILE",
               help="Your own words, so that nothing is forgotten (text, .csv, .jsonl), with labels or without: label, "
               "tab, word, or a column or field called label.")  # fmt: skip
@@ -155,8 +157,7 @@ def _loaded(
     module = import_object(request.module)
     if not isinstance(module, torch.nn.Module):
         raise ModelError(f"{request.module}: {type(module).__name__} is no PyTorch module; name one, or what builds it")
-    if alphabet is None:
-        raise click.UsageError("--alphabet is missing: a module does not say its letters")
+    alphabet = letters_of(module, alphabet)
     if state is not None:
         _load_state(module, state)
     label = None if request.label is None else int(request.label) if request.label.isdecimal() else request.label
@@ -197,7 +198,7 @@ def _requirements(choices: Mapping[str, Any], alphabet: Alphabet, labels: tuple[
     }  # fmt: skip
     found = [
         Requirement(str(text), SpecRequest(**{**common, kind: text}).build(alphabet), relation)
-        for kind in ("dfa", "regex", "ltlf")
+        for kind in ("dfa", "regex", "ltlf", "word_list")
         for text in choices[kind]
     ]
     for kind in ("ltlf", "regex"):
@@ -206,7 +207,9 @@ def _requirements(choices: Mapping[str, Any], alphabet: Alphabet, labels: tuple[
     for one in _properties(choices):
         found += _requirement_of(one, alphabet, labels)
     if not found:
-        raise click.UsageError("give a specification: --spec, --dfa, --regex, --ltlf, --moore-ltlf or --moore-regex")
+        raise click.UsageError(
+            "give a specification: --spec, --dfa, --regex, --ltlf, --word-list, --moore-ltlf or --moore-regex"
+        )
     return found
 
 
@@ -241,9 +244,8 @@ def _told(ctx: click.Context, made: Repaired, output: Path, choices: Mapping[str
     report = msgspec.structs.replace(made.report, command=command_line(ctx))
     troubles: list[str] = []
     if report.improved or report.repaired:
-        with collected(troubles):
-            kept_somewhere(output, lambda path: _save(made, path))
-            report = msgspec.structs.replace(report, output=str(output))
+        place = kept_somewhere(output, lambda path: _save(made, path), troubles)
+        report = msgspec.structs.replace(report, output=None if place is None else str(place))
     if made.certificate is not None and choices["certificate"] is not None:
         with collected(troubles):
             origin = " and ".join(each.origin for each in report.properties)
@@ -261,8 +263,7 @@ def _told(ctx: click.Context, made: Repaired, output: Path, choices: Mapping[str
     else:
         for line in described(report, _certificate_file(report, made, choices)):
             say(line)
-    if troubles:
-        raise InputError("; ".join(troubles))
+    raise_troubles(troubles)
     return report.exit_code
 
 

@@ -36,6 +36,8 @@ def described(report: RepairReport, certificate: str | None = None) -> list[str 
 
 
 def _written(report: RepairReport) -> str:
+    if report.output is None and report.improved:
+        return "nothing: the repaired network found no place"
     if report.output is None:
         return "nothing: no network that is better than the one given was found"
     return report.output if report.improved else f"{report.output}: the network as it was given"

@@ -23,10 +23,8 @@ from rnncheck.cli.options import (
     words_options,
 )
 from rnncheck.cli.output import say, say_document
-from rnncheck.cli.output_files import OutputFile
+from rnncheck.cli.output_files import OutputFile, collected, raise_troubles
 from rnncheck.cli.progress import progress_line
-from rnncheck.cli.verify import collected
-from rnncheck.errors import InputError
 from rnncheck.probability.confidence import Confidence
 from rnncheck.report.page.robustness_page import robustness_page
 from rnncheck.robust.alignment import aligned
@@ -108,8 +106,7 @@ def robust(ctx: click.Context, /, model: ModelRequest, request: SpecRequest, **c
     else:
         for line in _described(found, edits):
             say(line)
-    if troubles:
-        raise InputError("; ".join(troubles))
+    raise_troubles(troubles)
     ctx.exit(found.exit_code)
 
 

@@ -31,10 +31,9 @@ from rnncheck.cli.options import (
     word_format_options,
 )
 from rnncheck.cli.output import say, say_document
-from rnncheck.cli.output_files import OutputFile, today
+from rnncheck.cli.output_files import OutputFile, collected, raise_troubles, today
 from rnncheck.cli.progress import ProgressLine, progress_line
 from rnncheck.cli.verdict_text import described, glimpse
-from rnncheck.errors import InputError, RnncheckError
 from rnncheck.extraction import DEFAULT_EXTRACTION, EXTRACTIONS
 from rnncheck.learning.task import Progress
 from rnncheck.models.protocol import Model
@@ -308,17 +307,7 @@ def _tell(verdict: Verdict, json_file: Path | None, report: Path | None) -> None
             say(line)
     if written is not None:
         say(written, err=True)
-    if troubles:
-        raise InputError("; ".join(troubles))
-
-
-@contextlib.contextmanager
-def collected(troubles: list[str]) -> Iterator[None]:
-    """What goes wrong with a file is told after the answer, and takes none away."""
-    try:
-        yield
-    except RnncheckError as error:
-        troubles.append(str(error))
+    raise_troubles(troubles)
 
 
 @contextlib.contextmanager

@@ -72,12 +72,9 @@ def wrap(
         marked.max_length = max_length
         return marked
     if isinstance(model, Model):
-        if alphabet is not None and _alphabet(alphabet) != model.alphabet:
-            raise InputError(
-                f"the model has the alphabet {short_repr(str(model.alphabet))}, not the one given; leave it out"
-            )
+        letters_of(model, alphabet)
         return model
-    letters = _alphabet(alphabet)
+    letters = letters_of(model, alphabet)
     if batch_size is not None and batch_size < 1:
         raise InputError(f"batch size {batch_size} is less than 1")
     if max_length is not None and max_length < 2:
@@ -179,10 +176,21 @@ def _is_module(model: object) -> bool:
     return torch is not None and isinstance(model, torch.nn.Module)
 
 
-def _alphabet(letters: Iterable[str] | None) -> Alphabet:
-    if letters is None:
-        raise InputError("the alphabet is missing; give alphabet=[…] (--alphabet a,b,c)")
-    return letters if isinstance(letters, Alphabet) else Alphabet(letters)
+def letters_of(model: object, alphabet: Iterable[str] | None) -> Alphabet:
+    """The alphabet given, or the one that the model itself has as its attribute ``alphabet``; both must agree."""
+    own = getattr(model, "alphabet", None)
+    told = Alphabet(own) if isinstance(own, list | tuple | Alphabet) else None
+    given = told if alphabet is None else alphabet if isinstance(alphabet, Alphabet) else Alphabet(alphabet)
+    if given is None:
+        raise InputError(
+            "the alphabet is missing, and nothing else says the letters and their order: give alphabet=[…] "
+            "(--alphabet a,b,c), or let the model have them as its attribute alphabet"
+        )
+    if told is not None and given != told:
+        raise InputError(
+            f"the model has the alphabet {short_repr(str(told))}, and {short_repr(str(given))} was given; leave it out"
+        )
+    return given
 
 
 @contextlib.contextmanager

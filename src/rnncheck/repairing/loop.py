@@ -7,11 +7,12 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rnncheck.errors import InputError, ModelError, short_repr
+from rnncheck.errors import ModelError, short_repr
 from rnncheck.models.files.torch_file import import_torch
 from rnncheck.models.labelled import network_of
 from rnncheck.models.network import RecurrentNetwork
 from rnncheck.models.protocol import Model
+from rnncheck.models.wrapping import letters_of
 from rnncheck.probability.distributions import WordDistribution
 from rnncheck.relations import Relation, RelationName
 from rnncheck.repairing.conclusion import Repaired
@@ -49,10 +50,10 @@ def repair(
 ) -> Repaired:
     """Train a network further until no violation of the specifications is found in it, or until they are proved.
 
-    ``model`` is a network (a ``RecurrentNetwork``, or what ``load_model`` gives) or a PyTorch module, which is copied;
-    a module needs the ``alphabet``, and ``options`` are those of ``wrap``. ``specs`` are one specification or several,
-    all with ``relation``, or ``Requirement`` values with their own. Where no specification speaks, answers are kept:
-    the labels of ``words`` where they have labels, else those of the model as it is.
+    ``model`` is a network (a ``RecurrentNetwork``, or what ``load_model`` gives) or a PyTorch module, which is copied.
+    A module needs the ``alphabet``, or has it as its attribute; ``options`` are those of ``wrap``. ``specs`` are one
+    specification or several, all with ``relation``, or ``Requirement`` values with their own. Where no specification
+    speaks, answers are kept: the labels of ``words`` where they have labels, else those of the model as it is.
 
     The ``budget`` (seconds, or a ``Budget``) ends the work with the best model so far. With ``checkpoint`` the state is
     written to that file after every round, and ``resume`` goes on from it. The same inputs and seed give the same
@@ -81,10 +82,7 @@ def _pupil(
 ) -> Pupil:
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(model, torch.nn.Module):
-        if alphabet is None:
-            raise InputError("the alphabet of the module is missing; give alphabet=[…] (--alphabet a,b,c)")
-        letters = alphabet if isinstance(alphabet, Alphabet) else Alphabet(alphabet)
-        return ModulePupil(model, letters, options)
+        return ModulePupil(model, letters_of(model, alphabet), options)
     if isinstance(model, RecurrentNetwork):
         return NetworkPupil(model, settings.threads)
     if not isinstance(model, Model):

@@ -24,6 +24,7 @@ from rnncheck.repairing.requirements import UNKNOWN
 from rnncheck.repairing.values import Ending, Mass, Progress, RepairProgress, RepairRound, Standing
 from rnncheck.repairing.verifying import FIRST_STEPS, Verifier, is_proved, standing_of
 from rnncheck.runtime.budget import Budget, BudgetExceeded
+from rnncheck.runtime.checkpoints import saved
 from rnncheck.training.fine_tuning import FineTuned, fine_tune
 from rnncheck.verdict.value import Outcome, Verdict
 from rnncheck.words import Codes, WordBatch, format_word
@@ -69,6 +70,7 @@ class Run:
         self._best_arrays = self._initial
         self._measures: _Measures | None = None  # of the model as it is now
         self._proof = Proof()
+        self._trouble: str | None = None  # with the checkpoint
 
     @functools.cached_property
     def _audit(self) -> Audit:
@@ -120,6 +122,8 @@ class Run:
             ending, reason = Ending.ENDED_EARLY, end.reason
         except KeyboardInterrupt:
             ending, reason = Ending.ENDED_EARLY, "interrupted"
+        if self._trouble is not None:
+            self._proof.notes.append(self._trouble)
         if self._state.best is None:
             self._tell_what_came()
         self._tell("measuring before and after")
@@ -272,7 +276,8 @@ class Run:
 
     def _save(self, file: RepairCheckpoint) -> None:
         state, lesson = msgspec.structs.replace(self._state, seconds=self._seconds), self._lesson
-        file.save(Saved(state, self._question.pupil.arrays(), self._best_arrays, lesson.errors, lesson.random))
+        now = Saved(state, self._question.pupil.arrays(), self._best_arrays, lesson.errors, lesson.random)
+        self._trouble = saved(lambda: file.save(now))
 
     def _go_on_from(self, saved: Saved) -> None:
         self._state, self._best_arrays = saved.progressed, dict(saved.best_weights)

@@ -1,13 +1,22 @@
-"""Reading checkpoints: what is the same for every kind of work that can be gone on with."""
+"""Checkpoints: what is the same for every kind of work that can be gone on with."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any
 
 from rnncheck.errors import FormatError, InputError, short_repr
 from rnncheck.runtime.files import read_limited
+
+
+def saved(save: Callable[[], None]) -> str | None:
+    """Write a checkpoint; what to note where that fails, by which the work that goes on loses nothing."""
+    try:
+        save()
+    except InputError as error:
+        return f"{error}; the run went on, but could not have been resumed from there"
+    return None
 
 
 def read_checkpoint(path: Path) -> bytes:

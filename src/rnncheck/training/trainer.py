@@ -14,6 +14,7 @@ from rnncheck.automata.dfa import DFA
 from rnncheck.errors import InputError, short_repr
 from rnncheck.models.files.torch_file import import_torch
 from rnncheck.probability.distributions import WordDistribution
+from rnncheck.runtime.checkpoints import saved
 from rnncheck.training.batches import UNKNOWN, training_stage, whole_word_stage
 from rnncheck.training.checkpoint import Best, TrainingCheckpoint, load_checkpoint, save_checkpoint
 from rnncheck.training.curriculum import Curriculum, Ending, EpochResult
@@ -53,20 +54,21 @@ def train(
         run = _TrainingRun(data, settings)
         if resume:
             run.go_on_from(load_checkpoint(_existing(checkpoint), settings, data_sha256))
-        began = clock() - run.seconds
+        began, trouble = clock() - run.seconds, None
         try:
             while (ending := run.curriculum.ending(settings, run.seconds)) is None:
                 told = run.epoch()
                 run.seconds = clock() - began
                 if checkpoint is not None:
-                    save_checkpoint(run.checkpoint(), checkpoint, settings, data_sha256)
+                    state = run.checkpoint()
+                    trouble = saved(lambda: save_checkpoint(state, checkpoint, settings, data_sha256))  # noqa: B023
                 if progress is not None:
                     progress(told(run.seconds))
         except KeyboardInterrupt:
             if not run.has_learned:
                 raise
             ending = Ending.INTERRUPTED
-        return run.finish(ending, yes)
+        return run.finish(ending, yes, () if trouble is None else (trouble,))
 
 
 def train_on_automaton(
@@ -202,7 +204,7 @@ class _TrainingRun:
             self.curriculum, self._network.arrays(), self._optimizer.arrays(), self._best, self.seconds
         )
 
-    def finish(self, ending: Ending, yes: int | None) -> TrainedNetwork:
+    def finish(self, ending: Ending, yes: int | None, troubles: tuple[str, ...]) -> TrainedNetwork:
         """The best network, measured on the test words."""
         self._network.load(self._best.weights)
         test, words = self._data.test, self._data.train
@@ -223,7 +225,7 @@ class _TrainingRun:
             },
             sizes=self._data.sizes,
             longest_word=min(self._best.longest, int(words.words.lengths.max())),
-            notes=self._data.notes,
+            notes=(*self._data.notes, *troubles),
             settings=self._settings.to_json(),
             data=self._data.facts,
         )

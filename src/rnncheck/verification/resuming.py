@@ -11,7 +11,7 @@ import msgspec
 from rnncheck.errors import FormatError, InputError, ModelError
 from rnncheck.oracle.journal import Journal
 from rnncheck.runtime.budget import Clock
-from rnncheck.runtime.checkpoints import check_same_question, read_checkpoint
+from rnncheck.runtime.checkpoints import check_same_question, read_checkpoint, saved
 from rnncheck.runtime.files import check_writable, write_atomically
 from rnncheck.verification.question import Question
 from rnncheck.version import __version__
@@ -71,11 +71,7 @@ class CheckpointWriter:
 
     def save(self) -> str | None:
         """Write it; what went wrong, if anything did."""
-        try:
-            self.checkpoint.save()
-        except InputError as error:
-            return f"{error}; the run went on, but could not have been resumed from there"
-        return None
+        return saved(self.checkpoint.save)
 
 
 def checkpoint_writer(question: Question) -> CheckpointWriter | None:
