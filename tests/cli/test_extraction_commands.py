@@ -49,6 +49,28 @@ def test_a_moore_machine_that_was_not_tested_is_told(run, tmp_path) -> None:
     assert run("extract", "--moore", zoo.path("tokens-gru"), "-o", tmp_path / "m.svg").code == 2
 
 
+OWN = {
+    "own.csv": "id,tokens,label\n1,sign digit,yes\n2,digit point digit,no\n3,digit digit,yes\n"
+    "4,point,no\n5,sign sign,no\n",
+    "own.jsonl": '{"tokens": ["sign", "digit"]}\n{"tokens": "digit point digit"}\n{"tokens": ["digit", "digit"]}\n'
+    '{"tokens": ["point"]}\n{"tokens": "sign sign"}\n',
+}
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_words_of_ones_own_are_merged(run, tmp_path, name: str) -> None:
+    """Should read them from a column, or field, and say which method auto took; both files are the same words."""
+    (tmp_path / name).write_text(OWN[name])
+    words = ("--known-words", tmp_path / name, "--column", "tokens")
+    result = run("extract", zoo.path("tokens-gru"), "--method", "auto", *words, *QUICK, "-o", tmp_path / "m.dot")
+    assert result.code == 0, result.err
+    assert "m.dot: 3 states" in result.out  # few words show three of the four, and the test is passed by these
+    assert "merging was done at once" in result.out
+    refused = run("extract", zoo.path("tokens-gru"), *words[:-1], "colour", "-o", tmp_path / "m.dot")
+    assert refused.code == 2
+    assert "colour" in refused.err
+
+
 def test_labels_are_verified(run) -> None:
     """Should exit with 1 and show the labels along the counterexample, with 0 where the formula holds."""
     broken = run("verify", zoo.path("tokens-gru"), "--moore-ltlf", "G(label=malformed -> G label=malformed)", *QUICK)

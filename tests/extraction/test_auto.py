@@ -4,6 +4,7 @@ import itertools
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 from rnncheck import zoo
 from rnncheck.automata.dfa import DFA
@@ -84,6 +85,25 @@ def test_when_the_time_is_over_the_best_of_all_methods_is_taken() -> None:
     assert not found.passed
     assert found.measured is not None
     assert "time limit" in found.unfinished
+
+
+@pytest.mark.parametrize("letters", [25, 100])
+@pytest.mark.parametrize("method", ["pac", "merging", "auto"])
+def test_there_is_progress_after_little_work(letters: int, method: str) -> None:
+    """Should tell how far it is before many letters are read, on a language that has no end of states."""
+    alphabet = Alphabet([f"t{i}" for i in range(letters)])
+    model = CallableModel(lambda words: [no_structure(tuple(alphabet.encode(word))) for word in words], alphabet)
+    count, told = itertools.count(), [0]
+    extract_automaton(
+        model,
+        method=method,
+        distribution=WordDistribution(alphabet, stop=0.1),
+        timeout=800,
+        settings=LearningSettings(clock=lambda: next(count)),
+        progress=lambda progress: told.append(progress.network_steps),
+    )
+    assert len(told) > 50
+    assert max(np.diff(told)) <= 40_000
 
 
 def test_several_labels_are_extracted_by_what_suits() -> None:
