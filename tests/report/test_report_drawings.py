@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from rnncheck.automata.dfa import DFA
 from rnncheck.report.automaton.drawing import Drawing, Marks, drawing_of, folded_label, marks_of
+from rnncheck.report.automaton.layout import lay_out
 from rnncheck.words import Alphabet
 from support import strategies
 
@@ -130,3 +131,28 @@ def test_no_marks_is_the_default() -> None:
     """Should draw the same without marks as with none."""
     dfa = strategies.random_dfa(np.random.default_rng(0), 5, 3)
     assert drawing_of(dfa) == drawing_of(dfa, Marks())
+
+
+@pytest.mark.parametrize("loops", [3, 4, 6])
+def test_loops_of_one_state_do_not_run_through_labels(loops: int) -> None:
+    """Should keep every line out of every other loop's letters, and everything inside the picture."""
+    letters = [f"letter{number}" for number in range(loops)]
+    dfa = DFA(letters, [[0] * loops], [True])
+    drawing = drawing_of(dfa, Marks(path=((0, 0),), loops=tuple(((0, code),) for code in range(1, loops)), end=0))
+    layout = lay_out(drawing)
+    assert len(drawing.edges) == loops
+    boxes = []
+    for edge, curve in zip(drawing.edges, layout.edges, strict=True):
+        assert curve.label is not None
+        half = len(edge.label) * 7.3 / 2
+        boxes.append((curve.label[0] - half, curve.label[0] + half, curve.label[1] - 6, curve.label[1] + 6))
+        assert boxes[-1][2] >= 0
+        assert boxes[-1][3] <= layout.height
+    for curve in layout.edges:
+        (x0, y0), (x1, y1), (x2, y2), (x3, y3) = curve.points[:4]
+        for step in range(101):
+            t = step / 100
+            shares = ((1 - t) ** 3, 3 * t * (1 - t) ** 2, 3 * t * t * (1 - t), t**3)
+            x = sum(share * at for share, at in zip(shares, (x0, x1, x2, x3), strict=True))
+            y = sum(share * at for share, at in zip(shares, (y0, y1, y2, y3), strict=True))
+            assert not any(left < x < right and top < y < bottom for left, right, top, bottom in boxes)

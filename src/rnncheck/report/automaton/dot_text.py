@@ -15,7 +15,7 @@ from rnncheck.report.markup import listed
 from rnncheck.words import letter_text
 
 FONT_SIZE = 12
-_LABEL_HEIGHT = 17  # of a label's box, so that letters stand clear of lines
+LABEL_HEIGHT = 17  # of a label's box, so that letters stand clear of lines
 CHARACTER_WIDTH = 7.3  # of the fixed-width font in which labels are set, in points
 LEAST_DIAMETER = 34.0
 NOTE_WIDTH = 60  # characters in a line of what is told under a picture
@@ -38,13 +38,13 @@ def layout_text(drawing: Drawing) -> str:
         "digraph {",
         f"  graph [{_QUICK if quick else ''}rankdir=LR, nodesep=0.3, ranksep={_column_gap(drawing)}];",
         '  node [shape=circle, fixedsize=true, label=""];',
-        f'  edge [fontname="Courier", fontsize={_LABEL_HEIGHT}];',
+        f'  edge [fontname="Courier", fontsize={LABEL_HEIGHT}];',
         "  start [shape=point, width=0.06];",
     ]
     lines += [f"  s{node.state} [width={diameter(node) / 72:.3f}];" for node in drawing.nodes]
     lines += [f"  start -> s{node.state} [id=start];" for node in drawing.nodes if node.initial]
     for position, (edge, ports) in enumerate(_with_ports(drawing.edges)):
-        label = "x" * math.ceil(label_width(edge.label) / (_LABEL_HEIGHT * 0.6))
+        label = "x" * math.ceil(label_width(edge.label) / (LABEL_HEIGHT * 0.6))
         weight = 4 if edge.on_path else 1  # so that the path runs straight from left to right where it can
         lines.append(f'  s{edge.source} -> s{edge.target} [id=e{position}, label="{label}", weight={weight}{ports}];')
     return "\n".join([*lines, "}", ""])
