@@ -1,6 +1,7 @@
 """Repairs of a small network with a planted fault, and what must never happen."""
 
 import dataclasses
+import itertools
 import json
 from pathlib import Path
 
@@ -9,11 +10,13 @@ import pytest
 
 import rnncheck
 from rnncheck import InputError, ModelError, RepairReport, RepairSettings, Requirement, Spec, zoo
+from rnncheck.repairing.pupils import answers_of
 from rnncheck.repairing.values import Ending, RepairProgress
 from rnncheck.runtime.budget import Budget
 from rnncheck.training.datasets import LabelledWords
 from rnncheck.training.fine_tuning import FineTuned, FineTuning, fine_tune
 from rnncheck.verdict.value import Outcome
+from rnncheck.verification.labels import label_spec
 from rnncheck.words import WordBatch
 
 pytest.importorskip("torch")
@@ -168,6 +171,26 @@ def test_a_network_that_cannot_learn_it_is_not_given_back_as_repaired() -> None:
     assert made.report.ending is Ending.NOT_REPAIRED
     assert made.report.exit_code == 1
     assert made.report.properties[0].after.outcome.value != "satisfied"
+
+
+def test_a_network_with_several_labels_is_repaired_for_a_property_of_labels() -> None:
+    """Should keep "once malformed, always malformed" on every short word, and every answer that this leaves alone."""
+    network = zoo.entry("tokens-gru").network()
+    before = rnncheck.CompiledNetwork(network, threads=1)
+    spec = label_spec(before, ltlf="G(label=malformed -> G label=malformed)")
+    few = dataclasses.replace(QUICK, effort=0.001, letters=2_000, held_out=300)
+    made = rnncheck.repair(network, Requirement("for ever", spec, None), settings=few)
+    assert made.report.repaired
+    assert made.report.properties[0].before.outcome is Outcome.VIOLATED
+    assert made.network is not None
+    assert made.network.labels == network.labels
+    words = [word for length in range(1, 7) for word in itertools.product(range(3), repeat=length)]
+    batch, models = WordBatch.from_codes(words), (before, rnncheck.CompiledNetwork(made.network, threads=1))
+    then, now = (dict(zip(words, answers_of(model, batch, 3).tolist(), strict=True)) for model in models)
+    malformed = (network.labels or ()).index("malformed")
+    for word in words:
+        was_malformed = any(now[word[:end]] == malformed for end in range(1, len(word)))
+        assert now[word] == (malformed if was_malformed else then[word])
 
 
 def test_what_cannot_be_trained_is_refused() -> None:
