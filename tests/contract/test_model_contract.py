@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 import json
 from collections.abc import Callable
@@ -11,13 +12,17 @@ import numpy as np
 import pytest
 
 from rnncheck.automata.dfa import DFA
+from rnncheck.automata.label_specs import PairAlphabet
 from rnncheck.errors import AlphabetError, InputError
 from rnncheck.models.adapters import DFAModel, complement
 from rnncheck.models.callables import CallableModel
 from rnncheck.models.engine.compiled import CompiledNetwork
+from rnncheck.models.labelled import LabelledNetwork
 from rnncheck.models.network import Cell
 from rnncheck.models.protocol import Model, SteppingModel, resolve_near_threshold
+from rnncheck.models.traces import TraceModel
 from rnncheck.oracle import MembershipOracle
+from rnncheck.spec import Spec
 from rnncheck.words import Codes, Word, WordBatch
 from support.networks import letters, random_network
 from support.paths import RELEASED
@@ -233,3 +238,17 @@ def test_one_state_may_be_continued_by_several_letters(stepping: SteppingModel) 
     after = stepping.step(stepping.initial(1), np.arange(count), np.zeros(count, dtype=np.int64))
 
     np.testing.assert_allclose(after, stepping.step(stepping.initial(count), np.arange(count)), atol=1e-6)
+
+
+def test_a_model_that_takes_so_many_letters_says_so_in_every_guise(model: Model) -> None:
+    """Should be known to the reference, the opposite, and what tells labels and traces apart."""
+    inner = copy.copy(getattr(model, "inner", model))
+    inner.max_length = 6
+    limited = complement(inner) if hasattr(model, "inner") else inner
+    guises = [limited.by_reference(), complement(limited), complement(limited).by_reference()]
+    if isinstance(limited, CompiledNetwork):
+        labelled = LabelledNetwork.of(limited)
+        trace = TraceModel(labelled, Spec.from_regex(".*", PairAlphabet(labelled.alphabet, labelled.labels).pairs).dfa)
+        guises += [limited.with_threads(2), limited.saying_yes_for(limited.network.label), labelled, trace]
+        guises += [labelled.by_reference(), trace.by_reference()]
+    assert [guise.max_length for guise in guises] == [6] * len(guises)

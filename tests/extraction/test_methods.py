@@ -2,7 +2,7 @@
 
 import itertools
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rnncheck import zoo
+from rnncheck import wrap, zoo
 from rnncheck.automata.dfa import DFA
 from rnncheck.automata.minimisation import canonical, minimise
 from rnncheck.automata.product import difference_witness
@@ -18,6 +18,7 @@ from rnncheck.automata.regex.compiler import compile_regex
 from rnncheck.errors import InputError, MissingExtraError, ModelError
 from rnncheck.extraction import EXTRACTIONS, extracting, extraction_method
 from rnncheck.extraction.clustering import Grid, KMeans
+from rnncheck.extraction.compare import compare_surrogates
 from rnncheck.extraction.extract import extract_automaton
 from rnncheck.extraction.merging import merging
 from rnncheck.extraction.partition import Partition
@@ -31,7 +32,7 @@ from rnncheck.runtime.budget import Budget, BudgetExceeded
 from rnncheck.spec import Spec
 from rnncheck.verification.settings import VerifySettings
 from rnncheck.verification.verify import verify
-from rnncheck.words import Alphabet
+from rnncheck.words import Alphabet, Word
 from support.extraction import end_of, task_for
 
 LETTERS = Alphabet(["a", "b"])
@@ -313,3 +314,37 @@ def test_the_least_examples_start_weiss_off() -> None:
     """Should not stop with one state on a language whose shortest rejected word has three letters."""
     extraction = end_of(weiss(task_for(CompiledNetwork(zoo.entry("tomita4-gru").network()))))
     assert difference_witness(extraction.automaton, zoo.entry("tomita4-gru").spec().dfa) is None
+
+
+@pytest.mark.parametrize("method", EXTRACTIONS)
+def test_a_model_of_short_words_is_not_asked_for_longer_ones(method: str) -> None:
+    """Should extract by answers alone, and refuse to follow states to words that nobody may ask."""
+    lengths: list[int] = []
+
+    def even(words: Sequence[Word]) -> list[bool]:
+        lengths.extend(map(len, words))
+        return [word.count("a") % 2 == 0 for word in words]
+
+    model = wrap(even, LETTERS, max_length=9)
+    if not extraction_method(method).black_box:
+        with pytest.raises(InputError, match="asked for at most 9 letters; choose pac"):
+            extract_automaton(model, method=method, **QUICK)
+        return
+    found = extract_automaton(model, method=method, **QUICK)
+    assert max(lengths) <= 9
+    assert found.automaton == DFA(LETTERS, [[1, 0], [0, 1]], [True, False])
+
+
+def test_surrogates_of_a_model_of_short_words_are_compared_on_these() -> None:
+    asked: list[int] = []
+
+    def few(words: Sequence[Word]) -> list[bool]:
+        asked.extend(map(len, words))
+        return [len(word) < 9 for word in words]
+
+    model = wrap(few, LETTERS, max_length=10)
+    spec = Spec.from_regex(".{0,7}", LETTERS)
+    found = compare_surrogates(model, spec, methods=["pac", "weiss"], words=200, timeout=30)
+    assert max(asked) <= 10
+    assert found.results[0].property_check.real
+    assert "at most 10 letters" in found.results[1].ending

@@ -12,6 +12,7 @@ from rnncheck.extraction import EXTRACTIONS
 from rnncheck.extraction.extract import extract_automaton
 from rnncheck.learning import EQUIVALENCES, LEARNERS
 from rnncheck.learning.settings import LearningSettings
+from rnncheck.models.adapters import DFAModel
 from rnncheck.models.engine.compiled import CompiledNetwork
 from rnncheck.models.network import Cell
 from rnncheck.models.protocol import Letters, Model, Scores, States, SteppingModel
@@ -136,3 +137,27 @@ def test_models_of_whole_words_are_charged_for_every_letter(method: str) -> None
         settings = VerifySettings(exhaustive=5, max_states=40, mass_words=50)
         verdict = verify(model, spec, method=method, settings=settings, **short_words(model))
         assert verdict.cost.network_steps == model.steps > 0
+
+
+class Lying(Counting):
+    """The evaluator is another automaton than the reference, whose steps count too."""
+
+    def __init__(self, evaluator: DFA, reference: DFA) -> None:
+        super().__init__(DFAModel(evaluator))
+        self._honest = DFAModel(reference)
+
+    def reference_answer(self, codes: Codes) -> bool:
+        self.steps += len(codes)
+        return self._honest.reference_answer(codes)
+
+
+@pytest.mark.parametrize("method", ["smc", "pdv", "auto"])
+def test_what_was_spent_on_an_evaluator_that_turned_out_wrong_is_charged(method: str) -> None:
+    """Should tell the cost of both runs where the second one asks the reference."""
+    dfa = zoo.entry("tomita4-gru").spec().dfa
+    model = Lying(dfa, Spec.from_regex("!(.* 0 0 .*)", dfa.alphabet).dfa)
+    settings = VerifySettings(search_steps=2_000, mass_words=50)
+    verdict = verify(model, dfa, method=method, settings=settings, **short_words(model))
+    assert any("different answers" in note.message for note in verdict.health)
+    charged = verdict.cost.network_steps  # also for the batch in which the difference showed, which was not read on
+    assert model.steps <= charged <= 1.01 * model.steps

@@ -244,6 +244,27 @@ def test_nothing_is_robust_before_the_reference_was_asked() -> None:
     assert found.words[0].certified == 0
 
 
+class OneC(DFAModel):
+    """The evaluator accepts words with two c in a row, the reference those with any c."""
+
+    def __init__(self) -> None:
+        super().__init__(Spec.from_regex(".* c c .*", LETTERS).dfa)
+
+    def reference_answer(self, codes) -> bool:
+        return 2 in codes
+
+    def by_reference(self) -> DFAModel:
+        return DFAModel(Spec.from_regex(".* c .*", LETTERS).dfa)
+
+
+@pytest.mark.parametrize("steps", [50_000_000, 30])
+def test_no_word_is_nearer_by_the_reference_too(steps: int) -> None:
+    """Should compare the certified part of a neighbourhood, where a flip further off is known or not."""
+    found = robustness(OneC(), [("a", "b", "a")], distance=2, max_steps=steps)
+    assert found.words[0].distance == 1
+    assert any("different answers" in note for note in found.notes)
+
+
 def test_where_no_neighbour_counts() -> None:
     model = CompiledNetwork(rejecting_lstm())
     one = robustness(model, [("a", "b", "c")], spec=Spec.from_regex("c{8}", LETTERS)).words[0]

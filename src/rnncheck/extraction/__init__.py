@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Literal, get_args
 
@@ -15,6 +15,7 @@ from rnncheck.extraction.pac import bounded, pac
 from rnncheck.extraction.quantisation import quantised
 from rnncheck.extraction.weiss import weiss
 from rnncheck.learning.task import LearningTask
+from rnncheck.words import Word, format_word
 
 ExtractionName = Literal["pac", "bounded", "merging", "auto", "weiss", "kmeans", "grid"]
 DEFAULT_EXTRACTION: ExtractionName = "pac"
@@ -42,9 +43,26 @@ def extraction_method(name: str) -> ExtractionMethod:
         raise InputError(f"unknown extraction method {short_repr(name)}; known are {known}") from None
 
 
+def check_lengths(longest: int, name: str, known_words: Iterable[Word]) -> None:
+    """Refuse what would ask a model for words of more than ``longest`` letters."""
+    if not extraction_method(name).black_box:
+        raise InputError(
+            f"the extraction method {name} follows hidden states to words of any length, and the model is asked for at "
+            f"most {longest} letters; choose {' or '.join(BLACK_BOX)}"
+        )
+    for word in known_words:
+        if len(word) > longest:
+            raise InputError(
+                f"a known word has {len(word)} letters, and the model is asked for at most {longest}: "
+                f"{short_repr(format_word(word))}; leave it out"
+            )
+
+
 def extracting(name: str, task: LearningTask) -> Extracting:
     """The extraction by the method of that name, if the task's model shows what the method looks at."""
     method = extraction_method(name)
+    if task.max_length is not None:
+        check_lengths(task.max_length, name, task.settings.known_words)
     if not (method.black_box or task.oracle.stepping):
         model = task.oracle.model
         kind = model.describe().get("kind", type(model).__name__)

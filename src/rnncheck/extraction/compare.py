@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+import numpy as np
+
 from rnncheck.automata.dfa import DFA
+from rnncheck.automata.language import short_words
 from rnncheck.automata.minimisation import minimise
 from rnncheck.errors import (
     InputError,
@@ -68,7 +71,8 @@ def compare_surrogates(
     for method in methods:
         extraction_method(method)
     learning, confidence = settings or LearningSettings(), Confidence(epsilon, gamma)
-    wanted = None if spec is None else Property(spec.over(model.alphabet).dfa, Relation.named(relation))
+    asked = None if model.max_length is None else short_words(model.alphabet, model.max_length)
+    wanted = None if spec is None else Property.assuming(spec.over(model.alphabet).dfa, Relation.named(relation), asked)
 
     def task() -> LearningTask:
         return extraction_task(model, confidence, distribution, seed, timeout, learning)
@@ -104,7 +108,7 @@ def _extracted(
         automaton, ending = extraction.automaton.support, _ending(extraction)
     except _ENDINGS as end:
         ending = task.why_ended(end)  # before there was any automaton
-    except (ModelError, MissingExtraError) as error:
+    except (InputError, ModelError, MissingExtraError) as error:
         ending = str(error)  # this method cannot be used here, others may be
     seconds, cost = task.seconds, task.oracle.cost
     point = check = None
@@ -114,7 +118,7 @@ def _extracted(
         judge = MembershipOracle(task.oracle.model, memory_limit=task.settings.memory_limit)
         differences = int((automaton.accepts_batch(fresh) != judge.answers(fresh)).sum())
         point = Point(automaton, differences, len(fresh))
-        check = None if wanted is None else _check(automaton, wanted, task.oracle.model)
+        check = None if wanted is None else _check(automaton, wanted, judge)
     return MethodResult(method, point, seconds, cost.network_steps, cost.membership_queries, ending, check)
 
 
@@ -123,15 +127,17 @@ def _curve(task: LearningTask, words: int) -> AgreementCurve | None:
     try:
         with watchdog(task.oracle.budget.remaining):
             return finish(agreement_curve(task, words), task.oracle.budget.check)
-    except (BudgetExceeded, LearningBoundReached):
+    except KeyboardInterrupt:
+        raise
+    except (*ENDINGS, LearningBoundReached):
         return None
 
 
-def _check(automaton: DFA, wanted: Property, model: Model) -> PropertyCheck:
+def _check(automaton: DFA, wanted: Property, judge: MembershipOracle) -> PropertyCheck:
     suspect = wanted.witness(automaton)
     if suspect is None:
         return PropertyCheck(None)
-    answer = model.accepts_batch([suspect])
+    answer = np.array([judge.reference_answer(judge.alphabet.encode(suspect))])
     return PropertyCheck(suspect, bool(wanted.broken(answer, wanted.spec.end_states([suspect]))[0]))
 
 

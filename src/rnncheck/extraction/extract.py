@@ -15,6 +15,7 @@ from rnncheck.learning.task import ENDINGS, LearningTask, Progress
 from rnncheck.models.labelled import LabelledNetwork
 from rnncheck.models.protocol import Model
 from rnncheck.oracle import MembershipOracle
+from rnncheck.probability.conditioned import up_to
 from rnncheck.probability.confidence import Confidence
 from rnncheck.probability.distributions import WordDistribution
 from rnncheck.runtime.budget import Budget
@@ -127,6 +128,8 @@ def extraction_task(
     network = LabelledNetwork.of(model) if labels else None
     oracle = MembershipOracle(network or model, labels=labels, memory_limit=settings.memory_limit, budget=budget)
     distribution = (distribution or WordDistribution(model.alphabet)).over(model.alphabet)
+    if model.max_length is not None:
+        distribution = up_to(distribution, model.max_length)
     confidence = replace(confidence, bound=settings.bound)
     names = NO_YES if network is None else network.labels
-    return LearningTask(oracle, distribution, confidence, seed, settings, labels=names)
+    return LearningTask(oracle, distribution, confidence, seed, settings, labels=names, max_length=model.max_length)

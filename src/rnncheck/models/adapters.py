@@ -67,7 +67,7 @@ class ComplementModel(Model):
 
     def __init__(self, inner: Model) -> None:
         self.inner = inner
-        self.alphabet = inner.alphabet
+        self.alphabet, self.max_length = inner.alphabet, inner.max_length
 
     def accepts_batch(self, words: WordBatch | Iterable[Iterable[str]]) -> Mask:
         return ~self.inner.accepts_batch(words)
@@ -98,7 +98,7 @@ class SteppingComplementModel(SteppingModel):
 
     def __init__(self, inner: SteppingModel) -> None:
         self.inner = inner
-        self.alphabet = inner.alphabet
+        self.alphabet, self.max_length = inner.alphabet, inner.max_length
         self.margin = inner.margin
         self.accepts_empty = not inner.accepts_empty
         self.empty_score = -inner.empty_score

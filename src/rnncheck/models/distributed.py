@@ -43,7 +43,7 @@ class _Distributed(SteppingModel):
         self._executor = executor
         self._sent = pickle.dumps(model.with_threads(1))
         self.network = model.network
-        self.alphabet = model.alphabet
+        self.alphabet, self.max_length = model.alphabet, model.max_length
         self.margin = model.margin
         self.accepts_empty = model.accepts_empty
         self.empty_score = model.empty_score

@@ -53,7 +53,7 @@ class LabelledNetwork(SteppingModel):
 
     def __init__(self, model: CompiledNetwork | SteppedReference) -> None:
         self.network = network = model.network
-        self.alphabet = network.alphabet
+        self.alphabet, self.max_length = network.alphabet, model.max_length
         self.labels = label_names(network)
         # One model a label: they share the meaning of states, so that one of them steps for all.
         several = network.outputs > 1

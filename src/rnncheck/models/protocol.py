@@ -84,7 +84,7 @@ class ByReference(Model):
 
     def __init__(self, inner: Model) -> None:
         self.inner = inner
-        self.alphabet = inner.alphabet
+        self.alphabet, self.max_length = inner.alphabet, inner.max_length
 
     def accepts_batch(self, words: WordBatch | Iterable[Iterable[str]]) -> Mask:
         batch = encode_batch(self.alphabet, words)

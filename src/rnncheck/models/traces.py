@@ -30,7 +30,7 @@ class TraceModel(SteppingModel):
         self.text = text
         self._pairs = PairAlphabet(network.alphabet, network.labels)
         self.spec = spec.over(self._pairs.pairs)
-        self.alphabet = network.alphabet
+        self.alphabet, self.max_length = network.alphabet, network.max_length
         self.accepts_empty = bool(self.spec.accepting[self.spec.initial])
         self.empty_score = 1.0 if self.accepts_empty else -1.0
 

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from rnncheck.automata.dfa import DFA
+from rnncheck.automata.language import short_words
+from rnncheck.errors import InputError
 from rnncheck.probability.distributions import BesideAutomaton, WordDistribution
 
 
@@ -44,3 +46,11 @@ def conditioned(
         next_context=np.where(possible[pairs], number[goes_to], 0),
         facts=facts,
     )
+
+
+def up_to(distribution: WordDistribution, longest: int) -> WordDistribution:
+    """The distribution given that a word has at most ``longest`` letters."""
+    words = conditioned(distribution, short_words(distribution.alphabet, longest), {"max_length": longest})
+    if words is None:
+        raise InputError(f"no word of at most {longest} letters has a positive probability under this distribution")
+    return words

@@ -109,7 +109,7 @@ class Neighbourhoods:
         try:
             some.language = self._near(some.word, distance)
         except StateLimitError as error:
-            some.why = str(error)
+            some.language, some.why = None, str(error)
             return None
         steps = prefixes(some.language)
         if steps > self.request.max_steps:
@@ -148,6 +148,7 @@ class Neighbourhoods:
         try:
             some.language = self._near(some.word, self.request.distance)
         except StateLimitError:
+            some.language = None
             return
         rng = self._rng(some)
         relation = Relation.SUPERSET if some.answer else Relation.SUBSET
@@ -200,17 +201,16 @@ class Neighbourhoods:
         return next(near, self.request.distance)
 
     def _compare(self) -> Iterator[None]:
-        """Ask the reference for some of the words that everything rests on; until then nothing is called robust."""
+        """Ask the reference for some of the words that everything rests on; until then nothing is certified."""
         own = self.oracle.model.by_reference() is self.oracle.model
         for some in self._found:
-            if some.certified == self.request.distance and some.boxes is None:
-                source = None if own or some.language is None else UniformWords(some.language)
-                if source is not None and source.count:
-                    for word in dict.fromkeys(source.sample(self._rng(some), _COMPARED)):
-                        self._confirm(word, some.answer)
-                        self.compared += 1
-                        yield
-                some.compared = True
+            if some.certified and some.boxes is None and not own:
+                source = UniformWords(self._near(some.word, some.certified))
+                for word in dict.fromkeys(source.sample(self._rng(some), _COMPARED) if source.count else ()):
+                    self._confirm(word, some.answer)
+                    self.compared += 1
+                    yield
+            some.compared = True
 
     def _rng(self, some: _Word) -> np.random.Generator:
         """Random numbers that depend on the word alone, not on its company."""
@@ -224,8 +224,8 @@ class Neighbourhoods:
         flipped = some.nearest is not None
         done = some.certified == self.request.distance and (some.boxes is not None or some.compared)
         outcome = Outcome.VIOLATED if flipped else Outcome.SATISFIED if done else Outcome.UNDECIDED
-        if outcome is Outcome.UNDECIDED and some.certified == self.request.distance:
-            some.certified = Cost(0)  # by the evaluator alone, which was not compared
+        if some.certified and some.boxes is None and not some.compared:  # by the evaluator alone
+            some.certified, some.exact = Cost(0), not flipped
         near, words = f"every word within distance {plain(self.request.distance)}", _whole(some.language)
         if flipped:
             nearer = "no word nearer has it" if some.exact else "a nearer one may have it"

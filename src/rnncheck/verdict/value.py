@@ -261,6 +261,19 @@ class TotalCost(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     first_violation_steps: Count | None = None
     words_used: Count | None = None
 
+    def after(self, earlier: TotalCost) -> TotalCost:
+        """The cost of both."""
+        seconds, steps = self.first_violation_seconds, self.first_violation_steps
+        return TotalCost(
+            self.seconds + earlier.seconds,
+            self.membership_queries + earlier.membership_queries,
+            self.network_steps + earlier.network_steps,
+            self.rounds + earlier.rounds,
+            None if seconds is None else seconds + earlier.seconds,
+            None if steps is None else steps + earlier.network_steps,
+            (self.words_used or 0) + (earlier.words_used or 0),
+        )
+
 
 class Trace(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What the model says after each prefix of the counterexample, the empty word first.

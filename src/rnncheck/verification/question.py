@@ -9,7 +9,7 @@ from typing import Any, TypedDict
 
 from rnncheck.automata.dfa import DFA
 from rnncheck.errors import InputError, WrongTypeError, short_repr
-from rnncheck.extraction import BLACK_BOX, extraction_method
+from rnncheck.extraction import check_lengths, extraction_method
 from rnncheck.learning.settings import check_least
 from rnncheck.learning.task import Progress
 from rnncheck.models.protocol import Model
@@ -21,7 +21,6 @@ from rnncheck.verdict.value import MethodName
 from rnncheck.verification.assumption import Assumption
 from rnncheck.verification.methods import METHODS
 from rnncheck.verification.settings import VerifySettings
-from rnncheck.words import format_word
 
 
 class VerifyOptions(TypedDict, total=False):
@@ -142,24 +141,9 @@ def _assumption(
     if assume is None and longest is None:
         return None
     if longest is not None:
-        _check_lengths(longest, settings)
+        check_lengths(longest, settings.extraction, settings.known_words)
     spec = Spec.from_dfa(assume) if isinstance(assume, DFA) else assume
     return Assumption(words, None if spec is None else _over_the_models_letters(spec, model, "assumption"), longest)
-
-
-def _check_lengths(longest: int, settings: VerifySettings) -> None:
-    """Refuse what would ask the model for longer words."""
-    if not extraction_method(settings.extraction).black_box:
-        raise InputError(
-            f"the extraction method {settings.extraction} follows hidden states to words of any length, and the model "
-            f"is asked for at most {longest} letters; choose {' or '.join(BLACK_BOX)}"
-        )
-    for word in settings.known_words:
-        if len(word) > longest:
-            raise InputError(
-                f"a known word has {len(word)} letters, and the model is asked for at most {longest}: "
-                f"{short_repr(format_word(word))}; leave it out"
-            )
 
 
 def _over_the_models_letters(spec: Spec, model: Model, name: str = "specification") -> Spec:

@@ -54,7 +54,7 @@ from rnncheck.verification.searches import exhaustive
 from rnncheck.verification.settings import VerifySettings
 from rnncheck.verification.task import Finding, Task, violated
 from rnncheck.version import __version__
-from rnncheck.words import Alphabet, Codes, WordBatch, format_word
+from rnncheck.words import Alphabet, Codes, format_word
 
 # After a violation is found, shrinking and flows may take this share of the time limit beyond what is left of it.
 _GRACE = 0.1
@@ -130,7 +130,7 @@ class _Run:
     """One call of ``verify``.
 
     ``difference`` is a word to which the model's evaluator gave another answer than its reference. ``suspect`` is one
-    that an earlier run ended with: the first to be asked now.
+    that an earlier run ended with: the first to be asked now. ``spent`` is what that run has cost.
     """
 
     def __init__(
@@ -140,6 +140,7 @@ class _Run:
         budget: Budget | None = None,
         notes: tuple[HealthNote, ...] = (),
         suspect: Codes | None = None,
+        spent: TotalCost | None = None,
     ) -> None:
         self.question = question
         self._progress = progress
@@ -148,7 +149,7 @@ class _Run:
         self._words_used = 0
         self._data: DataFacts | None = None
         self._notes = notes
-        self._suspect = suspect
+        self._suspect, self._spent = suspect, spent
         settings = question.settings
         self._budget = budget or Budget.lasting(question.timeout, clock=settings.clock, cancelled=settings.cancelled)
         self._checkpoint: CheckpointWriter | None = checkpoint_writer(question)
@@ -230,7 +231,7 @@ class _Run:
         note = self._differing(word, "every answer is the reference's, which is slow")
         settings = dataclasses.replace(question.settings, checkpoint=None, resume=False)
         again = dataclasses.replace(question, model=question.model.by_reference(), settings=settings)
-        return _Run(again, self._progress, self._budget, (note,), suspect=word)
+        return _Run(again, self._progress, self._budget, (note,), suspect=word, spent=self._cost())
 
     def _differing(self, word: Codes, consequence: str) -> HealthNote:
         model = self.question.model
@@ -252,15 +253,18 @@ class _Run:
             return finding
         if self._evaluator_differs(audit.difference):
             self.difference = audit.difference
-        before = bool(self.question.model.accepts_batch(WordBatch.from_codes([audit.difference]))[0])
-        return Finding(Outcome.UNDECIDED, self._task.why_ended(InconsistentAnswersError(audit.difference, before)))
+        now = bool(self.oracle.answers([audit.difference])[0])  # the reference's, which is what is remembered
+        return Finding(Outcome.UNDECIDED, self._task.why_ended(InconsistentAnswersError(audit.difference, not now)))
 
     def _evaluator_differs(self, word: Codes) -> bool:
         """Whether the reference can be asked instead: it is another than the evaluator, and stands by its word."""
         model = self.question.model
         if not isinstance(model, SteppingModel) or model.by_reference() is model:
             return False
-        return model.reference_answer(word) == model.reference_answer(word)
+        try:
+            return self.oracle.reference_answer(word) == self.oracle.reference_answer(word)
+        except BudgetExceeded:  # then there is no time to ask it anything else either
+            return False
 
     def _ask_data(self) -> Finding | None:
         """Ask the person's own sequences, where there are any; a violation among them."""
@@ -301,8 +305,7 @@ class _Run:
         proof, trouble = self._certify(finding)
         if trouble is not None:
             health.append(HealthNote("certificate", trouble))
-        first_seconds, first_steps = task.first_violation or (None, None)
-        cost, none_up_to = self.oracle.cost, None if word is None else self._none_up_to(word)
+        none_up_to = None if word is None else self._none_up_to(word)
         return Verdict(
             schema="rnncheck/verdict/1",
             outcome=finding.outcome,
@@ -319,15 +322,7 @@ class _Run:
             guarantee=None if word is not None else self._guarantee(finding, proof),
             evaluation=self._evaluation,
             searched=None if word is not None or finding.proof else self._searched(),
-            cost=TotalCost(
-                task.seconds,
-                cost.membership_queries,
-                cost.network_steps,
-                task.rounds,
-                first_seconds,
-                first_steps,
-                self._words_used,
-            ),
+            cost=self._cost(),
             learned=None if learned is None else AutomatonFacts.of(learned),
             faulty_flows=tuple(map(self._faulty_flow, flows, evidence.flow_scores)),
             violation_mass=mass.interval,
@@ -349,6 +344,20 @@ class _Run:
             settings={**question.asked(), "timeout": question.timeout},
             version=__version__,
         )
+
+    def _cost(self) -> TotalCost:
+        cost, task = self.oracle.cost, self._task
+        seconds, steps = task.first_violation or (None, None)
+        now = TotalCost(
+            task.seconds,
+            cost.membership_queries,
+            cost.network_steps,
+            task.rounds,
+            seconds,
+            steps,
+            self._words_used or task.words_used,
+        )
+        return now if self._spent is None else now.after(self._spent)
 
     def _health(self, *, violated: bool) -> list[HealthNote]:
         health = [*self._notes, *vacuity(self._task, self.question.assumption)]

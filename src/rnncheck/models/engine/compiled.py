@@ -137,7 +137,7 @@ class CompiledNetwork(SteppingModel):
 
     def with_threads(self, threads: int) -> CompiledNetwork:
         """The same network with another number of threads."""
-        return CompiledNetwork(self.network, **{**self._options, "threads": threads})
+        return self._like(self.network, **{**self._options, "threads": threads})
 
     def remembering(self) -> CompiledNetwork:
         """The same network for many verifications: what one computed of sampled words, the next need not."""
@@ -244,13 +244,20 @@ class CompiledNetwork(SteppingModel):
     def by_reference(self) -> Model:
         if self._options["reference"] is not None:
             return ByReference(self)
-        return SteppedReference(self.network, self.describe(), self._reference_memory)
+        reference = SteppedReference(self.network, self.describe(), self._reference_memory)
+        reference.max_length = self.max_length
+        return reference
 
     def saying_yes_for(self, label: int | None) -> CompiledNetwork:
         """The same network with another output that means yes."""
         reference = self._options["reference"]
         options = {**self._options, "reference": None if reference is None else reference.saying_yes_for(label)}
-        return CompiledNetwork(dataclasses.replace(self.network, label=label), **options)
+        return self._like(dataclasses.replace(self.network, label=label), **options)
+
+    def _like(self, network: RecurrentNetwork, **options: Any) -> CompiledNetwork:
+        made = CompiledNetwork(network, **options)
+        made.max_length = self.max_length
+        return made
 
     def _advance(self, rows: States, letters: Letters, siblings: Siblings | None = None) -> None:
         """Read one letter in every row, in place; at most a block of rows."""

@@ -80,7 +80,9 @@ class SteppedReference(SteppingModel):
 
     def saying_yes_for(self, label: int | None) -> SteppedReference:
         """The same network with another output that means yes."""
-        return SteppedReference(dataclasses.replace(self.network, label=label), self._facts)
+        other = SteppedReference(dataclasses.replace(self.network, label=label), self._facts)
+        other.max_length = self.max_length
+        return other
 
     def describe(self) -> Mapping[str, Any]:
         return {**self._facts, "queries": BY_REFERENCE, "margin": self.margin}
