@@ -10,12 +10,13 @@ import msgspec
 import pytest
 
 from rnncheck import Spec, Suite, SuiteResult, VerifySettings, check, load_model, verify, zoo
-from rnncheck.checking.values import INTERRUPTED, Check
+from rnncheck.checking.values import Check
 from rnncheck.errors import InputError
 from rnncheck.models.files.safetensors_file import save_network
 from rnncheck.report.checks.junit import junit_xml
 from rnncheck.report.checks.sarif import sarif_json
 from rnncheck.report.checks.summary_page import report_names, summary_page
+from rnncheck.runtime.budget import INTERRUPTED
 from rnncheck.suite.values import Severity
 from rnncheck.verdict.value import Outcome
 from support.robust_networks import robust_network
@@ -263,3 +264,32 @@ def test_what_was_not_begun_or_interrupted_is_never_allowed(suite: Path) -> None
     for told in (Check.of(entry, one), Check.of(entry, one, verdict=interrupted)):
         assert not told.allowed
         assert SuiteResult(suite="s", checks=(told,), seconds=0.0).exit_code == 3
+
+
+def test_a_checkpoint_that_cannot_be_written_costs_no_check(
+    suite: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise InputError("the disk is full")
+
+    monkeypatch.setattr("rnncheck.checking.resuming.write_atomically", full)
+    found = check(suite, checkpoint=tmp_path / "kept")
+    assert [one.outcome for one in found.checks] == [one.outcome for one in check(suite).checks]
+    assert found.notes == ("the disk is full; the work went on, but cannot be resumed from there",)
+    assert "disk is full" in summary_page(found, {})
+
+
+@pytest.mark.parametrize("kind", ["ltlf", "moore_ltlf"])
+def test_a_model_that_hangs_while_it_is_loaded_costs_its_own_checks_alone(
+    kind: str, suite: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Should be undecided where letters are known, and an error where nobody can say them; others are done."""
+    monkeypatch.syspath_prepend(suite.parent)
+    (suite.parent / "slow_model.py").write_text("import time\n\ndef build():\n    time.sleep(60)\n")
+    suite.write_text(
+        '[models.slow]\nmodule = "slow_model:build"\n[models.good]\npath = "good.safetensors"\n'
+        '[properties.p]\nltlf = "G(a -> F b)"\nmodels = ["good"]\nepsilon = 0.05\nsearch_steps = 2000\n'
+        f'[properties.q]\n{kind} = "G(a -> F b)"\nmodels = ["slow"]\ntimeout = 0.2\n'
+    )
+    outcomes = {one.name: one.outcome for one in check(suite).checks}
+    assert outcomes == {"p": "satisfied", "q": "undecided" if kind == "ltlf" else "error"}

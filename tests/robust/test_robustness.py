@@ -4,6 +4,8 @@ import contextlib
 import dataclasses
 import itertools
 import json
+from concurrent.futures import Future
+from contextlib import nullcontext
 from fractions import Fraction
 
 import numpy as np
@@ -21,6 +23,7 @@ from rnncheck.oracle import MembershipOracle
 from rnncheck.robust.alignment import aligned
 from rnncheck.robust.uniform_words import UniformWords
 from rnncheck.robust.walk import Ball, Walk, prefixes
+from rnncheck.runtime.executors import WorkerLostError
 from rnncheck.verdict.value import Outcome
 from support.clusters import Cluster
 from support.networks import random_network
@@ -354,6 +357,33 @@ def test_a_checkpoint_that_cannot_be_written_costs_no_result(tmp_path, monkeypat
     found = robustness(model, [("a", "b")], checkpoint=str(tmp_path / "kept"))
     assert found.robust
     assert "No space left" in found.notes[0]
+
+
+class LosingWorkers:
+    """An executor whose first piece of work ends its worker."""
+
+    workers = 1
+
+    def __init__(self) -> None:
+        self.lost = False
+
+    def submit(self, work, *arguments):
+        future = Future()
+        if self.lost:
+            future.set_result(work(*arguments))
+        else:
+            self.lost = True
+            future.set_exception(WorkerLostError("the worker was lost"))
+        return future
+
+
+def test_a_lost_worker_costs_its_own_words_alone(monkeypatch) -> None:
+    monkeypatch.setattr("rnncheck.robust.robustness.open_executor", lambda *_, **__: nullcontext(LosingWorkers()))
+    words = [("a",) * length for length in range(1, 40)]
+    found = robustness(DFAModel(Spec.from_regex(".*", LETTERS).dfa), words, workers=1)
+    outcomes = {one.outcome for one in found.words}
+    assert outcomes == {Outcome.UNDECIDED, Outcome.SATISFIED}
+    assert any("worker was lost" in one.reason for one in found.words)
 
 
 def test_a_time_limit_leaves_words_undecided() -> None:

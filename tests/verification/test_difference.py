@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import rnncheck
 from rnncheck import zoo
 from rnncheck.automata.product import symmetric_difference
+from rnncheck.models.adapters import DFAModel
 from rnncheck.models.difference import difference
 from rnncheck.models.engine.compiled import CompiledNetwork
 from rnncheck.models.exact_network import exact_network
@@ -217,3 +218,28 @@ def test_labels_in_another_order_are_compared_by_name(order: tuple[int, ...]) ->
         assert both.reference_answer(codes) == expected[-1]
     assert both.accepts_batch(words).tolist() == expected
     assert True in expected
+
+
+def test_a_property_over_other_letters_is_refused_before_the_work() -> None:
+    model = DFAModel(rnncheck.Spec.from_regex("a*", ["a", "b"]).dfa)
+    with pytest.raises(rnncheck.InputError, match="letter"):
+        rnncheck.diff(
+            model,
+            model,
+            properties=[rnncheck.Spec.from_ltlf("F z", ["a", "z"])],
+            progress=lambda _: pytest.fail("began"),
+        )
+
+
+def test_a_property_that_fails_does_not_cost_the_difference(monkeypatch: pytest.MonkeyPatch) -> None:
+    old, new = (DFAModel(rnncheck.Spec.from_regex(text, ["a", "b"]).dfa) for text in ("a*", "a* b?"))
+    spec = rnncheck.Spec.from_ltlf("F b", ["a", "b"])
+
+    def failing(*_: object) -> None:
+        raise ValueError("broken")
+
+    monkeypatch.setattr("rnncheck.verification.difference._of_both", failing)
+    verdict = rnncheck.diff(old, new, properties=[spec])
+    assert verdict.counterexample == ("b",)
+    assert verdict.comparison.properties == ()
+    assert any("broken" in note.message for note in verdict.health)

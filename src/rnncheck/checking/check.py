@@ -15,9 +15,9 @@ import msgspec
 
 from rnncheck.checking.resuming import SuiteCheckpoint
 from rnncheck.checking.single import LoadedModel
-from rnncheck.checking.values import INTERRUPTED, Check, SuiteResult
+from rnncheck.checking.values import Check, SuiteResult
 from rnncheck.errors import InputError, RnncheckError
-from rnncheck.runtime.budget import Clock
+from rnncheck.runtime.budget import INTERRUPTED, Clock
 from rnncheck.runtime.executors import Executor, open_executor
 from rnncheck.suite.values import ModelEntry, Property, Suite
 from rnncheck.verdict.value import Verdict
@@ -79,6 +79,7 @@ def check(
         title=read.title,
         checks=tuple(_repeatable(one, read.path) for one in run.checks()),
         seconds=clock() - began,
+        notes=tuple(run.notes),
         version=__version__,
     )
 
@@ -106,6 +107,7 @@ class _Run:
         self._kept = kept
         self._progress = progress
         self._done: dict[tuple[str, str], Check] = {}
+        self.notes: list[str] = []
 
     def here(self, threads: int | None) -> None:
         """Do the checks one after the other."""
@@ -154,7 +156,11 @@ class _Run:
     def _take(self, found: Check) -> None:
         self._done[found.model, found.name] = found
         if self._kept is not None:
-            self._kept.save(found)
+            try:
+                self._kept.save(found)
+            except InputError as error:  # a full disk costs no check
+                self._kept = None
+                self.notes.append(f"{error}; the work went on, but cannot be resumed from there")
 
     def _tell(self, model: ModelEntry, one: Property, _: object = None) -> None:
         violated = sum(check.outcome == "violated" for check in self._done.values())

@@ -22,6 +22,7 @@ from rnncheck.verification.labels import label_spec, verify_labels
 from rnncheck.verification.settings import VerifySettings
 from rnncheck.verification.verify import never_begun, verify
 from rnncheck.version import __version__
+from rnncheck.words import Alphabet
 
 Tell = Callable[[Progress], None]
 
@@ -43,7 +44,7 @@ class LoadedModel:
             verdict = verdict or question.verdict(limit, progress)
             return Check.of(self.entry, one, verdict=verdict, fingerprint=question.fingerprint)
         except BudgetExceeded as end:
-            return Check.of(self.entry, one, verdict=self._never_begun(one, str(end)))
+            return self._never_begun(one, str(end))
         except RnncheckError as error:
             return Check.of(self.entry, one, error=str(error))
 
@@ -59,10 +60,13 @@ class LoadedModel:
             self._loaded[longest] = model.remembering() if isinstance(model, CompiledNetwork) else model
         return self._loaded[longest]
 
-    def _never_begun(self, one: Property, reason: str) -> Verdict:
+    def _never_begun(self, one: Property, reason: str) -> Check:
+        """The check where time was over before the first answer; no verdict is about letters that nobody knows."""
         loaded = next((model.alphabet for model in self._loaded.values()), None)
-        letters = self.entry.alphabet or loaded or one.spec().alphabet
-        return never_begun(
+        letters = self.entry.alphabet or loaded or (None if one.about_labels else _letters_of(one))
+        if letters is None:
+            return Check.of(self.entry, one, error=f"{reason}; its letters are not known: name them (alphabet = […])")
+        verdict = never_begun(
             reason,
             letters,
             method=one.method,
@@ -71,6 +75,7 @@ class LoadedModel:
             gamma=one.gamma,
             seed=one.seed,
         )
+        return Check.of(self.entry, one, verdict=verdict)
 
 
 class _Question:
@@ -135,3 +140,11 @@ def _label_spec(model: Model, one: Property) -> Spec:
 
 def _left(limit: Budget) -> float | None:
     return None if limit.deadline is None else limit.remaining()
+
+
+def _letters_of(one: Property) -> Alphabet | None:
+    """The letters that a property names, where it can be read in little time."""
+    try:
+        return guarded_for(1.0, lambda: one.spec().alphabet, "the specification was being compiled")
+    except RnncheckError:
+        return None

@@ -7,12 +7,12 @@ from typing import Literal
 import msgspec
 
 from rnncheck.errors import FormatError, visible
+from rnncheck.runtime.budget import INTERRUPTED
 from rnncheck.suite.values import ModelEntry, Property, Severity
 from rnncheck.verdict.value import Verdict, decode_part, encode_part
 from rnncheck.words import format_word
 
 OutcomeName = Literal["satisfied", "violated", "undecided", "error"]
-INTERRUPTED = "interrupted"  # what a verdict says where Ctrl-C ended it
 _WORST_FIRST: tuple[tuple[OutcomeName, int], ...] = (("error", 2), ("violated", 1), ("undecided", 3))
 
 
@@ -98,6 +98,7 @@ class SuiteResult(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     title: str = ""
     checks: tuple[Check, ...]
     seconds: float
+    notes: tuple[str, ...] = ()  # what went wrong beside the checks
     version: str = ""
 
     @property

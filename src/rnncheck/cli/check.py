@@ -120,6 +120,8 @@ def _described(result: SuiteResult) -> Iterator[str | Line]:
         seconds = 0.0 if one.verdict is None else one.verdict.cost.seconds
         told = f"  {names}  {seconds:6.1f} s  {glimpse(one.sentence())}{remark}"
         yield Line(told, one.outcome.ljust(9), _COLOURS[one.outcome], bold=not one.allowed)
+    for note in result.notes:
+        yield Line(f": {note}", "note", "yellow")
     head = "PASSED" if result.passed else "UNDECIDED" if result.exit_code == 3 else "FAILED"
     colour = {"PASSED": "green", "UNDECIDED": "yellow", "FAILED": "red"}[head]
     yield Line(f": {result.summary()}, {result.seconds:.1f} s", head, colour, bold=True)

@@ -24,7 +24,7 @@ from rnncheck.oracle import MembershipOracle
 from rnncheck.probability.confidence import Confidence
 from rnncheck.probability.distributions import WordDistribution
 from rnncheck.relations import Property, Relation
-from rnncheck.runtime.budget import BudgetExceeded
+from rnncheck.runtime.budget import INTERRUPTED, BudgetExceeded
 from rnncheck.runtime.turns import Turns
 from rnncheck.search.plain_sampler import PlainSampler
 from rnncheck.search.sampler import Sampler
@@ -201,7 +201,7 @@ class LearningTask:
             )
         if isinstance(ending, MemoryError):
             return "memory ran out; give the process more, or a lower limit for what is kept (--memory)"
-        return ending.reason if isinstance(ending, BudgetExceeded) else "interrupted"
+        return ending.reason if isinstance(ending, BudgetExceeded) else INTERRUPTED
 
 
 def refining(learner: Learner[Any], counterexample: Codes, others: Mapping[Codes, int] | None = None) -> Turns[None]:

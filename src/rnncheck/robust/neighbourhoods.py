@@ -21,7 +21,7 @@ from rnncheck.relations import Property, Relation
 from rnncheck.robust.uniform_words import UniformWords
 from rnncheck.robust.values import WordRobustness
 from rnncheck.robust.walk import Ball, Walk, prefixes
-from rnncheck.runtime.budget import BudgetExceeded
+from rnncheck.runtime.budget import INTERRUPTED, BudgetExceeded
 from rnncheck.search.guided import GuidedSearch
 from rnncheck.search.prefix_tree import PrefixTree
 from rnncheck.search.sampler import Sampler
@@ -299,7 +299,7 @@ def explore(oracle: MembershipOracle, request: Request, words: Sequence[Word], b
     except BudgetExceeded as end:
         ended = end.reason
     except KeyboardInterrupt:
-        ended = "interrupted"
+        ended = INTERRUPTED
     except MemoryError:
         ended = "memory ran out"
     return Explored(work.results(ended), work.compared, oracle.cost.work, note, ended)

@@ -16,8 +16,8 @@ from rnncheck.probability.confidence import Confidence
 from rnncheck.robust.neighbourhoods import Explored, Request, explore, unasked
 from rnncheck.robust.resuming import RobustCheckpoint
 from rnncheck.robust.values import Robustness, WordRobustness
-from rnncheck.runtime.budget import Budget, Clock
-from rnncheck.runtime.executors import Executor, open_executor
+from rnncheck.runtime.budget import INTERRUPTED, Budget, Clock
+from rnncheck.runtime.executors import Executor, WorkerLostError, open_executor
 from rnncheck.runtime.watchdog import watchdog
 from rnncheck.spec import Spec
 from rnncheck.version import __version__
@@ -157,11 +157,14 @@ class _Run:
         end = None if self.budget.deadline is None else time.time() + self.budget.remaining()
         futures = [executor.submit(_explored, self.model, self.request, piece, end) for piece in self._pieces]
         try:
-            for future in futures:
-                self._take(future.result())
+            for piece, future in zip(self._pieces, futures, strict=True):
+                try:
+                    self._take(future.result())
+                except WorkerLostError as error:  # which costs the piece that it had
+                    self._results |= {word: unasked(word, str(error)) for word in piece}
                 progress(RobustnessProgress(self._total, len(self._results), self.steps))
         except KeyboardInterrupt:
-            self._ended = "interrupted"
+            self._ended = INTERRUPTED
 
     def result(self, word: Word) -> WordRobustness:
         return self._results.get(word) or unasked(word, self._ended or "not asked")

@@ -10,6 +10,8 @@ from rnncheck.errors import InputError, ResourceLimitError, WrongTypeError
 
 Clock = Callable[[], float]
 
+INTERRUPTED = "interrupted"  # why work ended that Ctrl-C ended
+
 
 class BudgetExceeded(ResourceLimitError):  # noqa: N818 - an expected end of work, not a defect
     """The budget ended first. What was found out until then is kept by whoever found it out."""

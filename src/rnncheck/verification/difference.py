@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Iterable, Iterator
 from typing import Unpack
 
@@ -13,6 +14,7 @@ from rnncheck.errors import InputError, short_repr
 from rnncheck.models.difference import DifferenceModel, difference
 from rnncheck.models.protocol import Model
 from rnncheck.relations import Relation
+from rnncheck.runtime.budget import INTERRUPTED
 from rnncheck.spec import Spec
 from rnncheck.verdict.value import Comparison, HealthNote, PropertyChange, Verdict
 from rnncheck.verification.extras import Extras
@@ -50,7 +52,8 @@ def diff(
         if not isinstance(model, Model):
             raise InputError(f"the {name} model is {short_repr(model)}; read a file by rnncheck.load_model(path)")
     relation = Relation.named(options.pop("relation", Relation.EQUAL))
-    specs, timeout, settings = list(properties), options.get("timeout"), options.get("settings") or VerifySettings()
+    specs = [spec.over(old.alphabet) for spec in properties]
+    timeout, settings = options.get("timeout"), options.get("settings") or VerifySettings()
     began = settings.clock()
     if specs and timeout is not None:
         options["timeout"] = timeout / 2
@@ -62,7 +65,7 @@ def diff(
     extras = Extras()
     said = _said(pair, verdict.counterexample, extras)
     left = None if timeout is None else max(0.0, timeout - (settings.clock() - began))
-    changes = tuple(_changes(old, new, specs, left, options))
+    changes = () if verdict.reason == INTERRUPTED else tuple(_changes(old, new, specs, left, options, extras))
     comparison = msgspec.structs.replace(comparison, old_said=said[0], new_said=said[1], properties=changes)
     asked = {**verdict.settings, "timeout": timeout}
     health = (*verdict.health, *extras.notes, *([_EMPTY_WORD] if verdict.counterexample == () else []))
@@ -82,7 +85,7 @@ def _said(pair: DifferenceModel, word: Word | None, extras: Extras) -> tuple[tup
 
 
 def _changes(
-    old: Model, new: Model, specs: list[Spec], seconds: float | None, options: VerifyOptions
+    old: Model, new: Model, specs: list[Spec], seconds: float | None, options: VerifyOptions, extras: Extras
 ) -> Iterator[PropertyChange]:
     """Each property on both models; of the time that is left, each verification may take an equal share."""
     asked: VerifyOptions = {**options, "timeout": None if seconds is None else seconds / max(1, 2 * len(specs))}
@@ -91,11 +94,19 @@ def _changes(
         settings, flows=None, mass_words=0, on_data=None, checkpoint=None, resume=False, certificate=None
     )
     for spec in specs:
-        before, after = verify(old, spec, **asked), verify(new, spec, **asked)
-        yield PropertyChange(
-            text=spec.origin,
-            old=before.outcome,
-            new=after.outcome,
-            old_word=before.counterexample,
-            new_word=after.counterexample,
-        )
+        both = extras.attempt(spec.origin, functools.partial(_of_both, old, new, spec, asked))
+        if both is not None:
+            before, after = both
+            yield PropertyChange(
+                text=spec.origin,
+                old=before.outcome,
+                new=after.outcome,
+                old_word=before.counterexample,
+                new_word=after.counterexample,
+            )
+            if INTERRUPTED in (before.reason, after.reason):
+                return
+
+
+def _of_both(old: Model, new: Model, spec: Spec, options: VerifyOptions) -> tuple[Verdict, Verdict]:
+    return verify(old, spec, **options), verify(new, spec, **options)

@@ -42,6 +42,7 @@ def summary_page(result: SuiteResult, links: Mapping[tuple[str, str], str], date
         tag("p", tag("span", _SIGNS[outcome], aria_hidden="true"), badge, class_=f"badge {outcome}"),
         tag("h1", title),
         tag("p", f"{result.summary()}."),
+        *(tag("p", f"Note: {note}.") for note in result.notes),
         tag("p", *_about(result, date), class_="property"),
     )
     parts = [
