@@ -28,7 +28,6 @@ from rnncheck.oracle import MembershipOracle
 from rnncheck.probability.confidence import Confidence, check_probability
 from rnncheck.probability.distributions import WordDistribution
 from rnncheck.relations import Property, Relation
-from rnncheck.runtime.budget import BudgetExceeded
 from rnncheck.runtime.turns import finish
 from rnncheck.runtime.watchdog import watchdog
 from rnncheck.spec import Spec
@@ -127,9 +126,7 @@ def _curve(task: LearningTask, words: int) -> AgreementCurve | None:
     try:
         with watchdog(task.oracle.budget.remaining):
             return finish(agreement_curve(task, words), task.oracle.budget.check)
-    except KeyboardInterrupt:
-        raise
-    except (*ENDINGS, LearningBoundReached):
+    except (*_ENDINGS, LearningBoundReached):
         return None
 
 
