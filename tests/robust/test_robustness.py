@@ -368,7 +368,7 @@ class LosingWorkers:
         self.lost = False
 
     def submit(self, work, *arguments):
-        future = Future()
+        future: Future = Future()
         if self.lost:
             future.set_result(work(*arguments))
         else:
