@@ -10,12 +10,16 @@ import pytest
 
 import rnncheck
 from rnncheck import InputError, ModelError, RepairReport, RepairSettings, Requirement, Spec, zoo
+from rnncheck.models.protocol import Model
+from rnncheck.repairing.conclusion import Proof
 from rnncheck.repairing.pupils import answers_of
-from rnncheck.repairing.values import Ending, RepairProgress
+from rnncheck.repairing.question import Question
+from rnncheck.repairing.values import Ending, HardeningFacts, RepairProgress
+from rnncheck.repairing.verifying import Verifier
 from rnncheck.runtime.budget import Budget
 from rnncheck.training.datasets import LabelledWords
 from rnncheck.training.fine_tuning import FineTuned, FineTuning, fine_tune
-from rnncheck.verdict.value import Outcome
+from rnncheck.verdict.value import Outcome, Verdict
 from rnncheck.verification.labels import label_spec
 from rnncheck.words import WordBatch
 
@@ -256,3 +260,43 @@ def test_a_violation_that_was_found_is_told_whatever_ends_the_work(faulty: zoo.E
     assert first.outcome is Outcome.VIOLATED
     assert first.counterexamples
     assert second.outcome is not Outcome.SATISFIED
+
+
+def test_a_network_that_turns_out_worse_does_not_take_the_place_of_a_better_one(
+    faulty: zoo.Entry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Should go back to the network that came where the taught one violates more, as verification shows."""
+    honest = Verifier.verdicts
+    calls: list[tuple[list[Verdict], int]] = []
+
+    def worse(verifier: Verifier, model: Model, number: int) -> tuple[list[Verdict], int]:
+        verdicts, steps = honest(verifier, model, number) if not calls else calls[0]
+        calls.append((verdicts, steps))
+        return (verdicts if len(calls) == 1 else [verdicts[0], verdicts[0]]), steps
+
+    monkeypatch.setattr(Verifier, "verdicts", worse)
+    wanted = [Requirement("first", faulty.spec()), Requirement("second", Spec.from_regex(".*", faulty.alphabet))]
+    settings = dataclasses.replace(QUICK, rounds=1)
+    made = rnncheck.repair(faulty.network(), wanted, settings=settings)
+    assert made.report.ending is Ending.NOT_REPAIRED
+    assert not made.report.improved
+    assert all((each.before.outcome is each.after.outcome) for each in made.report.properties)
+
+
+def test_a_proved_network_that_forgets_does_not_cost_the_repaired_one(
+    faulty: zoo.Entry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Should keep what was repaired where the proved network answers held-out words worse."""
+
+    def proved(question: Question, *_: object) -> Proof:
+        always = dataclasses.replace(faulty.network(), head_bias=np.full(1, -99.0, np.float32))
+        hardening = HardeningFacts(proved=True, taken=True, seconds=0.0, reason="proved")
+        return Proof(network=always, hardening=hardening)
+
+    monkeypatch.setattr("rnncheck.repairing.rounds.prove_or_harden", proved)
+    made = rnncheck.repair(faulty.network(), faulty.spec(), settings=QUICK)
+    assert made.report.ending is Ending.NOTHING_FOUND
+    assert made.report.improved
+    assert made.report.hardening is not None
+    assert not made.report.hardening.taken
+    assert made.report.held_out.after >= made.report.held_out.before - QUICK.max_loss

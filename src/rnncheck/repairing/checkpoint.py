@@ -46,6 +46,7 @@ class Progressed(msgspec.Struct):
     rounds: list[RepairRound] = []
     before: list[Standing] = []
     best: Best | None = None
+    verified: Best | None = None  # the best of those that were verified
     seconds: float = 0.0
 
 
@@ -62,6 +63,7 @@ class Saved:
     progressed: Progressed
     weights: Mapping[str, Floats]
     best_weights: Mapping[str, Floats]
+    verified_weights: Mapping[str, Floats]
     errors: list[Codes]
     random: list[list[Codes]]
 
@@ -75,8 +77,8 @@ class RepairCheckpoint:
 
     def save(self, saved: Saved) -> None:
         """Write it, whole or not at all."""
-        arrays: dict[str, Any] = {f"now/{name}": array for name, array in saved.weights.items()}
-        arrays |= {f"best/{name}": array for name, array in saved.best_weights.items()}
+        kinds = {"now": saved.weights, "best": saved.best_weights, "verified": saved.verified_weights}
+        arrays: dict[str, Any] = {f"{kind}/{name}": array for kind in kinds for name, array in kinds[kind].items()}
         for name, words in (("errors", saved.errors), *((f"random{i}", some) for i, some in enumerate(saved.random))):
             batch = WordBatch.from_codes(words)
             arrays |= {f"codes/{name}": np.array(batch.codes), f"offsets/{name}": np.array(batch.offsets)}
@@ -102,7 +104,8 @@ class RepairCheckpoint:
 
         rounds = len(document.progressed.rounds)
         random = [words(f"random{number}") for number in range(rounds)]
-        return Saved(document.progressed, group("now/"), group("best/"), words("errors"), random)
+        weights = group("now/"), group("best/"), group("verified/")
+        return Saved(document.progressed, *weights, words("errors"), random)
 
     def _check(self, document: _Document) -> None:
         if document.format != _FORMAT:

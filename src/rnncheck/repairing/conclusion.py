@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from rnncheck.models.network import RecurrentNetwork
@@ -54,6 +55,7 @@ class Proof:
     certificate: Certificate | None = None
     network: RecurrentNetwork | None = None
     hardening: HardeningFacts | None = None
+    otherwise: str = ""  # what is known of the repaired network without it
     notes: list[str] = field(default_factory=list)
 
 
@@ -87,9 +89,10 @@ class Conclusion:
         assert kept is not None
         pupil.load(best)
         network = pupil.network() if isinstance(pupil, NetworkPupil) else None
+        if proof.network is not None and self._loses(self._model(proof.network)):
+            ending, reason = self._without_proof(proof), proof.otherwise
         if proof.network is not None:
-            network = proof.network
-            after: Model = NetworkPupil(network, question.settings.threads).model()
+            network, after = proof.network, self._model(proof.network)
             standings = self._proved(after)
         else:
             after = pupil.model()
@@ -97,7 +100,7 @@ class Conclusion:
         self._state.before = self._polished(question.before, self._state.before)
         held_out = self._measured(after)
         improved = proof.network is not None or kept.round > 0
-        if improved and held_out.after < held_out.before - question.settings.max_loss:
+        if improved and self._loses(after):
             lost = 100 * (held_out.before - held_out.after)
             improved, reason = False, f"it would cost {lost:.2f} points of accuracy on held-out words ({reason})"
             ending = ending if ending is Ending.ENDED_EARLY else Ending.NOT_REPAIRED
@@ -109,6 +112,22 @@ class Conclusion:
             network = dataclasses.replace(network, facts={**network.facts, "repair": _facts(report)})
         module = pupil.module if isinstance(pupil, ModulePupil) else None
         return Repaired(report, network, module, proof.certificate if report.proved else None)
+
+    def _model(self, network: RecurrentNetwork) -> Model:
+        return NetworkPupil(network, self._question.settings.threads).model()
+
+    def _loses(self, model: Model) -> bool:
+        """Whether it answers too many of the held-out words worse than the model that came."""
+        held_out = self._measured(model)
+        return held_out.after < held_out.before - self._question.settings.max_loss
+
+    def _without_proof(self, proof: Proof) -> Ending:
+        """Leave the proved network; the repaired one, of which no violation is known, stays."""
+        assert proof.hardening is not None
+        why = "the proof closes, but too many answers to held-out words would change"
+        proof.hardening = msgspec.structs.replace(proof.hardening, taken=False, reason=why)
+        proof.network = proof.certificate = None
+        return Ending.NOTHING_FOUND
 
     def _proved(self, model: Model) -> list[Standing]:
         question, proved = self._question, Outcome.SATISFIED

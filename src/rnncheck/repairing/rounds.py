@@ -11,7 +11,7 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 
-from rnncheck.errors import InputError, short_repr
+from rnncheck.errors import InputError, ModelError, short_repr
 from rnncheck.models.protocol import Model
 from rnncheck.repairing.checkpoint import Best, Progressed, Rank, RepairCheckpoint, Saved
 from rnncheck.repairing.conclusion import Conclusion, Proof, Repaired
@@ -23,7 +23,7 @@ from rnncheck.repairing.question import AUDIT, FRESH, HELD_OUT, SPLIT, TEACHING,
 from rnncheck.repairing.requirements import UNKNOWN
 from rnncheck.repairing.values import Ending, Mass, Progress, RepairProgress, RepairRound, Standing
 from rnncheck.repairing.verifying import FIRST_STEPS, Verifier, is_proved, standing_of
-from rnncheck.runtime.budget import Budget, BudgetExceeded
+from rnncheck.runtime.budget import INTERRUPTED, Budget, BudgetExceeded
 from rnncheck.runtime.checkpoints import saved
 from rnncheck.training.fine_tuning import FineTuned, fine_tune
 from rnncheck.verdict.value import Outcome, Verdict
@@ -67,7 +67,7 @@ class Run:
         self._lesson = Lesson(question, given)
         self._verifier = Verifier(question, budget, self._tell)
         self._state = Progressed()
-        self._best_arrays = self._initial
+        self._best_arrays = self._verified_arrays = self._initial
         self._measures: _Measures | None = None  # of the model as it is now
         self._proof = Proof()
         self._trouble: str | None = None  # with the checkpoint
@@ -121,7 +121,11 @@ class Run:
         except BudgetExceeded as end:
             ending, reason = Ending.ENDED_EARLY, end.reason
         except KeyboardInterrupt:
-            ending, reason = Ending.ENDED_EARLY, "interrupted"
+            ending, reason = Ending.ENDED_EARLY, INTERRUPTED
+        except (ModelError, MemoryError) as error:  # such as weights that training made infinite
+            if not self._round:
+                raise
+            ending, reason = Ending.ENDED_EARLY, str(error) or "memory ran out"
         if self._trouble is not None:
             self._proof.notes.append(self._trouble)
         if self._state.best is None:
@@ -166,7 +170,7 @@ class Run:
             for verdict, mass, each in zip(verdicts, measures.masses, question.requirements, strict=True)
         ]
         violated = sum(verdict.violated for verdict in verdicts)
-        self._consider(Rank(violated, measures.hits, measures.wrong), standings)
+        self._take(Best(self._round, Rank(violated, measures.hits, measures.wrong), standings))
         if not self._round:
             self._state.before = standings
 
@@ -188,12 +192,15 @@ class Run:
     def _keeps_accuracy(self, wrong: float) -> bool:
         return self._accuracy_before - (1.0 - wrong) <= self._question.settings.max_loss
 
-    def _consider(self, rank: Rank, standings: list[Standing]) -> None:
+    def _take(self, now: Best) -> None:
+        """Of the models that were verified the best is kept, whatever was hoped of one that was not yet."""
+        if self._better(now, self._state.verified):
+            self._state.verified, self._verified_arrays = now, self._question.pupil.arrays()
+        self._state.best, self._best_arrays = self._state.verified, self._verified_arrays
+
+    def _better(self, now: Best, than: Best | None) -> bool:
         """The best model is the one of the least rank that has not lost too many answers."""
-        best = self._state.best
-        if best is None or best.round == self._round or (rank < best.rank and self._keeps_accuracy(rank.wrong)):
-            self._state.best = Best(self._round, rank, standings)
-            self._best_arrays = self._question.pupil.arrays()
+        return than is None or (now.rank < than.rank and self._keeps_accuracy(now.rank.wrong))
 
     def _teach(self, model: Model, verdicts: Sequence[Verdict], steps: int) -> None:
         """Train on what was found; then measure, so that a model that is not verified yet can be kept."""
@@ -225,7 +232,10 @@ class Run:
         watched = WordBatch.from_codes(self._lesson.errors)
         broken = [int(violating(each, now, watched).sum()) for each in question.requirements]
         unverified = [Standing(outcome=Outcome.UNDECIDED, mass=mass) for mass in measures.masses]
-        self._consider(Rank(sum(map(bool, broken)), sum(broken) + measures.hits, measures.wrong), unverified)
+        rank = Rank(sum(map(bool, broken)), sum(broken) + measures.hits, measures.wrong)
+        hoped = Best(number, rank, unverified)
+        if self._better(hoped, self._state.best):  # it counts if time ends before it is verified
+            self._state.best, self._best_arrays = hoped, question.pupil.arrays()
 
     def _teaching(self, epochs: int) -> Callable[[FineTuned], bool]:
         """Tells how far a training is, and ends it when it has had its share of the time."""
@@ -256,6 +266,7 @@ class Run:
             effort += " for each property"
         keeps = lambda model: self._keeps_accuracy(self._wrong(model))  # noqa: E731
         self._proof = prove_or_harden(self._question, proved, self._begin, keeps)
+        self._proof.otherwise = effort
         if proved or self._proof.network is not None:
             return Ending.PROVED, "proved for every word"
         return Ending.NOTHING_FOUND, effort
@@ -276,10 +287,12 @@ class Run:
 
     def _save(self, file: RepairCheckpoint) -> None:
         state, lesson = msgspec.structs.replace(self._state, seconds=self._seconds), self._lesson
-        now = Saved(state, self._question.pupil.arrays(), self._best_arrays, lesson.errors, lesson.random)
+        weights = self._question.pupil.arrays(), self._best_arrays, self._verified_arrays
+        now = Saved(state, *weights, lesson.errors, lesson.random)
         self._trouble = saved(lambda: file.save(now))
 
     def _go_on_from(self, saved: Saved) -> None:
-        self._state, self._best_arrays = saved.progressed, dict(saved.best_weights)
+        self._state = saved.progressed
+        self._best_arrays, self._verified_arrays = dict(saved.best_weights), dict(saved.verified_weights)
         self._lesson.errors, self._lesson.random = saved.errors, saved.random
         self._question.pupil.load(saved.weights)
