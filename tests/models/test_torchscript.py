@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -122,7 +123,10 @@ def test_a_file_is_run_only_where_it_is_trusted(tmp_path: Path, capsys: Any) -> 
     scripted(module, "script", path)
     with pytest.raises(ModelError, match=r"is TorchScript, a program; where you trust it, .*--torchscript"):
         load_model(path, alphabet=LETTERS)
-    model = load_model(path, alphabet=LETTERS, torchscript=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = load_model(path, alphabet=LETTERS, torchscript=True)
+        assert model.identity()
     assert model.accepts_batch(WORDS).tolist() == own_answers(module)
     with pytest.raises(ModelError, match="TorchScript does not say its letters"):
         load_model(path, torchscript=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -94,7 +95,9 @@ def wrap_module(module: torch.nn.Module, alphabet: Alphabet, options: ModuleOpti
 def load_script(path: Path, alphabet: Alphabet, options: ModuleOptions) -> Model:
     """The TorchScript module in a file, which is a program and is run; it is on the CPU, whatever it was saved on."""
     try:
-        module = torch.jit.load(str(path), map_location="cpu")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # TorchScript is old, which whoever has a file of it cannot change now
+            module = torch.jit.load(str(path), map_location="cpu")
     except Exception as error:  # a damaged file can fail anywhere inside the reader
         text = " ".join(str(error).split())[:200]
         raise ModelError(f"is no TorchScript file that PyTorch {torch.__version__} reads ({text})") from None

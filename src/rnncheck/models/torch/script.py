@@ -10,6 +10,7 @@ from __future__ import annotations
 import copy
 import operator
 import re
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -35,7 +36,9 @@ def parts_for_digest(module: Any) -> tuple[object, ...]:
     """All that its answers depend on: its graph in evaluation mode, and the tensors and values that are in it."""
     copied = copy.deepcopy(module)
     copied.eval()
-    graph = torch.jit.freeze(copied).graph
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # TorchScript is old
+        graph = torch.jit.freeze(copied).graph
     constants = [node.output().toIValue() for node in graph.findAllNodes("prim::Constant")]
     tensors = [value for value in constants if isinstance(value, torch.Tensor)]
     # Names are made unique in each process; apart from that, the same file gives the same text.
