@@ -1,6 +1,7 @@
 """Extraction at any time: the best automaton so far, measured on fresh words, of any size asked for."""
 
 import itertools
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -125,6 +126,17 @@ def test_several_labels_have_a_curve_too() -> None:
 def test_a_size_below_one_is_refused() -> None:
     with pytest.raises(InputError, match="states=0"):
         extract_automaton(DFAModel(random_dfa(0, 3)), states=0)
+
+
+def test_an_automaton_of_many_states_is_reduced_in_little_memory() -> None:
+    """Should not need a table of all pairs of states: 10 000 of them are 100 million."""
+    dfa, words = random_dfa(0, 10_000), SHORT.sample(np.random.default_rng(0), 50)
+    tracemalloc.start()
+    made = list(itertools.islice(reductions(dfa, words), 8))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert [len(smaller) for smaller in made] == [1, 2, 3, 4, 6, 8, 12, 16]
+    assert peak < 150e6
 
 
 def test_the_judges_words_are_not_learned_from() -> None:

@@ -13,6 +13,8 @@ from rnncheck.words import WordBatch
 
 _SUFFIXES = 256
 _LONGEST_SUFFIX = 12
+_MOST_KEPT = 2_048  # states, unless more are wanted
+_ROWS_AT_ONCE = 1_024
 
 
 def reductions(automaton: Hypothesis, words: WordBatch, most_states: int | None = None) -> Iterator[Hypothesis]:
@@ -24,17 +26,17 @@ def reductions(automaton: Hypothesis, words: WordBatch, most_states: int | None 
     often = np.zeros(len(automaton), dtype=np.int64)
     often[ends] = counts
     by_visits = np.argsort(-often, kind="stable")
-    alike = _likeness(automaton)
+    said = _said(automaton)
     for size in _sizes(len(automaton), most_states):
         kept = np.sort(by_visits[:size])
-        goes_to = alike[:, kept].argmax(axis=1)
+        goes_to = _most_alike(said, kept)
         goes_to[kept] = np.arange(size)
         yield _of_states(automaton, kept, goes_to)
 
 
 def _sizes(states: int, most_states: int | None) -> list[int]:
     sizes, power = {1, *([] if most_states is None else [most_states])}, 2
-    while power < states:
+    while power < min(states, _MOST_KEPT):
         sizes |= {power, power + power // 2}
         power *= 2
     return sorted(size for size in sizes if size < states)
@@ -47,8 +49,8 @@ def _of_states(automaton: Hypothesis, kept: npt.NDArray[np.integer], goes_to: np
     return DFA(automaton.alphabet, table, automaton.accepting[kept], initial)
 
 
-def _likeness(automaton: Hypothesis) -> npt.NDArray[np.float32]:
-    """After how many of the same random suffixes any two states say the same."""
+def _said(automaton: Hypothesis) -> npt.NDArray[np.int64]:
+    """What every state says after the same random suffixes, one row a state."""
     rng = np.random.default_rng(0)
     columns = [automaton.outputs]
     for _ in range(_SUFFIXES):
@@ -56,9 +58,17 @@ def _likeness(automaton: Hypothesis) -> npt.NDArray[np.float32]:
         for letter in rng.integers(len(automaton.alphabet), size=int(rng.integers(1, _LONGEST_SUFFIX + 1))):
             states = automaton.transitions[states, letter]
         columns.append(automaton.outputs[states])
-    said = np.stack(columns, axis=1)
-    alike = np.zeros((len(automaton), len(automaton)), dtype=np.float32)
-    for output in np.unique(said):
-        says = (said == output).astype(np.float32)
-        alike += says @ says.T
-    return alike
+    return np.stack(columns, axis=1).astype(np.int64)
+
+
+def _most_alike(said: npt.NDArray[np.int64], kept: npt.NDArray[np.integer]) -> npt.NDArray[np.int64]:
+    """For every state the position of the kept one that says the same most often, some rows at a time."""
+    outputs = np.unique(said)
+    found = []
+    for start in range(0, len(said), _ROWS_AT_ONCE):
+        rows = said[start : start + _ROWS_AT_ONCE]
+        alike = sum(
+            (rows == output).astype(np.float32) @ (said[kept] == output).astype(np.float32).T for output in outputs
+        )
+        found.append(np.asarray(alike).argmax(axis=1))
+    return np.concatenate(found)
