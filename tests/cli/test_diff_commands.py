@@ -26,7 +26,7 @@ def test_a_difference_is_told_written_and_replayed(run: Any, tmp_path: Path) -> 
     assert (compared["old"], compared["new"], compared["relation"]) == (OLD, NEW, "equal")
     text = page.read_text()
     assert "Of this word the old model says no, and the new one yes." in text
-    assert f"rnncheck replay verdict.json --model {NEW} --against {OLD}" in text
+    assert f"rnncheck replay {document} --model {NEW} --against {OLD}" in text
     assert f"rnncheck diff {OLD} {NEW}" in text
     assert run("replay", document, "--model", NEW, "--against", OLD).code == 0
     assert run("replay", document, "--model", OLD, "--against", OLD).code == 1

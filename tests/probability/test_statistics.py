@@ -68,7 +68,7 @@ def test_a_round_gets_the_smallest_size_for_its_share(epsilon: float, gamma: flo
     share = gamma / 2 ** (number + 1)
 
     def error(words: int) -> float:
-        return exp(-epsilon * words) if bound is Bound.EXACT else 2 * exp(-2 * epsilon * epsilon * words)
+        return 2 * exp(-2 * epsilon * epsilon * words) if bound is Bound.HOEFFDING else exp(-epsilon * words)
 
     assert error(size) <= share * (1 + 1e-9)
     assert error(size - 1) > share * (1 - 1e-9)
@@ -84,7 +84,7 @@ def test_a_round_shows_what_its_share_of_gamma_shows(samples: int, gamma: float,
 def test_achieved_epsilon_inverts_the_size(epsilon: float, gamma: float, bound: Bound) -> None:
     size = sample_size(epsilon, gamma, bound)
     assert achieved_epsilon(size, gamma, bound) <= epsilon * (1 + 1e-9)
-    if size > 1:
+    if size > 1 and bound is not Bound.PAPER:  # which draws more words than what they show needs
         assert achieved_epsilon(size - 1, gamma, bound) > epsilon * (1 - 1e-9)
 
 
