@@ -57,7 +57,7 @@ def wrap(
     ``before`` and ``after`` are markers that the model reads around every word: a letter of the alphabet each, or
     several. Words have the other letters, and the empty word is the markers alone.
 
-    ``verify`` never asks it for a word of more than ``max_length`` letters; a callable is not tried out on one either.
+    It is never asked for a word of more than ``max_length`` letters; a callable is not tried out on one either.
 
     The model is tried out on some words. Where it hangs, ``timeout`` (in seconds) ends that by a ResourceLimitError.
     """

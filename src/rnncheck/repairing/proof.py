@@ -15,7 +15,7 @@ from rnncheck.models.engine.reference import reference_judgement
 from rnncheck.models.network import RecurrentNetwork
 from rnncheck.models.protocol import Model
 from rnncheck.proving.certifying import certificate_of
-from rnncheck.proving.prove import Invariant, ProofSettings, find_invariant
+from rnncheck.proving.prove import Invariant, find_invariant
 from rnncheck.relations import Property, Relation
 from rnncheck.repairing.conclusion import Proof
 from rnncheck.repairing.pupils import NetworkPupil
@@ -25,11 +25,11 @@ from rnncheck.repairing.values import HardeningFacts
 from rnncheck.runtime.budget import BudgetExceeded
 from rnncheck.training.provable import HardeningSettings, harden
 from rnncheck.verdict.certificate import Certificate
+from rnncheck.verification.prove_method import CHEAP
 from rnncheck.words import WordBatch
 
 _MOST_UNITS = 64  # of all layers: larger networks do not close
 _MOST_EDGES = 60  # states × letters of the specification
-_CHEAP = ProofSettings(context=3, classes=300, rounds=200)
 
 
 def combined(requirements: Sequence[Requirement]) -> Property | None:
@@ -50,7 +50,7 @@ def certificate_for(network: RecurrentNetwork, wanted: Property) -> Certificate 
     ends = wanted.spec.end_states(WordBatch.from_codes([()]))
     if wanted.broken(np.array([empty]), ends)[0]:
         return None
-    found = find_invariant(network, wanted, _CHEAP)
+    found = find_invariant(network, wanted, CHEAP)
     return certificate_of(found, network, wanted, empty) if isinstance(found, Invariant) else None
 
 
