@@ -19,7 +19,7 @@ from rnncheck.models.adapters import DFAModel
 from rnncheck.oracle import MembershipOracle
 from rnncheck.probability.confidence import Confidence
 from rnncheck.relations import Property, Relation
-from rnncheck.verdict.value import Outcome
+from rnncheck.verdict.facts import Outcome
 from rnncheck.verification.how_bad import how_bad
 from rnncheck.verification.settings import VerifySettings
 from rnncheck.verification.task import Finding, Task

@@ -56,8 +56,10 @@ from rnncheck.search.flows import FlowSettings
 from rnncheck.spec import Spec
 from rnncheck.suite.values import Suite
 from rnncheck.verdict.certificate import Certificate
+from rnncheck.verdict.guarantee import Evaluation, Guarantee, Searched
 from rnncheck.verdict.replay import Replay, ReplaySettings, replay
-from rnncheck.verdict.value import Evaluation, FaultyFlow, Guarantee, Searched, Verdict
+from rnncheck.verdict.value import Verdict
+from rnncheck.verdict.violation import FaultyFlow
 from rnncheck.verification.assertion import NotSatisfiedError, assert_satisfies
 from rnncheck.verification.difference import diff
 from rnncheck.verification.labels import label_spec, verify_labels

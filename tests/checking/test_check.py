@@ -18,7 +18,7 @@ from rnncheck.report.checks.sarif import sarif_json
 from rnncheck.report.checks.summary_page import report_names, summary_page
 from rnncheck.runtime.budget import INTERRUPTED
 from rnncheck.suite.values import Severity
-from rnncheck.verdict.value import Outcome
+from rnncheck.verdict.facts import Outcome
 from support.robust_networks import robust_network
 
 LETTERS = ["a", "b", "c"]

@@ -21,7 +21,7 @@ from rnncheck.extraction import EXTRACTIONS, ExtractionName
 from rnncheck.learning.equivalence import EQUIVALENCES, EquivalenceName
 from rnncheck.learning.learners import LEARNERS, LearnerName
 from rnncheck.relations import Relation, RelationName
-from rnncheck.verdict.value import MethodName
+from rnncheck.verdict.facts import MethodName
 from rnncheck.verification.methods import METHODS
 from support.doc_pages import (
     PLAIN,

@@ -19,7 +19,8 @@ from msgspec.structs import replace
 from rnncheck import Verdict
 from rnncheck.models.engine.compiled import CompiledNetwork
 from rnncheck.models.network import Cell
-from rnncheck.verdict.value import Guarantee, Outcome
+from rnncheck.verdict.facts import Outcome
+from rnncheck.verdict.guarantee import Guarantee
 from rnncheck.verification.methods import METHODS
 from support.doc_pages import one_thread
 from support.paths import ROOT

@@ -19,7 +19,8 @@ from rnncheck.repairing.verifying import Verifier
 from rnncheck.runtime.budget import Budget
 from rnncheck.training.datasets import LabelledWords
 from rnncheck.training.fine_tuning import FineTuned, FineTuning, fine_tune
-from rnncheck.verdict.value import Outcome, Verdict
+from rnncheck.verdict.facts import Outcome
+from rnncheck.verdict.value import Verdict
 from rnncheck.verification.labels import label_spec
 from rnncheck.words import WordBatch
 

@@ -24,7 +24,7 @@ from rnncheck.robust.alignment import aligned
 from rnncheck.robust.uniform_words import UniformWords
 from rnncheck.robust.walk import Ball, Walk, prefixes
 from rnncheck.runtime.executors import WorkerLostError
-from rnncheck.verdict.value import Outcome
+from rnncheck.verdict.facts import Outcome
 from support.clusters import Cluster
 from support.networks import random_network
 from support.robust_networks import robust_network

@@ -12,7 +12,9 @@ from rnncheck.automata.dfa import DFA
 from rnncheck.automata.language import all_words
 from rnncheck.models.adapters import DFAModel
 from rnncheck.relations import Relation
-from rnncheck.verdict.value import AutomatonFacts, FaultyFlow, Outcome, Round, SpecFacts, TotalCost, Trace, Verdict
+from rnncheck.verdict.facts import AutomatonFacts, Outcome, Round, SpecFacts, TotalCost
+from rnncheck.verdict.value import Verdict
+from rnncheck.verdict.violation import FaultyFlow, Trace
 from rnncheck.verification.labels import label_spec, verify_labels
 from rnncheck.verification.settings import VerifySettings
 from rnncheck.words import Alphabet, Word

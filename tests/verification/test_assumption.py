@@ -23,8 +23,9 @@ from rnncheck.probability.distributions import WordDistribution
 from rnncheck.relations import Property, Relation
 from rnncheck.search.flows import FlowSettings
 from rnncheck.verdict.certificate import Certificate
+from rnncheck.verdict.facts import Outcome
 from rnncheck.verdict.replay import Status, replay
-from rnncheck.verdict.value import Outcome, Verdict
+from rnncheck.verdict.value import Verdict
 from rnncheck.verification.labels import label_spec, verify_labels
 from rnncheck.verification.settings import VerifySettings
 from rnncheck.words import Alphabet, WordBatch, encode_batch

@@ -21,7 +21,7 @@ from rnncheck.oracle import MembershipOracle
 from rnncheck.probability.distributions import WordDistribution
 from rnncheck.relations import Property, Relation
 from rnncheck.spec import Spec
-from rnncheck.verdict.value import Share
+from rnncheck.verdict.violation import Share
 from rnncheck.verification.error_language import ErrorLanguage, describe, measure
 from rnncheck.verification.errors_method import errors
 from rnncheck.verification.settings import VerifySettings

@@ -18,9 +18,10 @@ from rnncheck.oracle import MembershipOracle
 from rnncheck.probability.confidence import Confidence
 from rnncheck.probability.distributions import WordDistribution
 from rnncheck.relations import Property, Relation
+from rnncheck.verdict.facts import Outcome
 from rnncheck.verdict.replay import Status, replay
 from rnncheck.verdict.strata import ENDING, FAMILY, OTHERS, divided, ending_in, family, interval_of
-from rnncheck.verdict.value import Outcome, Stratum
+from rnncheck.verdict.violation import Stratum
 from rnncheck.verification.how_bad import HowBad, how_bad
 from rnncheck.verification.settings import VerifySettings
 from rnncheck.verification.task import Finding, Task

@@ -15,7 +15,8 @@ from rnncheck.probability.distributions import WordDistribution
 from rnncheck.relations import Relation
 from rnncheck.search.flows import Flow
 from rnncheck.verdict.replay import Status, replay
-from rnncheck.verdict.value import Mistake, Verdict
+from rnncheck.verdict.value import Verdict
+from rnncheck.verdict.violation import Mistake
 from rnncheck.verification.mistakes import family_of
 from rnncheck.verification.settings import VerifySettings
 from rnncheck.verification.several import kind_of

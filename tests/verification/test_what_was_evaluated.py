@@ -14,8 +14,9 @@ from rnncheck.models.engine.stepped_reference import SteppedReference
 from rnncheck.models.exact_network import exact_network
 from rnncheck.models.network import Cell, Layer, RecurrentNetwork
 from rnncheck.spec import Spec
+from rnncheck.verdict.facts import Outcome
 from rnncheck.verdict.replay import Status, replay
-from rnncheck.verdict.value import Outcome, Verdict
+from rnncheck.verdict.value import Verdict
 from rnncheck.verification.settings import VerifySettings
 from rnncheck.words import Alphabet, WordBatch
 from support.networks import random_network

@@ -33,7 +33,7 @@ from rnncheck.robust.robustness import robustness
 from rnncheck.robust.values import Robustness, WordRobustness
 from rnncheck.runtime.budget import BudgetExceeded
 from rnncheck.runtime.files import write_atomically
-from rnncheck.verdict.value import Outcome
+from rnncheck.verdict.facts import Outcome
 from rnncheck.words import format_word, letter_text
 
 _HEADS = {Outcome.SATISFIED: "robust", Outcome.VIOLATED: "not robust", Outcome.UNDECIDED: "undecided"}

@@ -5,7 +5,8 @@ from __future__ import annotations
 from rnncheck.cli.output import Line
 from rnncheck.relations import Relation
 from rnncheck.report.page.label_pairs import pairs_along
-from rnncheck.verdict.value import Comparison, PropertyChange, Verdict
+from rnncheck.verdict.questions import Comparison, PropertyChange
+from rnncheck.verdict.value import Verdict
 from rnncheck.words import EPSILON, Word, format_word
 
 _COLOURS = {"violated": "red", "satisfied": "green", "undecided": "yellow"}

@@ -41,7 +41,8 @@ from rnncheck.runtime.budget import BudgetExceeded
 from rnncheck.runtime.files import write_atomically
 from rnncheck.search.flows import FlowSettings
 from rnncheck.spec import Spec
-from rnncheck.verdict.value import Outcome, Verdict
+from rnncheck.verdict.facts import Outcome
+from rnncheck.verdict.value import Verdict
 from rnncheck.verification.difference import diff as diff_models
 from rnncheck.verification.labels import label_spec, verify_labels
 from rnncheck.verification.methods import METHODS, PRINTED

@@ -29,7 +29,8 @@ from rnncheck.runtime.executors import Executor
 from rnncheck.runtime.files import remove_leftovers
 from rnncheck.search.flows import FlowSettings
 from rnncheck.spec import Spec
-from rnncheck.verdict.value import MethodName, Verdict
+from rnncheck.verdict.facts import MethodName
+from rnncheck.verdict.value import Verdict
 from rnncheck.verification.methods import COMPARED, METHODS, PRINTED
 from rnncheck.verification.settings import VerifySettings
 from rnncheck.verification.verify import verify

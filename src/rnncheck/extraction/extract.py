@@ -21,7 +21,7 @@ from rnncheck.probability.distributions import WordDistribution
 from rnncheck.runtime.budget import Budget
 from rnncheck.runtime.turns import finish
 from rnncheck.runtime.watchdog import watchdog
-from rnncheck.verdict.value import TotalCost
+from rnncheck.verdict.facts import TotalCost
 
 
 def extract_automaton(

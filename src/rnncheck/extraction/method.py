@@ -17,7 +17,7 @@ from rnncheck.learning.equivalence.sampling import SamplingEquivalence
 from rnncheck.learning.task import LearningTask
 from rnncheck.probability.confidence import Confidence
 from rnncheck.relations import Relation
-from rnncheck.verdict.value import TotalCost
+from rnncheck.verdict.facts import TotalCost
 from rnncheck.words import Codes, format_word
 
 

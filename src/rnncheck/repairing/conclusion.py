@@ -27,7 +27,7 @@ from rnncheck.repairing.values import (
 )
 from rnncheck.training.batches import among_prefixes
 from rnncheck.verdict.certificate import Certificate
-from rnncheck.verdict.value import Outcome
+from rnncheck.verdict.facts import Outcome
 from rnncheck.version import __version__
 from rnncheck.words import Codes, WordBatch
 

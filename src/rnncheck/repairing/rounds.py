@@ -26,7 +26,8 @@ from rnncheck.repairing.verifying import FIRST_STEPS, Verifier, is_proved, stand
 from rnncheck.runtime.budget import INTERRUPTED, Budget, BudgetExceeded
 from rnncheck.runtime.checkpoints import saved
 from rnncheck.training.fine_tuning import FineTuned, fine_tune
-from rnncheck.verdict.value import Outcome, Verdict
+from rnncheck.verdict.facts import Outcome
+from rnncheck.verdict.value import Verdict
 from rnncheck.words import Codes, WordBatch, format_word
 
 _VALIDATION_WORDS = 4_000

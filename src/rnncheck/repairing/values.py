@@ -12,7 +12,8 @@ import msgspec
 from rnncheck.display import Displayable, page_of
 from rnncheck.errors import FormatError
 from rnncheck.runtime.files import write_atomically
-from rnncheck.verdict.value import Count, Interval, Outcome, encode_part
+from rnncheck.verdict.facts import Count, Interval, Outcome
+from rnncheck.verdict.value import encode_part
 from rnncheck.words import Alphabet, Word
 
 

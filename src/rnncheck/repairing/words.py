@@ -17,7 +17,7 @@ from rnncheck.automata.dfa import DFA
 from rnncheck.probability.distributions import WordDistribution
 from rnncheck.search.flows import shortest_loops
 from rnncheck.training.from_automaton import ConditionedSampler
-from rnncheck.verdict.value import FaultyFlow
+from rnncheck.verdict.violation import FaultyFlow
 from rnncheck.words import Alphabet, Codes
 
 _LONGEST = 200  # letters of a word that is made of a counterexample

@@ -13,7 +13,9 @@ from rnncheck.report.page.label_pairs import as_shown, pairs_along
 from rnncheck.report.page.mistakes import mistakes_automaton
 from rnncheck.report.plots import pumping_plot
 from rnncheck.spec import Spec
-from rnncheck.verdict.value import FaultyFlow, Outcome, Verdict
+from rnncheck.verdict.facts import Outcome
+from rnncheck.verdict.value import Verdict
+from rnncheck.verdict.violation import FaultyFlow
 from rnncheck.words import EPSILON, Word
 
 # A notebook should not wait long for a picture that it can do without.

@@ -25,7 +25,7 @@ from rnncheck.runtime.budget import INTERRUPTED, BudgetExceeded
 from rnncheck.search.guided import GuidedSearch
 from rnncheck.search.prefix_tree import PrefixTree
 from rnncheck.search.sampler import Sampler
-from rnncheck.verdict.value import Outcome
+from rnncheck.verdict.facts import Outcome
 from rnncheck.words import Codes, Word, format_word
 
 _PROOF = ProofSettings(context=3, classes=5_000, rounds=300)

@@ -7,7 +7,7 @@ from typing import Literal, Self
 import msgspec
 
 from rnncheck.errors import FormatError
-from rnncheck.verdict.value import Count, Outcome
+from rnncheck.verdict.facts import Count, Outcome
 from rnncheck.words import Alphabet, Word
 
 Distance = int | float

@@ -10,7 +10,7 @@ from rnncheck.errors import FormatError, InputError
 from rnncheck.suite.definitions import Definitions
 from rnncheck.suite.tables import Document, Table
 from rnncheck.suite.values import KINDS, DistributionEntry, ModelEntry, Property, Suite, Terms, WordFile
-from rnncheck.verdict.value import MethodName
+from rnncheck.verdict.facts import MethodName
 from rnncheck.word_files import WordFormat
 from rnncheck.words import Alphabet
 

@@ -17,7 +17,7 @@ from rnncheck.probability.distributions import WordDistribution
 from rnncheck.relations import Relation
 from rnncheck.spec import Spec, parse_assumption
 from rnncheck.suite.definitions import Definitions
-from rnncheck.verdict.value import MethodName
+from rnncheck.verdict.facts import MethodName
 from rnncheck.word_files import USUAL, Sequences, WordFormat, read_sequences, read_words
 from rnncheck.words import Alphabet
 

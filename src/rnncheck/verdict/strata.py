@@ -17,7 +17,8 @@ from rnncheck.automata.language import is_empty, short_words
 from rnncheck.automata.minimisation import minimise
 from rnncheck.automata.product import difference, intersection
 from rnncheck.probability.statistics import clopper_pearson
-from rnncheck.verdict.value import Interval, Stratum
+from rnncheck.verdict.facts import Interval
+from rnncheck.verdict.violation import Stratum
 from rnncheck.words import Alphabet, Codes
 
 LEARNED = "words learned to be violations"

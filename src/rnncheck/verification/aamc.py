@@ -9,7 +9,7 @@ from rnncheck.automata.language import words_up_to
 from rnncheck.extraction import extracting
 from rnncheck.extraction.method import Extraction
 from rnncheck.runtime.turns import Turns
-from rnncheck.verdict.value import Outcome
+from rnncheck.verdict.facts import Outcome
 from rnncheck.verification.task import Algorithm, Finding, Task, violated
 from rnncheck.words import Codes
 

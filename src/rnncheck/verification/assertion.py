@@ -11,7 +11,8 @@ from rnncheck.probability.confidence import Confidence
 from rnncheck.probability.distributions import WordDistribution
 from rnncheck.relations import Relation, RelationName
 from rnncheck.spec import Spec
-from rnncheck.verdict.value import MethodName, Verdict
+from rnncheck.verdict.facts import MethodName
+from rnncheck.verdict.value import Verdict
 from rnncheck.verification.settings import VerifySettings
 from rnncheck.verification.verify import verify
 from rnncheck.words import format_word

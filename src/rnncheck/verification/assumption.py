@@ -12,7 +12,7 @@ from rnncheck.errors import InputError
 from rnncheck.probability.conditioned import conditioned
 from rnncheck.probability.distributions import WordDistribution
 from rnncheck.spec import Spec
-from rnncheck.verdict.value import AssumptionFacts
+from rnncheck.verdict.guarantee import AssumptionFacts
 from rnncheck.words import Alphabet
 
 

@@ -18,7 +18,7 @@ from rnncheck.runtime.budget import BudgetExceeded
 from rnncheck.search.exhaustive import ExhaustiveSearch
 from rnncheck.search.prefix_tree import PrefixTree
 from rnncheck.search.sampler import LARGEST_BATCH
-from rnncheck.verdict.value import Evaluation
+from rnncheck.verdict.guarantee import Evaluation
 from rnncheck.verification.task import Task
 from rnncheck.words import Codes, WordBatch
 

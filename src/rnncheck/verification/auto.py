@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rnncheck.errors import ModelError
-from rnncheck.verdict.value import Outcome
+from rnncheck.verdict.facts import Outcome
 from rnncheck.verification.pdv import pdv
 from rnncheck.verification.prove_method import prove_cheaply
 from rnncheck.verification.searches import exhaustive, guided, mutation

@@ -16,7 +16,9 @@ from rnncheck.models.protocol import Model
 from rnncheck.relations import Relation
 from rnncheck.runtime.budget import INTERRUPTED
 from rnncheck.spec import Spec
-from rnncheck.verdict.value import Comparison, HealthNote, PropertyChange, Verdict
+from rnncheck.verdict.facts import HealthNote
+from rnncheck.verdict.questions import Comparison, PropertyChange
+from rnncheck.verdict.value import Verdict
 from rnncheck.verification.extras import Extras
 from rnncheck.verification.question import VerifyOptions
 from rnncheck.verification.settings import VerifySettings

@@ -16,7 +16,7 @@ from rnncheck.oracle import MembershipOracle, Query
 from rnncheck.probability.conditioned import conditioned
 from rnncheck.probability.distributions import WordDistribution
 from rnncheck.relations import Property
-from rnncheck.verdict.value import ErrorDescription, Share
+from rnncheck.verdict.violation import ErrorDescription, Share
 from rnncheck.words import Codes, WordBatch, shortlex_key
 
 # Words that precision and recall are measured on, each.

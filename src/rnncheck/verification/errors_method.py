@@ -22,7 +22,7 @@ from rnncheck.probability.conditioned import conditioned
 from rnncheck.runtime.budget import BudgetExceeded
 from rnncheck.search.sampler import WordSource
 from rnncheck.search.shrinking import shrink
-from rnncheck.verdict.value import Outcome
+from rnncheck.verdict.facts import Outcome
 from rnncheck.verification.error_language import ErrorLanguage, describe, measure
 from rnncheck.verification.task import Algorithm, Finding, Task, violated
 from rnncheck.words import Codes, WordBatch

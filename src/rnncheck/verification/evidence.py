@@ -16,7 +16,9 @@ from rnncheck.models.protocol import Model
 from rnncheck.models.traces import as_judged
 from rnncheck.oracle import MembershipOracle
 from rnncheck.search.flows import Flow, pumped_scores, states_along
-from rnncheck.verdict.value import Round, Scores, Trace, Verdict
+from rnncheck.verdict.facts import Round, Scores
+from rnncheck.verdict.value import Verdict
+from rnncheck.verdict.violation import Trace
 from rnncheck.verification.extras import Extras
 from rnncheck.verification.task import Task
 from rnncheck.words import Codes, WordBatch

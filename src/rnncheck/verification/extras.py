@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from rnncheck.errors import RnncheckError, visible
 from rnncheck.runtime.budget import BudgetExceeded
-from rnncheck.verdict.value import HealthNote
+from rnncheck.verdict.facts import HealthNote
 
 Result = TypeVar("Result")
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from rnncheck.relations import Relation
 from rnncheck.runtime.budget import BudgetExceeded
-from rnncheck.verdict.value import HealthNote
+from rnncheck.verdict.facts import HealthNote
 from rnncheck.verification.assumption import Assumption
 from rnncheck.verification.task import Task
 

@@ -11,8 +11,9 @@ from rnncheck.automata.dfa import DFA
 from rnncheck.probability.conditioned import conditioned
 from rnncheck.probability.distributions import WordDistribution
 from rnncheck.search.flows import Flow
+from rnncheck.verdict.facts import Interval
 from rnncheck.verdict.strata import OTHERS, divided, interval_of
-from rnncheck.verdict.value import Interval, Stratum
+from rnncheck.verdict.violation import Stratum
 from rnncheck.verification.error_language import ErrorLanguage
 from rnncheck.verification.task import Finding, Task
 from rnncheck.words import Codes

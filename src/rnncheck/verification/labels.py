@@ -16,7 +16,8 @@ from rnncheck.models.protocol import Model
 from rnncheck.models.traces import as_judged
 from rnncheck.relations import Relation
 from rnncheck.spec import Spec
-from rnncheck.verdict.value import LabelQuestion, Verdict
+from rnncheck.verdict.questions import LabelQuestion
+from rnncheck.verdict.value import Verdict
 from rnncheck.verification.extras import Extras
 from rnncheck.verification.question import VerifyOptions
 from rnncheck.verification.verify import verify

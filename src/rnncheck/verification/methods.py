@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from rnncheck.verdict.value import MethodName
+from rnncheck.verdict.facts import MethodName
 from rnncheck.verification.aamc import aamc
 from rnncheck.verification.auto import auto
 from rnncheck.verification.errors_method import errors

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from rnncheck.automata.dfa import DFA
 from rnncheck.models.protocol import States
 from rnncheck.search.flows import Flow, states_along
-from rnncheck.verdict.value import Mistake
+from rnncheck.verdict.violation import Mistake
 from rnncheck.verification.task import Task
 from rnncheck.words import Codes, WordBatch
 

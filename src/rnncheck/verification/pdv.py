@@ -5,7 +5,7 @@ from __future__ import annotations
 from rnncheck.errors import LearningBoundReached
 from rnncheck.learning.equivalence import EquivalenceName
 from rnncheck.learning.task import refining
-from rnncheck.verdict.value import Outcome
+from rnncheck.verdict.facts import Outcome
 from rnncheck.verification.task import Algorithm, Finding, Task, violated
 
 

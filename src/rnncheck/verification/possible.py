@@ -17,7 +17,7 @@ from rnncheck.probability.confidence import Confidence
 from rnncheck.probability.distributions import WordDistribution
 from rnncheck.relations import Property
 from rnncheck.search.sampler import Sampler
-from rnncheck.verdict.value import PossibleWords
+from rnncheck.verdict.guarantee import PossibleWords
 
 
 class PossibleSample:

@@ -7,7 +7,7 @@ from rnncheck.models.labelled import network_of
 from rnncheck.proving.certifying import certificate_of
 from rnncheck.proving.closure import Progress
 from rnncheck.proving.prove import Invariant, NotProved, Obstacle, ProofSettings, prove_words
-from rnncheck.verdict.value import Outcome
+from rnncheck.verdict.facts import Outcome
 from rnncheck.verification.task import Algorithm, Finding, Task, violated
 from rnncheck.words import Codes
 

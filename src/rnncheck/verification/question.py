@@ -17,7 +17,7 @@ from rnncheck.probability.confidence import Confidence
 from rnncheck.probability.distributions import WordDistribution
 from rnncheck.relations import Property, Relation, RelationName
 from rnncheck.spec import Spec
-from rnncheck.verdict.value import MethodName
+from rnncheck.verdict.facts import MethodName
 from rnncheck.verification.assumption import Assumption
 from rnncheck.verification.methods import METHODS
 from rnncheck.verification.settings import VerifySettings

@@ -6,7 +6,7 @@ from rnncheck.search.exhaustive import ExhaustiveSearch
 from rnncheck.search.guided import GuidedSearch
 from rnncheck.search.mutation import MutationSearch
 from rnncheck.search.prefix_tree import PrefixTree
-from rnncheck.verdict.value import Outcome
+from rnncheck.verdict.facts import Outcome
 from rnncheck.verification.task import Algorithm, Finding, Task, violated
 
 

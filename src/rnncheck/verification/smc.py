@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rnncheck.verdict.value import Outcome
+from rnncheck.verdict.facts import Outcome
 from rnncheck.verification.task import Algorithm, Finding, Task, violated
 
 

@@ -23,7 +23,8 @@ from rnncheck.relations import Property
 from rnncheck.search.exhaustive import ExhaustiveSearch
 from rnncheck.search.met_words import MetWords
 from rnncheck.verdict.certificate import Certificate
-from rnncheck.verdict.value import ErrorDescription, Outcome
+from rnncheck.verdict.facts import Outcome
+from rnncheck.verdict.violation import ErrorDescription
 from rnncheck.verification.possible import PossibleSample
 from rnncheck.verification.settings import VerifySettings
 from rnncheck.words import Codes, WordBatch, shortlex_key

@@ -23,22 +23,10 @@ from rnncheck.runtime.turns import finish
 from rnncheck.runtime.watchdog import watchdog
 from rnncheck.search.flows import Flow
 from rnncheck.spec import Spec
-from rnncheck.verdict.value import (
-    AutomatonFacts,
-    DataFacts,
-    Evaluation,
-    FaultyFlow,
-    Guarantee,
-    HealthNote,
-    MethodName,
-    Mistake,
-    Outcome,
-    ProofFacts,
-    Searched,
-    SpecFacts,
-    TotalCost,
-    Verdict,
-)
+from rnncheck.verdict.facts import AutomatonFacts, HealthNote, MethodName, Outcome, SpecFacts, TotalCost
+from rnncheck.verdict.guarantee import Evaluation, Guarantee, ProofFacts, Searched
+from rnncheck.verdict.value import Verdict
+from rnncheck.verdict.violation import DataFacts, FaultyFlow, Mistake
 from rnncheck.verification.audit import Audit, shorter_by_reference
 from rnncheck.verification.evidence import History, gather
 from rnncheck.verification.extras import Extras

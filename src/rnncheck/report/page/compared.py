@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from rnncheck.report.markup import Markup, section, shortened, tag, word_markup
-from rnncheck.verdict.value import Comparison, PropertyChange, Verdict
+from rnncheck.verdict.questions import Comparison, PropertyChange
+from rnncheck.verdict.value import Verdict
 
 
 def compared(verdict: Verdict) -> Markup | None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from rnncheck.report.markup import Markup, join, section, tag, word_markup
 from rnncheck.report.plots import pumping_plot
-from rnncheck.verdict.value import FaultyFlow, Verdict
+from rnncheck.verdict.value import Verdict
+from rnncheck.verdict.violation import FaultyFlow
 
 _INTRODUCTION = (
     "A loop that can be put into the counterexample and repeated n times; for the n counted below the word is a "

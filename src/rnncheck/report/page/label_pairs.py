@@ -9,7 +9,9 @@ from __future__ import annotations
 import msgspec
 
 from rnncheck.automata.label_specs import PairAlphabet
-from rnncheck.verdict.value import SpecFacts, Trace, Verdict
+from rnncheck.verdict.facts import SpecFacts
+from rnncheck.verdict.value import Verdict
+from rnncheck.verdict.violation import Trace
 from rnncheck.words import Word
 
 RIGHT = "every trace of letters and labels is as specified"

@@ -6,7 +6,8 @@ from rnncheck.automata.dfa import DFA
 from rnncheck.report.automaton.drawing import marks_of
 from rnncheck.report.automaton.figures import figure
 from rnncheck.report.markup import Markup, count, section, tag
-from rnncheck.verdict.value import Share, Verdict
+from rnncheck.verdict.value import Verdict
+from rnncheck.verdict.violation import Share
 
 _INTRODUCTION = (
     "What was learned here is not the network but its mistakes: an automaton E that says which words are violations. "

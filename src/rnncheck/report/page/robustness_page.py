@@ -7,7 +7,7 @@ from rnncheck.report.markup import Markup, count, section, tag
 from rnncheck.report.page.shell import grid, page
 from rnncheck.robust.alignment import aligned
 from rnncheck.robust.values import Robustness, WordRobustness
-from rnncheck.verdict.value import Outcome
+from rnncheck.verdict.facts import Outcome
 from rnncheck.words import format_word, letter_text
 
 _TITLES = {

@@ -13,7 +13,8 @@ from rnncheck.report.page.label_pairs import pairs_along
 from rnncheck.report.page.repeat import subject
 from rnncheck.report.page.trace_table import trace_table
 from rnncheck.report.plots import rounds_plot
-from rnncheck.verdict.value import Outcome, Verdict
+from rnncheck.verdict.facts import Outcome
+from rnncheck.verdict.value import Verdict
 from rnncheck.words import format_word
 
 _SIGNS = {Outcome.VIOLATED: "✗", Outcome.SATISFIED: "✓", Outcome.UNDECIDED: "?"}

@@ -7,7 +7,10 @@ from collections.abc import Mapping
 from rnncheck.relations import Relation
 from rnncheck.report.markup import count
 from rnncheck.report.page.label_pairs import RIGHT
-from rnncheck.verdict.value import Comparison, Guarantee, Outcome, Verdict, scope_of
+from rnncheck.verdict.facts import Outcome
+from rnncheck.verdict.guarantee import Guarantee, scope_of
+from rnncheck.verdict.questions import Comparison
+from rnncheck.verdict.value import Verdict
 from rnncheck.words import letter_text
 
 _ASKED = {

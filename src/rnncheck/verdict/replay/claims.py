@@ -9,9 +9,11 @@ from typing import Any
 import msgspec
 
 from rnncheck.errors import FormatError, short_repr, visible
+from rnncheck.verdict.facts import TotalCost
+from rnncheck.verdict.guarantee import Guarantee
 from rnncheck.verdict.replay.checks import Check, left_open, refuted
 from rnncheck.verdict.replay.tables import Table
-from rnncheck.verdict.value import Guarantee, TotalCost, Verdict, decode_part
+from rnncheck.verdict.value import Verdict, decode_part
 from rnncheck.words import Codes, format_word
 
 _LONGEST_TEXT = 120

@@ -13,7 +13,7 @@ from rnncheck.models.protocol import Model, SteppingModel
 from rnncheck.verdict.replay.checks import Check, confirmed, judged, left_open, refuted, unchecked
 from rnncheck.verdict.replay.claims import Claims
 from rnncheck.verdict.replay.tables import Table
-from rnncheck.verdict.value import FaultyFlow
+from rnncheck.verdict.violation import FaultyFlow
 from rnncheck.words import Codes, WordBatch
 
 NOT_ASKED = "the network was not asked; give --model"

@@ -8,10 +8,11 @@ from typing import get_args
 
 from rnncheck.errors import short_repr
 from rnncheck.probability.confidence import Bound
+from rnncheck.verdict.facts import MethodName
+from rnncheck.verdict.guarantee import Guarantee
 from rnncheck.verdict.replay.checks import Check, confirmed, judged, left_open, refuted
 from rnncheck.verdict.replay.claims import Claims
 from rnncheck.verdict.replay.tables import first_broken
-from rnncheck.verdict.value import Guarantee, MethodName
 
 _BOUNDS = [bound.value for bound in Bound]
 _ROUNDING = 1e-9
