@@ -18,8 +18,9 @@ from rnncheck.models.network import Cell
 from rnncheck.models.protocol import Letters, Model, Scores, States, SteppingModel
 from rnncheck.probability.distributions import WordDistribution
 from rnncheck.spec import Spec
+from rnncheck.verification.methods import METHODS
 from rnncheck.verification.settings import VerifySettings
-from rnncheck.verification.verify import METHODS, verify
+from rnncheck.verification.verify import verify
 from rnncheck.words import Alphabet, Codes, IntArray, WordBatch, encode_batch
 from support.networks import random_network
 

@@ -57,7 +57,7 @@ def finding_of(model: Model, spec: DFA, relation: Relation) -> Finding:
         return finding
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("rnncheck.verification.verify.METHODS", {"errors": kept})
+        patch.setattr("rnncheck.verification.run.METHODS", {"errors": kept})
         verify(model, spec, method="errors", relation=relation, settings=BARE, **QUICK)
     return findings[0]
 

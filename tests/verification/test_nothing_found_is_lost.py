@@ -6,8 +6,7 @@ import pytest
 
 from rnncheck import Spec, WordDistribution, load_model, verify, wrap, zoo
 from rnncheck.errors import ModelError
-from rnncheck.verification import evidence, polish
-from rnncheck.verification import verify as running
+from rnncheck.verification import conclusion, evidence, polish
 from rnncheck.verification.labels import label_spec, verify_labels
 from rnncheck.verification.settings import VerifySettings
 from rnncheck.words import Alphabet
@@ -52,10 +51,10 @@ def test_a_model_that_fails_before_anything_was_found_is_an_error() -> None:
     [
         (polish, "shrink", "a shorter counterexample"),
         (polish, "find_flows", "faulty flows"),
-        (running, "how_bad", "the mass of violations"),
+        (conclusion, "how_bad", "the mass of violations"),
         (evidence, "trace_of", "the trace"),
         (evidence, "pump_scores", "the scores of the flows"),
-        (running, "health_notes", "the health checks"),
+        (conclusion, "health_notes", "the health checks"),
     ],
 )
 @pytest.mark.parametrize("error", [ZeroDivisionError("by chance"), MemoryError("by chance"), ModelError("by chance")])

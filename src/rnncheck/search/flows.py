@@ -202,12 +202,14 @@ def _numbers(hits: Mask) -> tuple[int, ...]:
 
 def pumped_scores(stepper: Stepper, flows: Sequence[Flow]) -> list[Scores]:
     """The scores of prefix · loopⁿ · suffix for n = 1 … pumps of each flow; all flows are read side by side."""
+    if not flows:
+        return []
     along = states_along(stepper, [flow.prefix + flow.loop * flow.pumps for flow in flows])
     after, suffixes = [], []
     for flow, states in zip(flows, along, strict=True):
         after.append(states[len(flow.prefix) :: len(flow.loop)][1:])
         suffixes += [flow.suffix] * flow.pumps
-    scores = stepper.scores(_read(stepper, np.concatenate(after), suffixes)) if flows else np.zeros(0)
+    scores = stepper.scores(_read(stepper, np.concatenate(after), suffixes))
     return np.split(scores, np.cumsum([flow.pumps for flow in flows])[:-1])
 
 

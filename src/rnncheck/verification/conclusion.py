@@ -1,0 +1,231 @@
+"""From a finding to the verdict: a violation is polished and measured, and all that is known is put down."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import msgspec
+
+from rnncheck.errors import InputError
+from rnncheck.models.engine.stepped_reference import SteppedReference
+from rnncheck.runtime.files import write_atomically
+from rnncheck.search.flows import Flow
+from rnncheck.verdict.facts import AutomatonFacts, HealthNote, Outcome, Scores, SpecFacts
+from rnncheck.verdict.guarantee import Guarantee, ProofFacts, Searched
+from rnncheck.verdict.value import Verdict
+from rnncheck.verdict.violation import FaultyFlow, Mistake
+from rnncheck.verification.audit import shorter_by_reference
+from rnncheck.verification.evidence import gather
+from rnncheck.verification.health import health_notes, vacuity
+from rnncheck.verification.how_bad import HowBad, how_bad
+from rnncheck.verification.mistakes import mistakes_of
+from rnncheck.verification.polish import Polish
+from rnncheck.verification.question import Question
+from rnncheck.verification.run import Run
+from rnncheck.verification.task import Finding
+from rnncheck.version import __version__
+from rnncheck.words import Alphabet, Codes
+
+
+@dataclass(frozen=True)
+class _Violation:
+    """A violation as it is told: the word, others beside it, what they have in common, and how bad it is."""
+
+    word: Codes | None = None
+    flows: tuple[Flow, ...] = ()
+    others: tuple[Codes, ...] = ()
+    mistakes: tuple[Mistake, ...] = ()
+    mass: HowBad = HowBad(None, ())  # noqa: RUF009 - frozen
+
+
+def conclude(run: Run, finding: Finding) -> Verdict:
+    """Polish what was found, and put it down."""
+    question, task = run.question, run.task
+    run.history.look(task)
+    found = _Violation() if finding.word is None else _polished(run, finding, finding.word)
+    word, decode = found.word, question.model.alphabet.decode
+    health = _health(run, violated=word is not None)
+    evidence = gather(run.oracle, word, found.flows, run.extras)
+    learned = None if question.method == "errors" or task.hypothesis is None else task.hypothesis.support
+    trouble = None if run.checkpoint is None else run.checkpoint.save()
+    if trouble is not None:
+        health.append(HealthNote("checkpoint", trouble))
+    proof, trouble = _certify(question, finding)
+    if trouble is not None:
+        health.append(HealthNote("certificate", trouble))
+    none_up_to = None if word is None else _none_up_to(run, word)
+    return Verdict(
+        schema="rnncheck/verdict/1",
+        outcome=finding.outcome,
+        reason=finding.reason,
+        method=question.method,
+        relation=question.relation,
+        assumption=None if question.assumption is None else question.assumption.facts,
+        counterexample=None if word is None else decode(word),
+        confirmed=word is not None,
+        shortest=word is not None and len(word) == 1 + (-1 if none_up_to is None else none_up_to),
+        no_violation_up_to=none_up_to,
+        other_counterexamples=tuple(map(decode, found.others)),
+        mistakes=found.mistakes,
+        guarantee=None if word is not None else _guarantee(run, finding, proof),
+        evaluation=run.evaluation,
+        searched=None if word is not None or finding.proof else _searched(run),
+        cost=run.cost(),
+        learned=None if learned is None else AutomatonFacts.of(learned),
+        faulty_flows=tuple(
+            _faulty_flow(question.model.alphabet, flow, scores)
+            for flow, scores in zip(found.flows, evidence.flow_scores, strict=True)
+        ),
+        violation_mass=found.mass.interval,
+        mass_strata=found.mass.strata,
+        data=run.data,
+        error_language=finding.description,
+        health=(*health, *run.extras.notes),
+        trace=evidence.trace,
+        history=run.history.rounds,
+        model_facts=dict(question.model.describe()),
+        spec_facts=_spec_facts(question),
+        alphabet=question.model.alphabet,
+        seed=question.seed,
+        settings={**question.asked(), "timeout": question.timeout},
+        version=__version__,
+    )
+
+
+def _polished(run: Run, finding: Finding, word: Codes) -> _Violation:
+    """The violation made shorter, with others and flows, grouped and measured as far as the time allows."""
+    question, task, extras = run.question, run.task, run.extras
+    run.oracle.budget = run.grace()
+    extras.attempt("progress", run.tell)  # at once, as it was found
+    polish = _polish(run, word)
+    word, flows = polish.word, tuple(polish.flows)
+    mistakes: tuple[Mistake, ...] | None = None
+    if polish.others:
+        words = [word, *polish.others]
+        mistakes = extras.attempt("which are one mistake", lambda: mistakes_of(task, question.spec.dfa, words, flows))
+    mass: HowBad | None = None
+    if question.settings.mass_words != 0:
+        mass = extras.attempt("the mass of violations", lambda: how_bad(task, finding, word, flows))
+    return _Violation(word, flows, tuple(polish.others), mistakes or (), mass or HowBad(None, ()))
+
+
+def _polish(run: Run, word: Codes) -> Polish:
+    """A shorter counterexample where there is one, others beside it, and flows through it."""
+    question, extras, polish = run.question, run.extras, Polish(run.task, word, run.tell)
+    flows = question.settings.flows
+    if question.settings.shrink:
+        extras.attempt("a shorter counterexample", lambda: polish.shorten(search=question.method == "auto"))
+    if _none_up_to(run, polish.word) is not None:
+        extras.attempt("whether the reference knows a shorter one", lambda: _walk(run, polish))
+    others = question.settings.counterexamples - 1
+    if others:
+        extras.attempt("further counterexamples", lambda: polish.find_others(question.spec.dfa, others))
+    if flows is not None:
+        extras.attempt("faulty flows", lambda: polish.find_flows(flows))
+    return polish
+
+
+def _walk(run: Run, polish: Polish) -> None:
+    """Let the reference be asked for the short words too, of which none is said to be a violation."""
+    run.evaluation, shorter = shorter_by_reference(run.task)
+    if shorter is not None:
+        run.task.exact_length = run.evaluation.exact_length
+        polish.word = shorter
+        run.notes = (*run.notes, run.differing(shorter, "the counterexample is the reference's"))
+
+
+def _none_up_to(run: Run, word: Codes) -> int | None:
+    """Up to which length every word was asked, and none is a violation, beside this one."""
+    exact = run.task.exact_length
+    return None if exact is None or not word else min(exact, len(word) - 1)
+
+
+def _health(run: Run, *, violated: bool) -> list[HealthNote]:
+    health = [*run.notes, *vacuity(run.task, run.question.assumption)]
+    if violated:
+        run.extras.attempt("the health checks", lambda: health.extend(health_notes(run.task, violated=True)))
+    else:  # a claim about all words, which a model that fails now does not deserve
+        health.extend(health_notes(run.task, violated=False))
+    return health
+
+
+def _certify(question: Question, finding: Finding) -> tuple[ProofFacts | None, str | None]:
+    """Write the certificate, where there is one and a file for it: its facts, and what went wrong if it did."""
+    proof = finding.certificate
+    if proof is None:
+        return None, None
+    assumed = "" if question.assumption is None else f"; {question.assumption.facts.sentence()}"
+    proof = msgspec.structs.replace(proof, origin=f"{question.spec.origin}{assumed}").sealed()
+    path, trouble = question.settings.certificate, None
+    if path is not None:
+        try:
+            write_atomically(path, proof.to_json())
+        except InputError as error:  # a disk that is full by now takes no verdict away
+            path, trouble = None, f"the certificate was not written: {error}"
+    facts = ProofFacts(
+        boxes=len(proof.cells),
+        arithmetic=proof.arithmetic.sentence(),
+        original=not isinstance(question.model.by_reference(), SteppedReference),
+        sha256=proof.sha256,
+        certificate=path,
+    )
+    return facts, trouble
+
+
+def _faulty_flow(alphabet: Alphabet, flow: Flow, scores: Scores) -> FaultyFlow:
+    return FaultyFlow(
+        prefix=alphabet.decode(flow.prefix),
+        loop=alphabet.decode(flow.loop),
+        suffix=alphabet.decode(flow.suffix),
+        hits=len(flow.hits),
+        pumps=flow.pumps,
+        violating_pumps=flow.hits,
+        settles_at=flow.settles_at,
+        forever=flow.forever,
+        arithmetic=flow.arithmetic,
+        scores=scores,
+    )
+
+
+def _spec_facts(question: Question) -> SpecFacts:
+    spec = question.spec
+    return SpecFacts(origin=spec.origin, sha256=spec.sha256(), states=len(spec.dfa), automaton=spec.dfa)
+
+
+def _searched(run: Run) -> Searched:
+    """How far violations were looked for beyond random words."""
+    task, method, reason = run.task, run.question.method, None
+    if method != "auto":
+        reason = f"the method {method} does not follow promising words; auto does"
+    elif not run.oracle.stepping:
+        reason = (
+            "whole words were changed instead of followed, since the model does not show its states between letters"
+        )
+    return Searched(
+        guided_steps=task.guided_steps,
+        changed_words=task.changed_words,
+        exact_length=task.exact_length,
+        reason=reason,
+    )
+
+
+def _guarantee(run: Run, finding: Finding, proof: ProofFacts | None) -> Guarantee | None:
+    task, confidence = run.task, run.question.confidence
+    words, possible = task.sampler.words, task.possible.shown(task.sampler.possible)
+    # By mass alone it is satisfied without the sample of all words, which then shows less than was asked for.
+    satisfied = finding.outcome is Outcome.SATISFIED and not finding.proof
+    by_mass = satisfied and confidence.achieved(words) > confidence.epsilon and possible is not None
+    if not words and possible is None and task.exact_length is None and finding.outcome is not Outcome.SATISFIED:
+        return None
+    return Guarantee(
+        proof=finding.proof,
+        invariant=proof,
+        epsilon=confidence.achieved(words) if words and not by_mass else None,
+        gamma=confidence.gamma,
+        samples=words,
+        bound=confidence.bound.value,
+        possible=None if finding.proof else possible,
+        hypothesis_epsilon=finding.hypothesis_epsilon,
+        exact_length=task.exact_length,
+        distribution=run.question.distribution.describe(),
+    )

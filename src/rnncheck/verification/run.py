@@ -1,0 +1,208 @@
+"""One run of an algorithm up to its finding, whatever ends it, and whether the evaluator that it rests on is right."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+from collections.abc import Callable
+
+from rnncheck.errors import InconsistentAnswersError
+from rnncheck.learning.task import ENDINGS, Progress
+from rnncheck.models.engine.stepped_reference import SteppedReference
+from rnncheck.models.protocol import SteppingModel
+from rnncheck.oracle import MembershipOracle
+from rnncheck.runtime.budget import Budget, BudgetExceeded
+from rnncheck.runtime.turns import finish
+from rnncheck.verdict.facts import HealthNote, Outcome, TotalCost
+from rnncheck.verdict.guarantee import Evaluation
+from rnncheck.verdict.violation import DataFacts
+from rnncheck.verification.audit import Audit
+from rnncheck.verification.evidence import History
+from rnncheck.verification.extras import Extras
+from rnncheck.verification.methods import METHODS
+from rnncheck.verification.on_data import ask_data
+from rnncheck.verification.question import Question
+from rnncheck.verification.resuming import CheckpointWriter, checkpoint_writer
+from rnncheck.verification.searches import exhaustive
+from rnncheck.verification.task import Finding, Task, violated
+from rnncheck.words import Codes, format_word
+
+# After a violation is found, shrinking and flows may take this share of the time limit beyond what is left of it.
+_GRACE = 0.1
+
+
+class Run:
+    """A question on its way to a finding, and what is known beside it.
+
+    ``difference`` is a word to which the model's evaluator gave another answer than its reference. ``suspect`` is one
+    that an earlier run ended with: the first to be asked now. ``spent`` is what that run has cost.
+    """
+
+    def __init__(
+        self,
+        question: Question,
+        progress: Callable[[Progress], None] | None,
+        budget: Budget | None = None,
+        notes: tuple[HealthNote, ...] = (),
+        suspect: Codes | None = None,
+        spent: TotalCost | None = None,
+    ) -> None:
+        self.question = question
+        self._progress = progress
+        self.difference: Codes | None = None
+        self.evaluation: Evaluation | None = None
+        self._words_used = 0
+        self.data: DataFacts | None = None
+        self.notes = notes
+        self._suspect, self._spent = suspect, spent
+        settings = question.settings
+        self._budget = budget or Budget.lasting(question.timeout, clock=settings.clock, cancelled=settings.cancelled)
+        self.checkpoint: CheckpointWriter | None = checkpoint_writer(question)
+        self.oracle = MembershipOracle(
+            question.model,
+            memory_limit=settings.memory_limit // 2,  # the exhaustive search has a quarter, and what passes by another
+            budget=self._budget,
+            journal=None if self.checkpoint is None else self.checkpoint.checkpoint.journal,
+        )
+        self.task = Task(
+            self.oracle,
+            question.wanted,
+            question.distribution,
+            question.confidence,
+            question.seed,
+            settings,
+            question.max_length,
+        )
+        self.history = History()
+        self.extras = Extras(self._stop)
+
+    def find(self) -> Finding:
+        """What the algorithm finds, where it rests on the evaluator only if that says what the reference says."""
+        finding = self._search()
+        self._words_used = self.task.words_used
+        rests_on_evaluator = finding.word is None and self.difference is None and not self._proved_of_model(finding)
+        return self._audited(finding) if rests_on_evaluator else finding
+
+    def by_reference(self, word: Codes) -> Run:
+        """The same question, put to the model's reference alone, after a word on which the two differ."""
+        question = self.question
+        note = self.differing(word, "every answer is the reference's, which is slow")
+        settings = dataclasses.replace(question.settings, checkpoint=None, resume=False)
+        again = dataclasses.replace(question, model=question.model.by_reference(), settings=settings)
+        return Run(again, self._progress, self._budget, (note,), suspect=word, spent=self.cost())
+
+    def differing(self, word: Codes, consequence: str) -> HealthNote:
+        model = self.question.model
+        return HealthNote(
+            "evaluator",
+            f"the model's evaluator ({model.describe().get('queries')}) and its reference give different "
+            f"answers to the word {format_word(model.alphabet.decode(word))!r}; {consequence}",
+        )
+
+    def cost(self) -> TotalCost:
+        cost, task = self.oracle.cost, self.task
+        seconds, steps = task.first_violation or (None, None)
+        now = TotalCost(
+            task.seconds,
+            cost.membership_queries,
+            cost.network_steps,
+            task.rounds,
+            seconds,
+            steps,
+            self._words_used or task.words_used,
+        )
+        return now if self._spent is None else now.after(self._spent)
+
+    def grace(self) -> Budget:
+        """What is left of the time limit, and a little more."""
+        question, settings = self.question, self.question.settings
+        left = None if question.timeout is None else self._budget.remaining() + _GRACE * question.timeout
+        return Budget.lasting(left, clock=settings.clock, cancelled=settings.cancelled)
+
+    def tell(self) -> None:
+        if self._progress is not None:
+            self._progress(self.task.progress(self.question.method))
+
+    def _search(self) -> Finding:
+        """Run the algorithm to its end, or to the end of the budget."""
+        task, longest = self.task, self.question.settings.exhaustive
+
+        def between() -> None:
+            self.history.look(task)
+            if self.checkpoint is not None:
+                self.checkpoint.save_now_and_then()
+            self.oracle.budget.check()
+            self.tell()
+
+        try:
+            if self._suspect is not None and task.violates(self._suspect):
+                return violated(self._suspect, "the model's evaluator answered it otherwise than its reference")
+            finding = self._ask_data()
+            if finding is not None:
+                return finding
+            finding = None if longest is None else finish(exhaustive(task, longest), between)
+            if finding is None or finding.outcome is Outcome.UNDECIDED:
+                finding = finish(METHODS[self.question.method](task), between)
+        except ENDINGS as end:
+            if isinstance(end, KeyboardInterrupt):
+                self._stop()
+            if isinstance(end, InconsistentAnswersError) and self._evaluator_differs(end.word):
+                self.difference = end.word
+            finding = task.best_so_far or self._last_look(end) or Finding(Outcome.UNDECIDED, task.why_ended(end))
+        except Exception as error:
+            if task.best_so_far is None or not task.violation_stands:
+                raise
+            self.extras.failed("more about the violation", error)
+            return task.best_so_far
+        return finding
+
+    def _last_look(self, end: BaseException) -> Finding | None:
+        """What the method has to say of what it has when its budget ends, in the little time that is left then."""
+        if self.task.last_look is None or not isinstance(end, BudgetExceeded):
+            return None
+        self.oracle.budget = self.grace()
+        with contextlib.suppress(*ENDINGS):
+            return finish(self.task.last_look(self.task.why_ended(end)), self.oracle.budget.check)
+        return None
+
+    def _proved_of_model(self, finding: Finding) -> bool:
+        """Whether it is proved of the reference too; of a model whose weights were read off it, it is not."""
+        own_weights = isinstance(self.question.model.by_reference(), SteppedReference)
+        return finding.proof and (finding.certificate is None or own_weights)
+
+    def _audited(self, finding: Finding) -> Finding:
+        """The finding, if the evaluator whose answers it rests on says what the reference says."""
+        audit = Audit(self.task)
+        try:
+            self.evaluation = audit.run()
+        except (InconsistentAnswersError, MemoryError) as end:
+            undecided = Finding(Outcome.UNDECIDED, self.task.why_ended(end))
+            return finding if finding.outcome is Outcome.UNDECIDED else undecided
+        if audit.difference is None:
+            return finding
+        if self._evaluator_differs(audit.difference):
+            self.difference = audit.difference
+        now = bool(self.oracle.answers([audit.difference])[0])  # the reference's, which is what is remembered
+        return Finding(Outcome.UNDECIDED, self.task.why_ended(InconsistentAnswersError(audit.difference, not now)))
+
+    def _evaluator_differs(self, word: Codes) -> bool:
+        """Whether the reference can be asked instead: it is another than the evaluator, and stands by its word."""
+        model = self.question.model
+        if not isinstance(model, SteppingModel) or model.by_reference() is model:
+            return False
+        try:
+            return self.oracle.reference_answer(word) == self.oracle.reference_answer(word)
+        except BudgetExceeded:  # then there is no time to ask it anything else either
+            return False
+
+    def _ask_data(self) -> Finding | None:
+        """Ask the person's own sequences, where there are any; a violation among them."""
+        data = self.question.settings.on_data
+        if data is None:
+            return None
+        self.data, finding = ask_data(self.task, data)
+        return finding
+
+    def _stop(self) -> None:
+        """Nobody waits for more answers."""
+        self.oracle.budget = Budget.lasting(0.0, clock=self.question.settings.clock)
