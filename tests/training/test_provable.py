@@ -8,6 +8,8 @@ import itertools
 import numpy as np
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from rnncheck import zoo
 from rnncheck.automata.dfa import DFA
@@ -31,7 +33,7 @@ from rnncheck.training import (
     train_provable,
 )
 from rnncheck.training.covering_words import CoveringWords
-from rnncheck.training.rules import with_rules
+from rnncheck.training.rules import chosen_rules, with_rules
 from rnncheck.training.tensors import Boxes
 from rnncheck.training.trainable import TrainableNetwork
 from rnncheck.verdict.replay import Status, replay
@@ -114,20 +116,51 @@ def test_the_same_seed_gives_the_same_network() -> None:
 
 
 @pytest.mark.parametrize("layers", [1, 2])
+@pytest.mark.parametrize("hidden", [8, 24])
 @pytest.mark.parametrize("cell", GATED)
-def test_with_rules_a_network_follows_the_automaton_from_the_start(cell: Cell, layers: int) -> None:
-    """For some letters, without any training: the unit that is on is the one of the last letter and the state."""
-    dfa = minimise(random_dfa(6, 3, 4))
-    begun = with_rules(random_network(cell, (24,) * layers, alphabet=dfa.alphabet, scale=0.5, seed=1), dfa)
-    pairs = [(letter, goal) for letter in range(3) for goal in np.unique(dfa.transitions[:, letter]).tolist()]
+def test_with_rules_a_network_follows_the_automaton_from_the_start(cell: Cell, hidden: int, layers: int) -> None:
+    """Without any training: each unit is on where its rule says so; with few units one follows several rules."""
+    dfa = minimise(random_dfa(6, 3, 3))
+    begun = with_rules(random_network(cell, (hidden,) * layers, alphabet=dfa.alphabet, scale=0.2, seed=1), dfa)
+    rules, _ = chosen_rules(dfa, hidden - 1)
+    assert any(rule.but for rule in rules) == (hidden == 8)
     network = TrainableNetwork(begun, 1, np.random.default_rng(0))
-    top = slice(24 * (layers - 1) + 1, 24 * (layers - 1) + 1 + len(pairs))
+    top = slice(hidden * (layers - 1) + 1, hidden * (layers - 1) + 1 + len(rules))
+    half = 0.0 if cell is not Cell.LSTM else 0.35
     for word in itertools.product(range(3), repeat=5):
         state, at = torch.zeros(1, network.width), dfa.initial
         for letter in word:
             state, _ = network.step(state, torch.tensor([letter]))
+            should = [at in rule.origins.get(letter, ()) for rule in rules]
+            assert (state[0, top] > half).tolist() == should, (word, letter)
             at = int(dfa.transitions[at, letter])
-            assert pairs[int(state[0, top].argmax())] == (letter, at)
+
+
+@given(st.integers(2, 9), st.integers(1, 5), st.integers(0, 10**6), st.integers(0, 20))
+@settings(max_examples=60, deadline=None)
+def test_the_units_that_are_on_tell_the_state(states: int, letters: int, seed: int, units: int) -> None:
+    dfa = minimise(random_dfa(states, letters, seed))
+    rules, untold = chosen_rules(dfa, units)
+    for state, letter in itertools.product(range(len(dfa)), range(letters)):
+        on = [rule for rule in rules if state in rule.origins.get(letter, ())]
+        told = [rule.goal for rule in on]
+        for rule in on:
+            for other in on:  # a rule that is told by another does not count
+                if any(each is rule for each in other.but):
+                    told.remove(other.goal)
+        goal = int(dfa.transitions[state, letter])
+        assert told == ([] if goal == untold else [goal])
+    for rule in rules:  # one unit can follow it: a threshold of a number for the letter plus one for the state
+        levels = rule.levels()
+        assert all(a < b for a, b in itertools.pairwise(levels))
+
+
+@pytest.mark.parametrize("cell", GATED)
+def test_a_random_automaton_closes_with_fewer_units_than_letters_and_states(cell: Cell) -> None:
+    dfa = minimise(random_dfa(8, 5, 3))
+    assert len(dfa) == 8
+    made = train_provable(dfa, cell=cell, hidden=20, settings=HardeningSettings(words=100))
+    assert made.report.proved, made.report
 
 
 def test_rules_are_for_networks_of_any_size_and_can_be_left_out() -> None:
@@ -147,7 +180,7 @@ def _short(iterations: int, **others: int) -> HardeningSettings:
 
 def test_where_it_does_not_close_it_says_what_is_in_the_way() -> None:
     told: list[HardeningProgress] = []
-    made = train_provable(EVEN, hidden=4, settings=_short(25), progress=told.append)
+    made = train_provable(EVEN, hidden=4, rules=False, settings=_short(25), progress=told.append)
     report = made.report
     assert report.ending is HardeningEnding.ITERATIONS
     assert made.certificate is None
@@ -163,7 +196,7 @@ def test_where_it_does_not_close_it_says_what_is_in_the_way() -> None:
 def test_a_time_limit_ends_it() -> None:
     ticks = itertools.count()
     settings = HardeningSettings(max_seconds=1.0, words=50)
-    made = train_provable(EVEN, hidden=4, settings=settings, clock=lambda: float(next(ticks)))
+    made = train_provable(EVEN, hidden=4, rules=False, settings=settings, clock=lambda: float(next(ticks)))
     assert made.report.ending is HardeningEnding.TIME
     assert made.report.on_words == 25
 

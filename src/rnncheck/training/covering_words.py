@@ -19,6 +19,12 @@ class CoveringWords:
         self.initial = dfa.initial
         self.taken: npt.NDArray[np.float64] = np.ones(self._next.shape)
 
+    @property
+    def commonness(self) -> npt.NDArray[np.float64]:
+        """How often each state was met lately, as a multiple of the mean, or 1 where that is less."""
+        met = self.taken.sum(axis=1)
+        return np.asarray((met / met.mean()).clip(min=1.0))
+
     def draw(self, rng: np.random.Generator, count: int, length: int) -> tuple[IntArray, IntArray]:
         """Letters (length × words) of words of one length, and the states after every prefix (length + 1 × words)."""
         return self.go_on(rng, np.full(count, self.initial), length)

@@ -30,14 +30,17 @@ _GUESSER, _ROUNDS, _CENTRES = range(3)  # what random numbers are for; each use 
 ROUND = 25  # iterations between two attempts at a proof
 _WORDS, _LETTERS = 96, 5  # words that are read on, and by how many letters in each iteration
 _LENGTH = 12  # half the mean length of words; more where the automaton is deeper
+_EMPTY_SHARE = 0.2  # of the loss of the empty word, which is one of hundreds and has no box
+_MOST_ENDING = 0.7  # of the words in a state that is met too often: one that is never left would be all that is met
 _CLIP = 1.0
 # To begin with only what reads off states is trained: a guesser that knows nothing would spoil what is known.
 _READING_ALONE, _READING_RATE = 75, 0.03
+_READING_LONGER, _ALMOST = 300, 0.9  # where that is almost enough
 
 _FIRST_NOISE = 0.1  # of that, to begin with
 _NOISE_STEP = 1.03
 _KEPT_UP, _LOST = 0.95, 0.9  # accuracy from which the noise grows, and below which it shrinks
-_LONG_ENOUGH = 400  # iterations after which less will do
+_LONG_ENOUGH = 600  # iterations after which less will do
 _LEARNED = 0.985  # accuracy under full noise at which boxes take over
 
 _BOX_RATE = 6e-3
@@ -50,7 +53,7 @@ _NARROW, _WIDTH_SHARE = 0.1, 0.3  # a box much narrower than this is narrow enou
 _WORST_SHARE = 0.3  # of the worst box, beside the mean of all
 _FULL_WEIGHT = 0.5  # a larger loss of boxes is scaled down to this, or it would destroy what words have taught
 _FIRST_RADIUS, _LEAST_RADIUS, _LARGEST_RADIUS = 0.005, 0.001, 4.0
-_GROWTH, _SHRINKAGE = 1.04, 0.98  # while every box is on its side of the decision, and while one is far from it
+_GROWTH, _SHRINKAGE = 1.04, 0.98  # while every box is on its side of the decision, and while one is not
 _WELL, _BADLY = 0.96, 0.92  # accuracy below which boxes do not grow, and below which they shrink
 _AVERAGED = 0.98  # of the average of weights is kept in each iteration: the average is better than any of them
 _CENTRES_EVERY, _CENTRES_KEPT, _CENTRE_WORDS = 4, 0.4, 64
@@ -61,8 +64,8 @@ _NEAR = -0.5  # a clearance that is not far from the right side, so that a proof
 class Standing:
     """How far a run has come: iterations on words, then on boxes.
 
-    ``accuracy`` is that of answers and guesses under noise. ``clearance`` is that of the worst box from the decision:
-    positive where every box is on its side.
+    ``accuracy`` is that of answers and guesses under noise, every state of the automaton counting alike. ``clearance``
+    is that of the worst box from the decision: positive where every box is on its side.
     """
 
     on_words: int
@@ -149,7 +152,8 @@ class Hardening:
 
     def _learn_words(self, rng: np.random.Generator) -> None:
         loss = self._word_loss(rng, self._noise)
-        if self._on_words < _READING_ALONE:
+        almost = self._on_words < _READING_LONGER and self._accuracy > _ALMOST
+        if almost or self._on_words < _READING_ALONE:
             self._readers.step(loss, _READING_RATE)
             return
         self._optimizer.step(loss, self._rate)
@@ -170,9 +174,9 @@ class Hardening:
         words = self._word_loss(rng, min(_BOX_NOISE, self._noise))
         self._optimizer.step(words + weight * loss, _BOX_RATE)
         self._average()
-        if self._clearance < _NEAR or self._accuracy < _BADLY:
+        if self._clearance < 0.0 or self._accuracy < _BADLY:
             self._radius *= _SHRINKAGE
-        elif self._clearance > 0.0 and self._accuracy > _WELL:
+        elif self._accuracy > _WELL:
             self._radius *= _GROWTH
         self._radius = min(max(self._radius, _LEAST_RADIUS), _LARGEST_RADIUS)
         return self._kept_near(Boxes(boxes.lo.detach(), boxes.hi.detach()), self._radius)
@@ -193,7 +197,8 @@ class Hardening:
     def _word_loss(self, rng: np.random.Generator, noise: float) -> Tensor:
         """Words are read on from where they were, with noise; some begin again."""
         reading, network = self._reading, self._network
-        reading.begin_again(rng.random(_WORDS) < _LETTERS / (2.0 * self._length), self._words.initial)
+        ending = _LETTERS / (2.0 * self._length) * self._words.commonness[reading.at]
+        reading.begin_again(rng.random(_WORDS) < ending.clip(max=_MOST_ENDING), self._words.initial)
         letters, states = self._words.go_on(rng, reading.at, _LETTERS)
         moved = torch.from_numpy(rng.uniform(-noise, noise, (_LETTERS, _WORDS, network.width)).astype(np.float32))
         after, penalty = reading.read(network, letters, moved)
@@ -206,13 +211,12 @@ class Hardening:
         loss = (
             functional.binary_cross_entropy_with_logits(scores, accept.float(), weights, reduction="sum")
             + functional.cross_entropy(guesses, at, weight=rarity)
+            + _EMPTY_SHARE * functional.binary_cross_entropy_with_logits(scores[0], accept[0].float())
             + self._gate_penalty * penalty / _LETTERS
         )
         if self._teacher is not None:
             loss = loss + self._label_loss(letters, outputs, accept)
-        right = min(
-            float(((scores > 0) == accept).float().mean()), float((guesses.argmax(dim=-1) == at).float().mean())
-        )
+        right = min(float(weights[(scores > 0) == accept].sum()), float(weights[guesses.argmax(dim=-1) == at].sum()))
         self._accuracy = 0.9 * self._accuracy + 0.1 * right
         return loss
 

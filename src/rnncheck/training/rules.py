@@ -8,6 +8,8 @@ out. A smaller one has some of the rules.
 from __future__ import annotations
 
 import dataclasses
+import itertools
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,8 +20,13 @@ from rnncheck.models.cells import Cell
 from rnncheck.models.cells.cell_type import Layer
 from rnncheck.models.network import RecurrentNetwork
 
-_RANDOM = 0.2  # of the recurrent weights as they were drawn is kept
-_OPEN = 2.0  # a gate that lets through, before it is trained; the others are as far shut
+Weights = npt.NDArray[np.float64]
+
+_RANDOM = 0.5  # is what random recurrent weights of a unit come to together, so that errors die out in them
+_OPEN = 5.0  # a gate that lets through, before it is trained; the others are as far shut
+_STRENGTHS = np.arange(2.0, 12.0, 0.5)
+_MANY = 3  # times as many rules as units are too many to join them
+_SLACK, _LEFT = 1.0, 0.5  # of the input of a unit may be random; so much of an error may be left after a step
 
 
 class _Form(NamedTuple):
@@ -28,17 +35,22 @@ class _Form(NamedTuple):
     gates: tuple[float | None, ...]  # in the order of the weights: None for the part that has the rules, or how open
     off: float  # what a unit is that is not on
     on: float  # and one that is
-    strength: float
+    slope: Callable[[Weights], Weights]  # of what a unit is, by its input
+
+
+def _tanh_slope(x: Weights) -> Weights:
+    return 1.0 / np.cosh(x) ** 2
+
+
+def _sigmoid_slope(x: Weights) -> Weights:
+    return 0.5 * np.exp(-x)
 
 
 _FORMS = {
-    Cell.RNN_TANH: _Form((None,), -1.0, 1.0, 2.0),
-    Cell.GRU: _Form((_OPEN, -_OPEN, None), -0.88, 0.88, 2.0),
-    # A sigmoid is half as steep as tanh, and what is not forgotten adds up.
-    Cell.LSTM: _Form((None, -2.5 * _OPEN, _OPEN, _OPEN), 0.0, 0.65, 4.0),
+    Cell.RNN_TANH: _Form((None,), -1.0, 1.0, _tanh_slope),
+    Cell.GRU: _Form((_OPEN, -_OPEN, None), -0.99, 0.99, _tanh_slope),
+    Cell.LSTM: _Form((None, -_OPEN, _OPEN, _OPEN), 0.0, 0.755, _sigmoid_slope),
 }
-
-Weights = npt.NDArray[np.float64]
 
 
 def with_rules(network: RecurrentNetwork, automaton: DFA) -> RecurrentNetwork:
@@ -46,51 +58,135 @@ def with_rules(network: RecurrentNetwork, automaton: DFA) -> RecurrentNetwork:
     if network.cell not in _FORMS:
         return network
     form = _FORMS[network.cell]
-    inputs, recurrent, bias = _rules(automaton, form)
     units = network.layers[0].hidden
-    by_letter = inputs[:units] @ np.linalg.pinv(np.asarray(network.inputs, dtype=np.float64)).T
-    layers = [_added(form, network.layers[0], by_letter, recurrent[:units, :units], bias[:units])]
+    inputs, recurrent, bias = _rules(automaton, form, units)
+    by_letter = inputs @ np.linalg.pinv(np.asarray(network.inputs, dtype=np.float64)).T
+    layers = [_added(form, network.layers[0], by_letter, recurrent, bias)]
     for layer in network.layers[1:]:  # the layers above repeat what the first has found
         size = layer.hidden
         repeated = 2.0 * np.eye(size, layer.input_weight.shape[1]) / (form.on - form.off)
         bias = np.full(size, -(form.on + form.off) / (form.on - form.off))
-        layers.append(_added(form, layer, repeated, np.zeros((size, size)), bias))
+        strength = _strength(form, repeated)
+        layers.append(_added(form, layer, strength * repeated, np.zeros((size, size)), strength * bias))
     return dataclasses.replace(network, layers=tuple(layers))
 
 
-def _rules(automaton: DFA, form: _Form) -> tuple[Weights, Weights, Weights]:
+class Rule(NamedTuple):
+    """A unit that is on after these letters where they were read in these states, all of which lead to the goal.
+
+    Or all but some, of which other rules tell.
+    """
+
+    goal: int
+    origins: dict[int, frozenset[int]]  # by letter
+    but: tuple[Rule, ...] = ()
+
+    def levels(self) -> list[frozenset[int]]:
+        """The sets of states, from the smallest."""
+        return sorted(set(self.origins.values()), key=len)
+
+    def with_(self, other: Rule, *but: Rule) -> Rule | None:
+        """One rule for both, where one unit can follow it: each set of states must contain those that are smaller."""
+        origins = self.origins | other.origins
+        for rule in but:
+            for letter, states in rule.origins.items():
+                origins[letter] |= states
+        joined = Rule(self.goal, origins, self.but + other.but + but)
+        return joined if all(a < b for a, b in itertools.pairwise(joined.levels())) else None
+
+
+def chosen_rules(automaton: DFA, units: int) -> tuple[list[Rule], int | None]:
+    """The rules, and the state that is told by no unit being on.
+
+    One rule for each letter and state that it leads to. Where these are more than the units, the state that most
+    letters lead to has none, and one unit follows several rules where it can. The first rules are the ones that a
+    network with fewer units has.
+    """
+    table = automaton.transitions
+    rules = [
+        Rule(goal, {letter: frozenset(np.flatnonzero(table[:, letter] == goal).tolist())})
+        for letter in range(table.shape[1])
+        for goal in np.unique(table[:, letter]).tolist()
+    ]
+    if len(rules) <= units or len(rules) > _MANY * units:
+        return rules, None
+    untold = int(np.bincount([rule.goal for rule in rules]).argmax())
+    rules = [rule for rule in rules if rule.goal != untold]
+    while len(rules) > units:
+        joined = next(_joined(rules), None)
+        if joined is None:
+            break
+        a, b, both = joined
+        rules = [both if rule is a else rule for rule in rules if rule is not b]
+    return rules, untold
+
+
+def _joined(rules: list[Rule]) -> Iterator[tuple[Rule, Rule, Rule]]:
+    """Two rules of one goal, and the one for both; first those that need no exception."""
+    told_by = [rule for each in rules for rule in each.but]  # these must stay as they are
+    free = [rule for rule in rules if all(rule is not each for each in told_by)]
+    pairs = [(a, b) for a, b in itertools.combinations(free, 2) if a.goal == b.goal]
+    for a, b in pairs:
+        if both := a.with_(b):
+            yield a, b, both
+    exact = [rule for rule in rules if len(rule.origins) == 1]
+    for (a, b), rule in itertools.product(pairs, exact):
+        fits = rule.goal != a.goal and rule.origins.keys() <= a.origins.keys() | b.origins.keys()
+        if fits and (both := a.with_(b, rule)):
+            yield a, b, both
+
+
+def _rules(automaton: DFA, form: _Form, units: int) -> tuple[Weights, Weights, Weights]:
     """Weights by letter, recurrent weights and biases.
 
     A unit is on when the letter is its own (2 or 0) and the unit that was on stands for a state from which the letter
-    leads to its own (2 or 0): together 4, less 3. One more unit tells, by not being on yet, that no letter was read.
+    leads to its own (2 or 0): together 4, less 3. With several letters, those that lead there from more states need
+    less. One more unit tells, by not being on yet, that no letter was read.
     """
-    table = automaton.transitions
-    letters = table.shape[1]
-    pairs = [(letter, goal) for letter in range(letters) for goal in np.unique(table[:, letter]).tolist()]
-    own = np.array([letter for letter, _ in pairs])
-    goals = np.array([goal for _, goal in pairs])
-    leads = (table[goals[None, :], own[:, None]] == goals[:, None]).astype(np.float64)
-    at_first = 2.0 * (table[automaton.initial, own] == goals)
-    count = len(pairs) + 1  # the unit that tells comes first, so that a small network has it
-    recurrent, inputs, bias = np.zeros((count, count)), np.zeros((count, letters)), np.zeros(count)
-    recurrent[1:, 1:] = 2.0 * leads / (form.on - form.off)
-    recurrent[1:, 0] = -(recurrent[1:, 1:].sum(axis=1) * form.off + at_first) / form.on
-    inputs[np.arange(1, count), own] = 2.0
-    bias[0], bias[1:] = 2.0, at_first - 3.0
-    return inputs, recurrent, bias
+    chosen, untold = chosen_rules(automaton, units - 1)
+    rules = chosen[: units - 1]
+    count = len(rules) + 1
+    recurrent, inputs, bias = (np.zeros(shape) for shape in ((count, count), (count, len(automaton.alphabet)), count))
+    bias[0] = 2.0
+    told = np.zeros((len(rules), len(automaton)))  # how the units that are on add up to the state
+    for unit, rule in enumerate(rules):
+        told[unit, rule.goal] += 1.0
+        for at, other in enumerate(rules):
+            told[at, rule.goal] -= any(each is other for each in rule.but)
+    for unit, rule in enumerate(rules, start=1):
+        levels = rule.levels()
+        leads = np.zeros(len(automaton))
+        for level in levels:
+            leads[list(level)] += 2.0
+        inputs[unit] = 2.0 - 2.0 * len(levels)
+        for letter, origins in rule.origins.items():
+            inputs[unit, letter] = 4.0 - 2.0 * (len(levels) - levels.index(origins))
+        without = 0.0 if untold is None else leads[untold]
+        recurrent[unit, 1:] = told @ (leads - without) / (form.on - form.off)
+        recurrent[unit, 0] = -(recurrent[unit, 1:].sum() * form.off + leads[automaton.initial] - without) / form.on
+        bias[unit] = leads[automaton.initial] - 3.0
+    strength = _strength(form, recurrent[1:, 1:]) if len(rules) == len(chosen) else _STRENGTHS[0]
+    return strength * inputs, strength * recurrent, strength * bias
+
+
+def _strength(form: _Form, recurrent: Weights) -> float:
+    """How strong weights must be for errors to die out; where rules are missing, training has to move the weights."""
+    left = form.slope(_STRENGTHS - _SLACK) * _STRENGTHS * np.abs(recurrent).sum(axis=1).max(initial=0.0)
+    return float(_STRENGTHS[np.append(np.flatnonzero(left < _LEFT), len(_STRENGTHS) - 1)[0]])
 
 
 def _added(form: _Form, layer: Layer, inputs: Weights, recurrent: Weights, bias: Weights) -> Layer:
     size, used = layer.hidden, len(bias)
-    weights: list[Any] = [layer.input_weight.copy(), _RANDOM * layer.recurrent_weight]
+    together = np.abs(layer.recurrent_weight).sum(axis=1, keepdims=True)
+    weights: list[Any] = [layer.input_weight.copy(), _RANDOM / together * layer.recurrent_weight]
     offset = np.zeros(len(layer.input_weight)) if layer.input_bias is None else layer.input_bias.copy()
     for number, openness in enumerate(form.gates):
         own = slice(number * size, number * size + used)
         if openness is not None:
             offset[number * size : (number + 1) * size] += openness
             continue
-        weights[0][own] += form.strength * inputs
-        weights[1][own, :used] += form.strength * recurrent
-        offset[own] += form.strength * bias
+        weights[0][own] += inputs
+        weights[1][own, :used] += recurrent
+        offset[own] += bias
     input_weight, recurrent_weight, input_bias = (part.astype(np.float32) for part in (*weights, offset))
     return Layer(input_weight, recurrent_weight, input_bias, layer.recurrent_bias)
