@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from pathlib import Path
 
@@ -109,6 +110,31 @@ def test_a_network_of_the_zoo_is_hardened(run, tmp_path) -> None:
     assert run("replay", proof, "--model", hard).code == 0
 
 
+def test_words_with_labels_are_enough_for_a_proof(run, tmp_path) -> None:
+    """The words have an even number of a; the automaton that they are merged to is in the certificate."""
+    words, model, proof = tmp_path / "words.tsv", tmp_path / "model.safetensors", tmp_path / "proof.cert"
+    drawn = ["".join(word) for length in range(6) for word in itertools.product("ab", repeat=length)]
+    words.write_text("".join(f"{int(word.count('a') % 2 == 0)}\t{' '.join(word) or 'ε'}\n" for word in drawn))
+    asked = ["--provable", "--words", words, "--cell", "gru", "--hidden", 8]
+    result = run("train", *asked, "-o", model, "--certificate", proof, "--quiet")
+    assert result.code == 0, result
+    assert json.loads(proof.read_text())["origin"] == str(words)
+    assert run("replay", proof, "--model", model).code == 0
+    assert run("prove", model, "--regex", "(b* a b* a)* b*", "--relation", "equal", "--quiet").code == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("source", ["--own-answers", "--words"])
+def test_a_network_is_hardened_without_a_specification(run, tmp_path, source: str) -> None:
+    words, hard, proof = tmp_path / "words.tsv", tmp_path / "hard.safetensors", tmp_path / "proof.cert"
+    words.write_text("yes\ta a\nno\ta b\n")
+    asked = [source] if source == "--own-answers" else [source, words]
+    result = run("harden", zoo.path("even-elman"), *asked, "-o", hard, "--certificate", proof, "--quiet")
+    assert result.code == 0, result
+    assert "L(R) = L(A) is proved for every word" in result.out
+    assert run("replay", proof, "--model", hard).code == 0
+
+
 def test_a_network_that_would_be_worse_is_not_written(run, tmp_path, monkeypatch) -> None:
     from rnncheck.training import hardened
 
@@ -141,7 +167,20 @@ def test_when_a_network_is_spoilt() -> None:
         (["train", *ASKED, "-o", "x.safetensors", "--certificate", "x.cert"], "--certificate has no effect"),
         (["train", *ASKED, "--provable", "-o", "x.pt"], "must end in .safetensors"),
         (["harden", zoo.path("even-elman"), "--ltlf", "F a", "-o", "x.pt"], "must end in .safetensors"),
-        (["harden", zoo.path("even-elman"), "-o", "x.safetensors"], "give exactly one of --dfa"),
+        (["harden", zoo.path("even-elman"), "-o", "x.safetensors"], "give one of these: a specification"),
+        (
+            ["harden", zoo.path("even-elman"), "--ltlf", "F a", "--own-answers", "-o", "x.safetensors"],
+            "give one of these",
+        ),
+        (["harden", zoo.path("even-elman"), "--words", "absent", "-o", "x.safetensors"], "absent"),
+        (
+            ["harden", zoo.path("even-elman"), "--own-answers", "--relation", "subset", "-o", "x.safetensors"],
+            "--relation has no effect with --own-answers",
+        ),
+        (
+            ["harden", zoo.path("even-elman"), "--ltlf", "F a", "--column", "w", "-o", "x.safetensors"],
+            "--column has no effect without --words",
+        ),
         (["harden", "absent.pt", "--ltlf", "F a", "-o", "x.safetensors"], "absent.pt"),
         (["harden", zoo.path("even-elman"), "--ltlf", "F a", "--max-seconds", 0, "-o", "x.safetensors"], "max_seconds"),
         (["harden", zoo.path("even-elman"), "--ltlf", "F x", "-o", "x.safetensors"], "x"),

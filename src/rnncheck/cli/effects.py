@@ -58,7 +58,7 @@ _FORMAT = ("column", "separator")
 _HIDDEN_STATES = ("kmeans", "grid")
 _TRAINING = ("cell", "hidden", "layers", "words", "target_accuracy", "train_seconds")
 _ON_WORDS = (
-    *("words", "epochs", "patience", "accuracy", "hold", "learning_rate", "count", "balance", "pumped", "stop"),
+    *("epochs", "patience", "accuracy", "hold", "learning_rate", "count", "balance", "pumped", "stop"),
     *("max_length", "class_weights"),
 )
 _RANDOM = ("count", "states", "min_states", "letters", "specs", "accuracy", "draws", "recipe")
@@ -108,7 +108,9 @@ _RULES = (
     Rule(("replay",), ("cell", "torchscript"), _given("module"), "with --module"),
     Rule(("report",), _READING, _missing("model"), "without --model"),
     Rule(("train",), ("stop", "count", "balance", "pumped"), _given("words"), "with --words"),
-    Rule(("train",), (*_FORMAT, "label_column", "conflicts"), _missing("words"), "without --words"),
+    Rule(("train", "harden"), (*_FORMAT, "label_column", "conflicts"), _missing("words"), "without --words"),
+    Rule(("harden",), ("relation",), _given("words"), "with --words, whose labels the network is to equal"),
+    Rule(("harden",), ("relation",), _given("own_answers"), "with --own-answers, which the network is to equal"),
     Rule(("classify", "robust"), _FORMAT, _missing("words_file"), "without --words-file"),
     Rule(
         ("verify",),
@@ -117,7 +119,7 @@ _RULES = (
         "without a file of words",
     ),
     Rule(("train",), ("label",), _missing("words"), "without --words; a specification has only yes and no"),
-    Rule(("train",), (*_ON_WORDS, "checkpoint", "resume"), _given("provable"), "with --provable"),
+    Rule(("train",), (*_ON_WORDS, "label", "checkpoint", "resume"), _given("provable"), "with --provable"),
     Rule(("train",), ("certificate", "iterations", "no_rules"), _missing("provable"), "without --provable"),
     Rule(("bench random",), (*_RANDOM, *_TRAINING), _given("models"), "with --models"),
     Rule(("bench contacts",), (*_TRAINING, "min_accuracy", "strict"), _given("models"), "with --models"),

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from rnncheck.cli.command import Command
-from rnncheck.cli.options import ModelRequest, SpecRequest, model_options, relation_option, spec_options
+from rnncheck.cli.options import (
+    ModelRequest,
+    SpecRequest,
+    model_options,
+    optional_spec_options,
+    relation_option,
+    word_format_options,
+)
 from rnncheck.cli.output import say
 from rnncheck.cli.output_files import OutputFile, kept_somewhere, raise_troubles
 from rnncheck.cli.progress import progress_line
@@ -16,10 +25,11 @@ from rnncheck.models.labelled import network_of
 from rnncheck.relations import Relation
 from rnncheck.runtime.files import write_atomically
 from rnncheck.spec import Spec
-from rnncheck.words import format_word
+from rnncheck.words import Alphabet, format_word
 
 if TYPE_CHECKING:
-    from rnncheck.training import HardeningProgress, HardeningReport, ProvableNetwork
+    from rnncheck.models.network import RecurrentNetwork
+    from rnncheck.training import HardeningProgress, HardeningReport, LabelledWords, ProvableNetwork
 
 certificate_option = click.option(
     "--certificate", metavar="FILE", type=OutputFile(), help="Write the proof there, for `rnncheck replay`."
@@ -35,8 +45,14 @@ iterations_option = click.option(
 
 @click.command(cls=Command)
 @model_options
-@spec_options
-@relation_option("subset: no false positives; superset: no false negatives.")
+@optional_spec_options
+@relation_option("subset: no false positives; superset: no false negatives. From words it is equal.")
+@click.option("--words", type=click.Path(path_type=Path), metavar="FILE",
+              help="Instead of a specification, labelled words: lines of label, tab, word; or a .csv or .jsonl "
+                   "file.")  # fmt: skip
+@word_format_options
+@click.option("--label-column", metavar="NAME", help="The column, or field, of the label.  [default: label or class]")
+@click.option("--own-answers", is_flag=True, help="Instead of a specification, the automaton of its own answers.")
 @click.option("-o", "--output", type=OutputFile(), required=True, metavar="FILE", help="Where to write the network.")
 @certificate_option
 @iterations_option
@@ -49,16 +65,20 @@ def harden(
 ) -> None:
     """Train a network further until the specification is proved of it for every word, and write it as .safetensors.
 
-    The network keeps its answers as far as the specification allows. One that is not proved and answers fewer words
-    right than before is not written. Exit codes: 0 proved, 1 the network that was written is wrong on a word, which is
-    shown, 2 bad usage or bad input, 3 not proved.
+    The network keeps its answers as far as the specification, or the labels of words, allow. One that is not proved and
+    answers fewer words right than before is not written. Exit codes: 0 proved, 1 the network that was written is wrong
+    on a word, which is shown, 2 bad usage or bad input, 3 not proved.
     """
     from rnncheck.training import HardeningSettings
     from rnncheck.training import harden as harden_network
 
     check_name(output)
+    if [request.given, choices["words"] is not None, choices["own_answers"]].count(True) != 1:
+        raise click.UsageError(
+            "give one of these: a specification (--dfa, --regex, --ltlf or --word-list), --words FILE, or --own-answers"
+        )
     network = network_of(model.load(request.alphabet))
-    spec = request.build(network.alphabet)
+    spec = request.build(network.alphabet) if request.given else _learned(network, choices)
     settings = HardeningSettings(
         iterations=choices["iterations"], max_seconds=choices["max_seconds"], seed=choices["seed"]
     )
@@ -66,11 +86,30 @@ def harden(
         made = harden_network(
             network,
             spec.dfa,
-            relation=Relation.named(relation),
+            relation=Relation.named(relation) if request.given else Relation.EQUAL,
             settings=settings,
             progress=lambda progress: tell(progress_text(progress)),
         )
     ctx.exit(written(made, spec, output, choices["certificate"]))
+
+
+def _learned(network: RecurrentNetwork, choices: Mapping[str, Any]) -> Spec:
+    """The automaton of the network's answers, changed where labels say otherwise."""
+    from rnncheck.training import automaton_from_words, own_automaton
+
+    path = choices["words"]
+    if path is None:
+        return Spec.from_dfa(own_automaton(network, choices["seed"]), origin="the network's own answers")
+    words = labelled_words(path, network.alphabet, choices)
+    return Spec.from_dfa(automaton_from_words(words, network=network, seed=choices["seed"]), origin=str(path))
+
+
+def labelled_words(path: Path, alphabet: Alphabet | None, choices: Mapping[str, Any]) -> LabelledWords:
+    """The words of a file, as the options say."""
+    from rnncheck.training import read_labelled_words
+
+    form = replace(choices["word_format"], label_column=choices["label_column"])
+    return read_labelled_words(path, alphabet, form, conflicts=choices.get("conflicts", "error"))
 
 
 def check_name(output: Path) -> None:

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from rnncheck.cli.command import Command
-from rnncheck.cli.harden import certificate_option, check_name, iterations_option, progress_text, written
+from rnncheck.cli.harden import (
+    certificate_option,
+    check_name,
+    iterations_option,
+    labelled_words,
+    progress_text,
+    written,
+)
 from rnncheck.cli.interruption import exit_code_of
 from rnncheck.cli.options import (
     AlphabetType,
@@ -27,6 +33,7 @@ from rnncheck.cli.output_files import OutputFile, kept_somewhere, raise_troubles
 from rnncheck.cli.progress import progress_line
 from rnncheck.models.cells import Cell
 from rnncheck.probability.distributions import WordDistribution
+from rnncheck.spec import Spec
 from rnncheck.word_files import WordFormat
 from rnncheck.words import Alphabet, format_word, letter_text
 
@@ -92,7 +99,9 @@ _MODEL_HELP = "MODEL is a .safetensors, .pt or .onnx file, or a folder of the pa
 @click.option("--label", help="With several labels: the one that means yes.  [default: the first]")
 @click.option("--checkpoint", type=OutputFile(), metavar="FILE", help="Save after every epoch.")
 @click.option("--resume", is_flag=True, help="Go on from the checkpoint.")
-@click.option("--provable", is_flag=True, help="Train until L(R) = L(A) is proved, for every word.")
+@click.option("--provable", is_flag=True,
+              help="Train until L(R) = L(A) is proved, for every word; A is the specification, or the "
+                   "automaton that the labelled words are merged to.")  # fmt: skip
 @click.option("--no-rules", is_flag=True, help="Begin with random weights alone, not with rules of the automaton.")
 @certificate_option
 @iterations_option
@@ -108,13 +117,12 @@ def train(ctx: click.Context, /, request: SpecRequest, words: Path | None, outpu
     from rnncheck.models.files.safetensors_file import save_network
     from rnncheck.training import train_on_words
     from rnncheck.training.curriculum import Ending
-    from rnncheck.training.labelled_files import read_labelled_words
 
     if request.given == (words is not None):
         raise click.UsageError("give a specification (--dfa, --regex, --ltlf or --word-list), or --words FILE")
     check_name(output)
     if choices["provable"]:
-        ctx.exit(_train_provably(request, output, choices))
+        ctx.exit(_train_provably(request, words, output, choices))
     settings = _settings(choices)
     with progress_line(quiet=choices["quiet"]) as tell:
         running: dict[str, Any] = {
@@ -129,8 +137,7 @@ def train(ctx: click.Context, /, request: SpecRequest, words: Path | None, outpu
         if request.given:
             trained = _train_on_spec(request, choices, running)
         else:
-            form = replace(choices["word_format"], label_column=choices["label_column"])
-            labelled = read_labelled_words(words or "", request.alphabet, form, conflicts=choices["conflicts"])
+            labelled = labelled_words(words or Path(), request.alphabet, choices)
             trained = train_on_words(labelled, label=choices["label"], source=str(words), **running)
     troubles: list[str] = []
     place = kept_somewhere(output, lambda path: save_network(trained.network, path), troubles)
@@ -146,10 +153,14 @@ def train(ctx: click.Context, /, request: SpecRequest, words: Path | None, outpu
         ctx.exit(exit_code_of(None))
 
 
-def _train_provably(request: SpecRequest, output: Path, choices: Mapping[str, Any]) -> int:
-    from rnncheck.training import HardeningSettings, train_provable
+def _train_provably(request: SpecRequest, words: Path | None, output: Path, choices: Mapping[str, Any]) -> int:
+    from rnncheck.training import HardeningSettings, automaton_from_words, train_provable
 
-    spec = request.build()
+    if words is None:
+        spec = request.build()
+    else:
+        labelled = labelled_words(words, request.alphabet, choices)
+        spec = Spec.from_dfa(automaton_from_words(labelled), origin=str(words))
     same = ("iterations", "max_seconds", "seed", "threads")
     settings = HardeningSettings(**{name: choices[name] for name in same})
     shape = {name: choices[name] for name in ("hidden", "layers", "embedding")}

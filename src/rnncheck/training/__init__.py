@@ -10,7 +10,8 @@ from rnncheck.training.labelled_files import (
     read_labelled_words,
     write_labelled_words,
 )
-from rnncheck.training.provable import HardeningSettings, harden, train_provable
+from rnncheck.training.merged_words import automaton_from_words
+from rnncheck.training.provable import HardeningSettings, harden, own_automaton, train_provable
 from rnncheck.training.settings import TrainingSettings
 from rnncheck.training.trained import EpochProgress, TrainedNetwork, TrainingReport
 from rnncheck.training.trainer import train, train_on_automaton, train_on_words
@@ -29,10 +30,12 @@ __all__ = [
     "TrainingData",
     "TrainingReport",
     "TrainingSettings",
+    "automaton_from_words",
     "data_from_automaton",
     "data_from_words",
     "format_labelled_words",
     "harden",
+    "own_automaton",
     "read_labelled_words",
     "train",
     "train_on_automaton",

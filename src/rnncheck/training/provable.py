@@ -127,6 +127,13 @@ def harden(
     return _Run(network, wanted, target, settings, clock).go(progress, was_trained=True)
 
 
+def own_automaton(network: RecurrentNetwork, seed: int = 0) -> DFA:
+    """The automaton of a network's own answers, as far as a learner finds it."""
+    own = extract_automaton(CompiledNetwork(network, threads=1), method="bounded", seed=seed).automaton
+    assert isinstance(own, DFA)
+    return own
+
+
 def _corrected(network: RecurrentNetwork, wanted: Property, seed: int) -> DFA:
     """An automaton of the network's own answers, changed where they break the relation."""
     spec, relation = wanted.spec, wanted.relation
@@ -136,8 +143,7 @@ def _corrected(network: RecurrentNetwork, wanted: Property, seed: int) -> DFA:
     drawn = data_from_automaton(smallest, np.random.default_rng([seed, _OWN]), count=_ASKED).train.words
     if not (model.accepts_batch(drawn) != smallest.accepts_batch(drawn)).any():
         return spec  # it has learned just that, as far as one can see
-    own = extract_automaton(model, method="bounded", seed=seed).automaton
-    assert isinstance(own, DFA)
+    own = own_automaton(network, seed)
     return intersection(own, spec) if relation is Relation.SUBSET else union(own, spec)
 
 
@@ -210,7 +216,7 @@ class _Run:
                 if progress is not None:
                     progress(HardeningProgress(**asdict(standing), seconds=seconds))
                 limit = self._limit(standing.on_boxes, seconds)
-                if limit is None and not run.near_a_proof and number % _ATTEMPT_EVERY:
+                if limit is None and not run.near_a_proof and (number + 1) % _ATTEMPT_EVERY:
                     continue
                 network = run.network()
                 found = self._attempt(network)
