@@ -75,15 +75,17 @@ class MergedPass:
             return frontier
         seen = self._places(frontier)
         coarse, fine = _COARSEST, _FINEST
-        kept = np.arange(width)  # where not even the coarsest grid is coarse enough
+        kept: IntArray | None = None
         for _ in range(_HALVINGS):
             middle = (coarse + fine) / 2
-            first = self._first_of_cells(frontier, seen * 2.0**middle)
-            if len(first) <= width:
-                coarse, kept = middle, first
+            cells = self._cells(frontier, seen * 2.0**middle)
+            if _distinct(cells) <= width:
+                coarse, kept = middle, cells
             else:
                 fine = middle
-        return frontier.take(kept)
+        if kept is None:  # not even the coarsest grid is coarse enough
+            return frontier.take(np.arange(width))
+        return frontier.take(np.sort(np.unique(kept, return_index=True)[1]))
 
     def _places(self, frontier: Frontier) -> _Places:
         """The hidden states, from each direction; large values, such as those of memories, are all alike."""
@@ -91,9 +93,15 @@ class MergedPass:
         if np.issubdtype(states.dtype, np.floating):
             states = np.tanh(states)
         with single_threaded_blas, np.errstate(all="ignore"):
-            return np.asarray(states @ self._directions.astype(np.result_type(states, np.float32)), dtype=np.float64)
+            seen = states @ self._directions.astype(np.result_type(states, np.float32))
+        return np.asarray(np.nan_to_num(seen.astype(np.float64)))
 
-    def _first_of_cells(self, frontier: Frontier, places: _Places) -> IntArray:
-        cells = np.floor(np.clip(np.nan_to_num(places), -_FAR, _FAR)).astype(np.int64) @ self._mix[1:]
-        _, first = np.unique(cells + frontier.spec_states * self._mix[0], return_index=True)
-        return np.sort(first)
+    def _cells(self, frontier: Frontier, places: _Places) -> IntArray:
+        cells = np.floor(np.clip(places, -_FAR, _FAR)).astype(np.int64) @ self._mix[1:]
+        return np.asarray(cells + frontier.spec_states * self._mix[0])
+
+
+def _distinct(cells: IntArray) -> int:
+    """How many there are; sorting numbers is much cheaper than finding out where each stood first."""
+    ordered = np.sort(cells)
+    return 1 + int(np.count_nonzero(ordered[1:] != ordered[:-1]))
