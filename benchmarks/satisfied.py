@@ -1,8 +1,8 @@
 """What a "satisfied" costs, against the matrix products that it cannot do without.
 
-    python benchmarks/satisfied.py [--data ../shared/data/released/random] [--rounds 3]
+    python benchmarks/satisfied.py [--data ../shared/data/released/random] [--rounds 3] [--only jun03-13 …]
 
-For every specification that SMC calls satisfied: the seconds of the whole verification over the seconds of the bare
+For every specification that SMC calls satisfied: the processor time of the whole verification over that of the bare
 matrix products (float32, 1024 rows a product, one thread) for the sampled words that the specification refuses, which
 is the least that any sampling needs. PDV also tests its hypothesis, on more words; its products are counted likewise.
 """
@@ -19,6 +19,7 @@ import numpy as np
 import rnncheck
 from rnncheck.models.engine.threads import single_threaded_blas
 from rnncheck.models.protocol import SteppingModel
+from rnncheck.verification.settings import VerifySettings
 
 ROWS = 1024
 
@@ -34,21 +35,24 @@ def products(model: SteppingModel, letters: int) -> float:
         pairs.append((rng.normal(size=(ROWS, width)).astype(np.float32), weights))
     out = [np.empty((ROWS, weights.shape[1]), dtype=np.float32) for _, weights in pairs]
     with single_threaded_blas:
-        begin = time.perf_counter()
+        begin = time.process_time()
         for _ in range(max(1, letters // ROWS)):
             for (rows, weights), into in zip(pairs, out, strict=True):
                 np.matmul(rows, weights, out=into)
-        return time.perf_counter() - begin
+        return time.process_time() - begin
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=Path("../shared/data/released/random"))
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--only", nargs="*", default=[""], help="parts of paths, such as jun03-13/spec_second_1")
     arguments = parser.parse_args()
     ratios: dict[str, list[float]] = {"smc": [], "pdv": []}
     print(f"{'instance':<14}{'method':>7}{'steps':>12}{'seconds':>10}{'products':>10}{'ratio':>7}")
     for path in sorted(arguments.data.glob("*/spec_*.dot")):
+        if not any(part in str(path) for part in arguments.only):
+            continue
         model = rnncheck.load_model(path.parent, threads=1)
         if model.network.layers[0].hidden not in (160, 180):  # type: ignore[attr-defined]
             continue
@@ -56,7 +60,7 @@ def main() -> None:
         for method in ratios:
             best = (np.inf, np.inf, 0)
             for _ in range(arguments.rounds):
-                verdict = rnncheck.verify(model, spec, method=method)
+                verdict = rnncheck.verify(model, spec, method=method, settings=VerifySettings(clock=time.process_time))
                 if not verdict.satisfied:
                     break
                 bare = products(model, verdict.cost.network_steps)
@@ -70,7 +74,7 @@ def main() -> None:
                 )
     for method, found in ratios.items():
         if found:
-            print(f"{method}: median {statistics.median(found):.2f}, largest {max(found):.2f} of {len(found)}; aim 2")
+            print(f"{method}: median {statistics.median(found):.2f}, largest {max(found):.2f} of {len(found)}; aim 1.5")
 
 
 if __name__ == "__main__":

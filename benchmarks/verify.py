@@ -1,8 +1,8 @@
 """Whole verifications against two baselines, side by side on the same networks in one run.
 
-    python benchmarks/verify.py [--data ../shared/data/released/random] [--limit 30] [--only jun03-13]
+    python benchmarks/verify.py [--data ../shared/data/released/random] [--limit 30] [--only jun03-13 …]
 
-All on one thread. Baselines, each with the same time limit unless --aalpy-limit is given:
+All on one thread; times and limits are processor time. Baselines, with the same limit unless --aalpy-limit is given:
   plain   PDV written plainly: one word a query through torch.nn.LSTM in inference mode, Kearns-Vazirani that re-sifts
           everything after each counterexample and remembers nothing
   aalpy   AALpy's Kearns-Vazirani with a random-word equivalence oracle on the same torch network, then the model check
@@ -62,12 +62,12 @@ class TorchClassifier:
             ):
                 getattr(self._lstm, f"{name}_l{number}").data = torch.from_numpy(np.array(value))
         self._head = torch.from_numpy(np.array(network.head_weight)), torch.from_numpy(np.array(network.head_bias))
-        self._end = time.perf_counter() + limit
+        self._end = time.process_time() + limit
         self.queries = self.steps = 0
 
     @torch.inference_mode()
     def accepts(self, word: tuple[int, ...]) -> bool:
-        if time.perf_counter() > self._end:
+        if time.process_time() > self._end:
             raise OutOfTimeError
         self.queries += 1
         self.steps += max(1, len(word))
@@ -190,10 +190,10 @@ def aalpy_kv(folder: Path, spec: DFA, limit: float):
 
 def ours(method: str):
     def run(folder: Path, spec: DFA, limit: float):
-        begin = time.perf_counter()
+        begin = time.process_time()
         model = rnncheck.load_model(folder, threads=1, cache=False)
-        loading = time.perf_counter() - begin
-        settings = VerifySettings(shrink=method == "auto", flows=None, mass_words=0)
+        loading = time.process_time() - begin
+        settings = VerifySettings(shrink=method == "auto", flows=None, mass_words=0, clock=time.process_time)
         verdict = rnncheck.verify(
             model, spec, method=method, epsilon=EPSILON, gamma=GAMMA, timeout=limit, settings=settings
         )
@@ -205,19 +205,25 @@ def ours(method: str):
     return run
 
 
+CONTENDERS = {"auto": ours("auto"), "pdv": ours("pdv"), "plain": plain_pdv, "aalpy": aalpy_kv}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=Path("../shared/data/released/random"))
     parser.add_argument("--limit", type=float, default=30.0)
     parser.add_argument("--aalpy-limit", type=float, help="a limit of its own  [default: --limit]")
-    parser.add_argument("--only", default="")
+    parser.add_argument("--only", nargs="*", default=[""], help="parts of paths, such as jun03-13/spec_second_1")
+    parser.add_argument("--contenders", nargs="*", default=list(CONTENDERS), choices=list(CONTENDERS))
     arguments = parser.parse_args()
-    specs = sorted(path for path in arguments.data.glob("*/spec_*.dot") if arguments.only in str(path))
+    specs = sorted(
+        path for path in arguments.data.glob("*/spec_*.dot") if any(part in str(path) for part in arguments.only)
+    )
     if not specs:
         print(f"no networks in {arguments.data}: nothing to measure")
         return
     torch.set_num_threads(1)
-    contenders = {"auto": ours("auto"), "pdv": ours("pdv"), "plain": plain_pdv, "aalpy": aalpy_kv}
+    contenders = {name: CONTENDERS[name] for name in arguments.contenders}
     times: dict[str, list[float]] = {name: [] for name in contenders}
     steps: dict[str, list[int]] = {name: [] for name in contenders}
     to_first: dict[str, list[float]] = {name: [] for name in contenders}
@@ -226,10 +232,10 @@ def main() -> None:
         spec = rnncheck.Spec.from_file(path).dfa
         cells = []
         for name, run in contenders.items():
-            begin = time.perf_counter()
+            begin = time.process_time()
             limit = arguments.aalpy_limit if name == "aalpy" and arguments.aalpy_limit else arguments.limit
             outcome, length, used, *first = run(path.parent, spec, limit)
-            seconds = time.perf_counter() - begin
+            seconds = time.process_time() - begin
             times[name].append(seconds)
             steps[name].append(used)
             until = first[0] if first and first[0] is not None else seconds
@@ -238,8 +244,8 @@ def main() -> None:
             cells.append(f"{outcome} {'' if length is None else length} {shown} {used / 1e3:.0f}k")
         instance = f"{path.parent.name[-5:]}/{path.stem[-1]}"
         print(f"{instance:<12}" + "".join(f"{cell:>34}" for cell in cells), flush=True)
-    for name in ("auto", "pdv"):
-        for base in ("plain", "aalpy"):
+    for name in [name for name in contenders if name in ("auto", "pdv")]:
+        for base in [name for name in contenders if name not in ("auto", "pdv")]:
             by_time = [b / a for a, b in zip(times[name], times[base], strict=True)]
             by_steps = [b / max(1, a) for a, b in zip(steps[name], steps[base], strict=True)]
             soon = [b / a for a, b in zip(to_first[name], to_first[base], strict=True)]
