@@ -16,6 +16,7 @@ tests "an old processor" OPENBLAS_CORETYPE=Nehalem ATEN_CPU_CAPABILITY=default O
     NPY_DISABLE_CPU_FEATURES="X86_V3 X86_V4"
 grep -qw avx2 /proc/cpuinfo && tests "a processor with AVX2" OPENBLAS_CORETYPE=Haswell ATEN_CPU_CAPABILITY=avx2
 grep -qw avx512f /proc/cpuinfo && tests "a processor with AVX-512" OPENBLAS_CORETYPE=SkylakeX
+tests "no compiled kernel" RNNCHECK_KERNEL=off
 tests "one thread" OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
 for _ in $(seq "$(nproc)"); do
     while :; do :; done &

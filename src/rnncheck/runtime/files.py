@@ -23,6 +23,7 @@ MOST_BYTES = {
     "checkpoint": 1 << 30,
     "text": 1 << 30,
     "cache": 1 << 16,
+    "kernel": 1 << 24,
     "model": 1 << 32,
 }
 

@@ -37,6 +37,7 @@ Array: TypeAlias = npt.NDArray[Any]
 Vector: TypeAlias = npt.NDArray[Any]
 
 _FITS_IN_CACHE = 1 << 16  # numbers; up to this size, fewer calls matter more than locality
+_KERNEL_ROWS = 2 * 96  # what the compiled kernel copies at a time: a block of rows of two layers
 SIBLINGS = 2  # so many rows must continue one state, on average, for its products to be worth keeping
 
 
@@ -72,13 +73,21 @@ class TorchForm:
     options: Mapping[str, str] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class KernelForm:
+    """How the compiled kernel knows a cell: its number there, and which gates are sigmoid ones."""
+
+    number: int
+    sigmoid_gates: tuple[int, ...] = ()
+
+
 class CellType(ABC):
     """A kind of recurrent cell: everything that rnncheck has to know about it.
 
     ``gates`` is the height of a weight matrix over H. ``memory``: it keeps a second vector between letters.
     ``bounded``: its values stay in fixed bounds whatever it reads. ``hidden_scale``: the engine's rows hold so many
     times h. ``torch`` and ``onnx`` say how others write it; a cell that PyTorch does not have can be verified, but not
-    trained.
+    trained. ``kernel``: how the compiled kernel knows it, if it does.
     """
 
     gates: ClassVar[int]
@@ -87,6 +96,7 @@ class CellType(ABC):
     hidden_scale: ClassVar[float] = 1.0
     torch: ClassVar[TorchForm | None] = None
     onnx: ClassVar[OnnxForm | None] = None
+    kernel: ClassVar[KernelForm | None] = None
     compiled: ClassVar[type[CompiledLayer]]
 
     @abstractmethod
@@ -127,7 +137,8 @@ class Scratch:
 
     def __init__(self, rows: int, cell: CellType, hidden: int, dtype: npt.DTypeLike) -> None:
         blocks = cell.gates + cell.compiled.spare_blocks
-        self._gates = np.empty(blocks * rows * hidden, dtype=dtype)
+        self._gates = np.empty(max(blocks * rows, _KERNEL_ROWS) * hidden, dtype=dtype)
+        self.address = address_of(self._gates)
         self._spare = np.empty(max(rows * hidden, _FITS_IN_CACHE), dtype=dtype)
         self._shared = np.empty(cell.gates * rows * hidden // SIBLINGS, dtype=dtype)
 
@@ -216,6 +227,11 @@ def compile_layers(
     return [
         cell.compiled(number, layer, layout, None if number else inputs, dtype) for number, layer in enumerate(layers)
     ]
+
+
+def address_of(array: Array) -> int:
+    """Where its numbers begin; ``array.ctypes.data`` takes longer."""
+    return int(array.__array_interface__["data"][0])
 
 
 def add_rows(z: Array, table: Array, chosen: IntArray | Letters, scratch: Scratch) -> None:

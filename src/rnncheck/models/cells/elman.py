@@ -10,6 +10,7 @@ from rnncheck.models.cells.cell_type import (
     Array,
     CellType,
     CompiledLayer,
+    KernelForm,
     Layer,
     OnnxForm,
     Scratch,
@@ -59,6 +60,7 @@ class ElmanTanh(CellType):
     gates = 1
     torch = TorchForm("RNN", "rnn_tanh", {"nonlinearity": "tanh"})
     onnx = OnnxForm("RNN", ("tanh",), (0,))
+    kernel = KernelForm(0)
     compiled = TanhLayer
 
     def step(self, layer: Layer, x: Vector, h: Vector, c: Vector) -> tuple[Vector, Vector]:
@@ -79,6 +81,7 @@ class ElmanRelu(CellType):
     bounded = False
     torch = TorchForm("RNN", "rnn_relu", {"nonlinearity": "relu"})
     onnx = OnnxForm("RNN", ("relu",), (0,))
+    kernel = KernelForm(1)
     compiled = ReluLayer
 
     def step(self, layer: Layer, x: Vector, h: Vector, c: Vector) -> tuple[Vector, Vector]:

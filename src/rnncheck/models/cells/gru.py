@@ -8,6 +8,7 @@ from rnncheck.models.cells.cell_type import (
     Array,
     CellType,
     CompiledLayer,
+    KernelForm,
     Layer,
     OnnxForm,
     Scratch,
@@ -77,6 +78,7 @@ class Gru(CellType):
     gates = 3
     torch = TorchForm("GRU", "gru")
     onnx = OnnxForm("GRU", ("sigmoid", "tanh"), (1, 0, 2))
+    kernel = KernelForm(2, (0, 1))
     compiled = GruLayer
 
     def step(self, layer: Layer, x: Vector, h: Vector, c: Vector) -> tuple[Vector, Vector]:

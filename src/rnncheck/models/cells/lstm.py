@@ -9,6 +9,7 @@ from rnncheck.models.cells.cell_type import (
     Array,
     CellType,
     CompiledLayer,
+    KernelForm,
     Layer,
     OnnxForm,
     Scratch,
@@ -70,6 +71,7 @@ class Lstm(CellType):
     hidden_scale = 2.0
     torch = TorchForm("LSTM", "lstm")
     onnx = OnnxForm("LSTM", ("sigmoid", "tanh", "tanh"), (0, 2, 3, 1))
+    kernel = KernelForm(3, (0, 1, 3))
     compiled = LstmLayer
 
     def step(self, layer: Layer, x: Vector, h: Vector, c: Vector) -> tuple[Vector, Vector]:

@@ -7,7 +7,7 @@ import dataclasses
 import functools
 import itertools
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, TypeAlias
 
@@ -15,7 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from rnncheck.errors import ModelError, short_repr
-from rnncheck.models.cells.cell_type import Scratch, Siblings, StateLayout, compile_layers
+from rnncheck.models.cells.cell_type import CompiledLayer, Scratch, Siblings, StateLayout, compile_layers
+from rnncheck.models.engine.kernel import Kernel, usable_kernel
+from rnncheck.models.engine.kernel_layer import kernel_layers
 from rnncheck.models.engine.known_checks import KnownCheck, key_of, known_check, remember
 from rnncheck.models.engine.memory import ScoreMemory, StepMemory
 from rnncheck.models.engine.reference import (
@@ -81,7 +83,8 @@ class CompiledNetwork(SteppingModel):
     reference on random words, and raises ModelError where they differ by more than ``TOLERANCE`` times the largest
     score. Unless it is given, ``margin`` is ``MARGIN_FACTOR`` times the largest difference seen, and at least
     ``MARGIN_FLOOR``. ``dtype`` is that of the weights unless it is given. With ``cache`` the result of the comparison
-    with the plain evaluation is remembered in the user's cache directory.
+    with the plain evaluation is remembered in the user's cache directory; if it is False, nothing there is read or
+    written, the compiled kernel included.
 
     Answers do not depend on the batch, and nothing depends on ``threads`` (all cores unless told).
     """
@@ -94,7 +97,7 @@ class CompiledNetwork(SteppingModel):
         threads: int | None = None,
         margin: float | None = None,
         reference: Reference | None = None,
-        cache: bool = False,
+        cache: bool | None = None,
     ) -> None:
         self._dtype = network.number_type if dtype is None else np.dtype(dtype)
         if self._dtype not in (np.float32, np.float64):
@@ -117,8 +120,9 @@ class CompiledNetwork(SteppingModel):
         self._local = threading.local()
         self._cell = network.cell.kind
         self._layout = StateLayout(self._cell, network.layers)
+        self._kernel = self._usable_kernel()
         with np.errstate(all="ignore"):  # what overflows shows in the comparison with the reference
-            self._layers = compile_layers(self._cell, network.layers, network.inputs, self._layout, self._dtype)
+            self._layers = self._compiled_layers()
             self._head = _head(network).astype(self._dtype)
         self._others = [output for output in range(network.outputs) if output != network.label]
         self._products = sum(layer.input_weight.size + layer.recurrent_weight.size for layer in network.layers)
@@ -232,14 +236,15 @@ class CompiledNetwork(SteppingModel):
             facts["empty_word"] = "as the reference says"
         return {
             **facts,
-            "queries": f"stepped, {self._dtype.name}",
+            "queries": f"stepped, {self._dtype.name}{', compiled kernel' if self._kernel else ''}",
             "margin": self.margin,
             "self_check": asdict(self.self_check),
         }
 
     def identity(self) -> str:
-        # Threads do not change an answer.
-        return digest_of("engine", self.network.sha256(), self._dtype.name, self.margin, self._options["reference"])
+        # Threads do not change an answer. The kernel does not either, but a result says who evaluated.
+        evaluator = (self._dtype.name, self._kernel is not None)
+        return digest_of("engine", self.network.sha256(), *evaluator, self.margin, self._options["reference"])
 
     def by_reference(self) -> Model:
         if self._options["reference"] is not None:
@@ -258,6 +263,16 @@ class CompiledNetwork(SteppingModel):
         made = CompiledNetwork(network, **options)
         made.max_length = self.max_length
         return made
+
+    def _usable_kernel(self) -> Kernel | None:
+        if self._cell.kernel is None or self._dtype != np.float32:
+            return None
+        return usable_kernel(keep=self._options["cache"] is not False)
+
+    def _compiled_layers(self) -> Sequence[CompiledLayer]:
+        if self._kernel is not None:
+            return kernel_layers(self._kernel, self._cell, self.network.layers, self.network.inputs, self._layout)
+        return compile_layers(self._cell, self.network.layers, self.network.inputs, self._layout, self._dtype)
 
     def _advance(self, rows: States, letters: Letters, siblings: Siblings | None = None) -> None:
         """Read one letter in every row, in place; at most a block of rows."""
@@ -289,7 +304,7 @@ class CompiledNetwork(SteppingModel):
 
     def _known_check(self) -> SelfCheck:
         """The comparison with the plain evaluation, if need be made now."""
-        key = key_of("self-check", self.network.sha256(), self._dtype.name)
+        key = key_of("self-check", self.network.sha256(), self._dtype.name, self._kernel and self._kernel.digest)
         known = known_check(key)
         if known is not None:
             check = SelfCheck(known.words, known.largest_difference, known.largest_score)

@@ -45,7 +45,7 @@ def known_check(key: str) -> KnownCheck | None:
     if path is None:
         return None
     try:
-        if not _ours(path.stat()):
+        if not nobody_elses(path):
             return None
         known = msgspec.json.decode(read_limited(path, "cache"), type=KnownCheck)
     except (OSError, RnncheckError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
@@ -73,24 +73,35 @@ def key_of(*what: object) -> str:
 
 @functools.cache
 def _machine() -> tuple[str, ...]:
-    features: list[str] = np.show_config(mode="dicts")["SIMD Extensions"]["found"]
     libraries = sorted(
         f"{part.get('internal_api')} {part.get('version')} {part.get('architecture')}" for part in threadpool_info()
     )
-    return (__version__, np.__version__, platform.machine(), platform.system(), *features, *libraries)
+    system = (platform.machine(), platform.system(), *sorted(processor_features()))
+    return (__version__, np.__version__, *system, *libraries)
 
 
-def _ours(facts: os.stat_result) -> bool:
-    """Whether a file is a plain one that nobody else could have written."""
+def processor_features() -> frozenset[str]:
+    """The instructions that numpy found this processor to have beyond the common ones."""
+    return frozenset(np.show_config(mode="dicts")["SIMD Extensions"]["found"])
+
+
+def nobody_elses(path: Path) -> bool:
+    """Whether it is a plain file, or a folder, that nobody else could have written."""
+    facts = path.stat()
     alone = not hasattr(os, "getuid") or (facts.st_uid == os.getuid() and not facts.st_mode & 0o022)
-    return stat.S_ISREG(facts.st_mode) and alone
+    return (stat.S_ISREG(facts.st_mode) or stat.S_ISDIR(facts.st_mode)) and alone
 
 
 def _path(key: str) -> Path | None:
-    """Where a result is kept; None where there is no place."""
+    folder = cache_folder("self-checks")
+    return None if folder is None else folder / f"{key}.json"
+
+
+def cache_folder(name: str) -> Path | None:
+    """Where something is kept; None where there is no place."""
     told = os.environ.get("XDG_CACHE_HOME", "")
     try:
         folder = Path(told) if os.path.isabs(told) else Path.home() / ".cache"
     except RuntimeError:  # nobody's home is known
         return None
-    return folder / "rnncheck" / "self-checks" / f"{key}.json"
+    return folder / "rnncheck" / name

@@ -43,7 +43,7 @@ def identity(claims: Claims, model: Model) -> Iterator[Check]:
         yield refuted("model", seen)
     if claimed.get("queries") != facts.get("queries"):
         seen = f"answers come from another engine than in the document ({short_repr(claimed.get('queries'))})"
-        yield unchecked("engine", f"{seen}; --float64 or --threads may tell the two apart")
+        yield unchecked("engine", f"{seen}; --float64, --threads or the compiled kernel may tell the two apart")
 
 
 def counterexample(claims: Claims, model: Model | None) -> Iterator[Check]:

@@ -1,0 +1,268 @@
+"""The compiled kernel computes what the numpy layers compute, is loaded only where that is safe, and never needed."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import shutil
+import stat
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rnncheck import Spec, verify
+from rnncheck.errors import ModelError
+from rnncheck.models.engine import compiled
+from rnncheck.models.engine import kernel as kernels
+from rnncheck.models.engine.compiled import CompiledNetwork
+from rnncheck.models.engine.kernel import SWITCH, Kernel, usable_kernel
+from rnncheck.models.engine.kernel_layer import kernel_layers
+from rnncheck.models.network import Cell, RecurrentNetwork
+from rnncheck.words import WordBatch
+from support.networks import random_network
+
+TANH, SIGMOID = 6 * 2.0**-24, 4 * 2.0**-24  # what docs/query-engine.md says; docs/proofs.md assumes 8 of both
+
+
+@pytest.fixture
+def kernel() -> Kernel:
+    found = usable_kernel(keep=True)
+    if found is None:
+        pytest.skip("no compiled kernel here: no C compiler, or another processor than x86-64 with AVX2")
+    return found
+
+
+@pytest.fixture
+def anew(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
+    """Nothing is loaded yet, and the cache is empty: its folder."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    kernels._loaded.cache_clear()
+    yield tmp_path / "cache" / "rnncheck" / "kernels"
+    kernels._loaded.cache_clear()
+
+
+def without_kernel(network: RecurrentNetwork) -> CompiledNetwork:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(SWITCH, "off")
+        return CompiledNetwork(network)
+
+
+def check_tanh(kernel: Kernel, x: np.ndarray) -> None:
+    ours = kernel.tanh(x)
+    assert np.abs(ours - np.tanh(x.astype(np.float64))).max() <= TANH
+    assert np.abs(ours).max() <= 1
+    sigmoid = np.float32(0.5) + np.float32(0.5) * kernel.tanh(x * np.float32(0.5))
+    with np.errstate(over="ignore"):
+        assert np.abs(sigmoid - 1 / (1 + np.exp(-x.astype(np.float64)))).max() <= SIGMOID
+
+
+def test_tanh_and_sigmoid_are_as_near_as_proofs_assume(kernel: Kernel) -> None:
+    every_so_manieth = np.arange(0, 0x7F800000, 10_007, dtype=np.uint32).view(np.float32)  # up to the largest
+    check_tanh(kernel, np.concatenate([every_so_manieth, -every_so_manieth]))
+    edges = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1e-45, 9.02, 9.03], dtype=np.float32)
+    np.testing.assert_allclose(kernel.tanh(edges), np.tanh(edges), atol=TANH)
+
+
+@pytest.mark.slow
+def test_tanh_and_sigmoid_of_every_number(kernel: Kernel) -> None:
+    """Beyond these, tanh(x) is x or 1 to all digits."""
+    least, most = (int(np.float32(bound).view(np.uint32)) for bound in (2.0**-13, 20.0))
+    for start in range(least, most, 1 << 22):
+        some = np.arange(start, min(most, start + (1 << 22)), dtype=np.uint32).view(np.float32)
+        check_tanh(kernel, some)
+        check_tanh(kernel, -some)
+
+
+@pytest.mark.parametrize("cell", Cell)
+@pytest.mark.parametrize("hidden", [(1,), (7,), (8,), (16,), (17, 15), (5, 9, 3), (33, 64), (65,), (100, 130)])
+def test_it_computes_what_the_numpy_layers_compute(kernel: Kernel, cell: Cell, hidden: tuple[int, ...]) -> None:
+    network = random_network(cell, hidden, seed=2)
+    ours, plain = CompiledNetwork(network), without_kernel(network)
+    rng = np.random.default_rng(1)
+    for rows in (1, 5, 95, 96, 97, 200):
+        states = mine = plain.initial(rows)
+        for _ in range(4):
+            letters = rng.integers(len(network.alphabet), size=rows)
+            states, mine = plain.step(states, letters), ours.step(mine, letters)
+        siblings, each = np.repeat(np.arange(rows), 3), np.tile(np.arange(3), rows)
+        mine, states = ours.step(mine, each, siblings), plain.step(states, each, siblings)
+        np.testing.assert_allclose(mine, states, atol=3e-6)
+        np.testing.assert_allclose(ours.scores(mine), plain.scores(states), atol=1e-5)
+
+
+def test_a_wrong_weight_is_seen_by_the_self_check(kernel: Kernel, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*arguments: Any) -> object:
+        layers = kernel_layers(*arguments)
+        layers[0]._numbers["own"][0, 1, 0, 0] += 0.1
+        return layers
+
+    monkeypatch.setattr(compiled, "kernel_layers", broken)
+    with pytest.raises(ModelError, match="its values depend on rounding"):
+        CompiledNetwork(random_network(Cell.LSTM, (5, 4), seed=8))
+
+
+@pytest.mark.parametrize("cell", Cell)
+def test_a_row_is_computed_by_itself(kernel: Kernel, cell: Cell) -> None:
+    """Bit by bit the same alone, among others, with siblings, on two threads."""
+    network = random_network(cell, (33, 20), seed=3)
+    model, letters = CompiledNetwork(network, threads=1), len(network.alphabet)
+    rng = np.random.default_rng(4)
+    states = model.step(model.initial(150), rng.integers(letters, size=150))
+    rows, each = np.repeat(np.arange(150), letters), np.tile(np.arange(letters), 150)
+    together = model.step(states, each, rows)
+    assert np.array_equal(together, model.step(states[rows], each))
+    assert np.array_equal(together, model.with_threads(2).step(states, each, rows))
+    for row in (0, 95, 96, 449):
+        assert np.array_equal(together[[row]], model.step(states[rows[[row]]], each[[row]]))
+
+
+@pytest.mark.parametrize("cell", Cell)
+def test_states_of_any_memory_order_and_type_are_taken(kernel: Kernel, cell: Cell) -> None:
+    model = CompiledNetwork(random_network(cell, (9, 4)))
+    states = model.step(model.initial(40), np.arange(40) % 3)
+    rows, each = np.repeat(np.arange(40), 3), np.tile(np.arange(3), 40)
+    after = model.step(states, each, rows)
+    for other in (np.asfortranarray(states), states.astype(np.float64)):
+        assert np.array_equal(after, model.step(other, each.astype(np.int32), rows))
+
+
+def test_values_that_overflow_stay_no_numbers(kernel: Kernel) -> None:
+    model = CompiledNetwork(random_network(Cell.RNN_RELU, (5,)))
+    states = model.initial(2)
+    states[1, 2] = np.nan
+    assert np.isnan(model.step(states, np.array([0, 0]))[1, 1:]).all()
+
+
+@pytest.mark.parametrize("cell", Cell)
+def test_answers_do_not_depend_on_it(kernel: Kernel, cell: Cell) -> None:
+    network = random_network(cell, (12, 6), seed=5, scale=2.0)
+    words = [word for length in range(8) for word in itertools.product(range(len(network.alphabet)), repeat=length)]
+    batch = WordBatch.from_codes(words)
+    assert np.array_equal(CompiledNetwork(network).accepts_batch(batch), without_kernel(network).accepts_batch(batch))
+
+
+def test_a_verdict_names_its_evaluator_and_no_checkpoint_takes_one_for_the_other(kernel: Kernel) -> None:
+    network = random_network(Cell.GRU, (6,), seed=1)
+    ours, plain = CompiledNetwork(network), without_kernel(network)
+    assert ours.describe()["queries"] == "stepped, float32, compiled kernel"
+    assert plain.describe()["queries"] == "stepped, float32"
+    assert ours.identity() != plain.identity()
+    verdicts = [verify(model, Spec.from_regex("(a|b|c)*", model.alphabet)) for model in (ours, plain)]
+    assert {verdict.outcome for verdict in verdicts} == {verdicts[0].outcome}
+
+
+def test_double_precision_is_numpys() -> None:
+    network = random_network(Cell.GRU, (6,))
+    assert CompiledNetwork(network, dtype=np.float64).describe()["queries"] == "stepped, float64"
+
+
+def counting_compiler(folder: Path, then: str) -> Path:
+    """A ``cc`` that notes its calls and goes on with ``then``; alone on the path. The notes."""
+    folder.mkdir()
+    calls = folder / "calls"
+    path = folder / "cc"
+    path.write_text(f"#!/bin/sh\necho called >> {calls}\n{then}\n")
+    path.chmod(0o755)
+    return calls
+
+
+def real_compiler() -> str:
+    return f'exec {next(filter(None, map(shutil.which, ("cc", "gcc", "clang"))))} "$@"'
+
+
+def test_it_is_compiled_once_and_kept(
+    kernel: Kernel, anew: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = counting_compiler(tmp_path / "bin", real_compiler())
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"), prepend=os.pathsep)
+    for _ in range(2):
+        assert usable_kernel(keep=True) is not None
+        kernels._loaded.cache_clear()
+    (library,) = anew.iterdir()
+    assert stat.S_IMODE(library.stat().st_mode) == 0o600
+    assert calls.read_text() == "called\n"
+
+
+def test_without_the_cache_nothing_is_kept(kernel: Kernel, anew: Path) -> None:
+    model = CompiledNetwork(random_network(Cell.GRU, (6,)), cache=False)
+    assert "kernel" in model.describe()["queries"]
+    assert not anew.exists()
+
+
+@pytest.mark.parametrize("compiler", ["exit 1", "exit 0", "echo nonsense > kernel.so"])
+def test_a_compiler_that_does_not_compile(
+    anew: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, compiler: str
+) -> None:
+    calls = counting_compiler(tmp_path / "bin", compiler)
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"), prepend=os.pathsep)
+    model = CompiledNetwork(random_network(Cell.LSTM, (6,)))
+    assert model.describe()["queries"] == "stepped, float32"
+    assert calls.exists() or kernels._instructions() is None
+
+
+def test_no_compiler_no_kernel(anew: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert usable_kernel(keep=True) is None
+
+
+def test_it_is_switched_off_by_the_environment(anew: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(SWITCH, "OFF")
+    assert usable_kernel(keep=True) is None
+    assert not anew.exists()
+
+
+@pytest.mark.parametrize("writable", ["folder", "file"])
+def test_what_others_could_have_written_is_not_loaded(kernel: Kernel, anew: Path, writable: str) -> None:
+    assert usable_kernel(keep=True) is not None
+    (library,) = anew.iterdir()
+    (anew if writable == "folder" else library).chmod(0o777)
+    kernels._loaded.cache_clear()
+    assert usable_kernel(keep=True) is None
+
+
+@pytest.mark.parametrize(
+    "damage", [lambda content: content[:-5000], lambda content: content[:99] + b"?" + content[100:]]
+)
+def test_a_damaged_library_is_not_used(kernel: Kernel, anew: Path, damage: Callable[[bytes], bytes]) -> None:
+    assert usable_kernel(keep=True) is not None
+    (library,) = anew.iterdir()
+    content = library.read_bytes()
+    library.unlink()  # not written over: it is mapped
+    library.write_bytes(damage(content))
+    library.chmod(0o600)
+    kernels._loaded.cache_clear()
+    assert usable_kernel(keep=True) is None
+
+
+def test_a_kernel_that_computes_something_else_is_not_used(
+    kernel: Kernel, anew: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Kernel, "tanh", lambda self, x: np.tanh(x) + np.float32(1e-6))
+    assert usable_kernel(keep=True) is None
+
+
+@pytest.mark.parametrize(
+    ("features", "flag"),
+    [({"X86_V3", "X86_V4"}, "v4"), ({"AVX2", "FMA3", "AVX512_SKX"}, "v4"), ({"AVX2", "FMA3"}, "v3"), ({"AVX2"}, None)],
+)
+def test_instructions_are_those_of_the_processor(
+    monkeypatch: pytest.MonkeyPatch, features: set[str], flag: str | None
+) -> None:
+    monkeypatch.setattr(kernels, "processor_features", lambda: frozenset(features))
+    monkeypatch.setattr("platform.system", lambda: "Linux")
+    monkeypatch.setattr("platform.machine", lambda: "x86_64")
+    found = kernels._instructions()
+    assert (found is None) if flag is None else (found is not None and found[0].endswith(flag))
+    monkeypatch.setattr("platform.machine", lambda: "aarch64")
+    assert kernels._instructions() is None
+
+
+def test_importing_compiles_nothing(tmp_path: Path) -> None:
+    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path)}
+    subprocess.run([sys.executable, "-c", "import rnncheck.models.engine.compiled"], check=True, env=environment)
+    assert not (tmp_path / "rnncheck").exists()
