@@ -6,7 +6,7 @@ import pytest
 
 from rnncheck import zoo
 
-QUICK = ("--epsilon", "0.02", "--gamma", "0.02")
+QUICK = ("--epsilon", "0.05", "--gamma", "0.05")
 
 
 def test_roads_are_compared(run, tmp_path) -> None:

@@ -319,7 +319,7 @@ def test_a_training_that_was_finished_leaves_no_checkpoint(tmp_path) -> None:
 @pytest.mark.parametrize(
     ("size", "moments"),
     [
-        pytest.param(SMALL, [("half written", 1), *((stage, 2) for stage in STAGES)], id="small"),
+        pytest.param(SMALL, [("half written", 2)], id="small"),
         pytest.param(LARGE, list(itertools.product(STAGES, range(1, 5))), id="large", marks=pytest.mark.slow),
     ],
 )

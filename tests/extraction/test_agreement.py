@@ -31,7 +31,7 @@ from support.extraction import end_of, task_for
 from support.networks import random_network
 
 LETTERS = Alphabet(["a", "b"])
-QUICK = {"epsilon": 0.02, "gamma": 0.02, "words": 500}
+QUICK = {"epsilon": 0.05, "gamma": 0.05, "words": 500}
 COMPARED = [name for name in EXTRACTIONS if name != "auto"]  # which is some of the others
 
 
@@ -172,6 +172,7 @@ def test_time_is_kept_for_each_road() -> None:
     assert all(result.point is None for result in comparison.results)  # nothing was found, so nothing is shown
 
 
+@pytest.mark.slow  # that each method does so is tested beside it
 def test_the_same_seed_gives_the_same_comparison() -> None:
     entry = zoo.entry("tokens-gru")
     settings = VerifySettings(clock=lambda: 0.0)

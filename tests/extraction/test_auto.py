@@ -22,7 +22,7 @@ from support.extraction import end_of, task_for
 from support.teachers import no_structure
 
 LETTERS = Alphabet(["a", "b"])
-QUICK = {"epsilon": 0.02, "gamma": 0.02, "distribution": WordDistribution(LETTERS, stop=0.1)}
+QUICK = {"epsilon": 0.05, "gamma": 0.05, "distribution": WordDistribution(LETTERS, stop=0.1)}
 
 
 def random_dfa(seed: int, states: int) -> DFA:

@@ -29,7 +29,7 @@ from support.extraction import end_of, task_for
 from support.teachers import no_structure
 
 LETTERS = Alphabet(["a", "b"])
-QUICK = {"epsilon": 0.02, "gamma": 0.02}
+QUICK = {"epsilon": 0.05, "gamma": 0.05}
 SHORT = WordDistribution(LETTERS, stop=0.1)
 
 

@@ -43,6 +43,7 @@ def test_the_demo_runs() -> None:
     assert out.count("the verdict stands") == 2
 
 
+@pytest.mark.slow
 def test_the_xml_example_says_which_tag_is_not_closed() -> None:
     """Should find every tag closed at the usual threshold, and not at a low one."""
     usual, low = run_example("xml_tags").split("accepting above 0.07:")
@@ -58,6 +59,7 @@ def test_a_network_of_nested_tags_breaks_a_regular_property() -> None:
     assert "(not well-formed)" in out
 
 
+@pytest.mark.slow
 def test_the_example_with_three_labels_finds_all_right() -> None:
     """Should check each label against the others."""
     out = run_example("token_labels")

@@ -675,8 +675,9 @@ def test_importing_the_package_does_not_import_torch() -> None:
 
 @pytest.mark.parametrize(
     ("stages", "writes"),
-    [pytest.param(STAGES[-2:-1], (2,), id="few"), pytest.param(STAGES, range(1, 5), id="many", marks=pytest.mark.slow)],
+    [pytest.param(STAGES[-2:-1], (2,), id="few"), pytest.param(STAGES, range(1, 5), id="many")],
 )
+@pytest.mark.slow  # every process imports PyTorch
 def test_training_killed_inside_its_writes_gives_the_same_network(
     tmp_path: Path, stages: Sequence[str], writes: Iterable[int]
 ) -> None:

@@ -33,7 +33,7 @@ from support.networks import random_network
 from support.robust_networks import robust_network
 
 AB = Alphabet(["a", "b"])
-QUICK: dict[str, Any] = {"epsilon": 0.02, "gamma": 0.02}
+QUICK: dict[str, Any] = {"epsilon": 0.05, "gamma": 0.05}
 SETTINGS = VerifySettings(search_steps=3_000, flows=FlowSettings(pumps=30, more_than=10, loops=2))
 METHODS = ["auto", "pdv", "smc", "aamc", "errors"]
 

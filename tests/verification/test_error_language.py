@@ -32,7 +32,7 @@ from support.clocks import Ticking
 from support.networks import random_network
 
 LETTERS = Alphabet(["a", "b"])
-QUICK = {"epsilon": 0.02, "gamma": 0.02}
+QUICK = {"epsilon": 0.05, "gamma": 0.05}
 BARE = VerifySettings(shrink=False, flows=None)  # what is tested here is found before a verdict is polished
 
 

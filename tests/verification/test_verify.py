@@ -27,7 +27,7 @@ from rnncheck.words import Alphabet
 from support.networks import random_network
 
 LETTERS = Alphabet(["a", "b"])
-_SAME_SAMPLES = ("aamc", "prove", "errors")  # their claims rest on the sampling that smc and pdv show
+_SAME_SAMPLES = ("auto", "pdv", "aamc", "prove", "errors")  # their claims rest on the sampling that smc shows
 QUICK = {"epsilon": 0.05, "gamma": 0.05}
 SETTINGS = VerifySettings(search_steps=5_000, max_states=40)
 ASKING = [method for method in METHODS if method != "prove"]  # of any model; a proof needs the weights of a network

@@ -73,9 +73,10 @@ def test_a_black_box_can_be_exhausted_too() -> None:
     """The shortest violation of all, with a function that only knows whole words."""
     model = wrap(lambda words: [word.count("b") >= 3 for word in words], alphabet=AB)
     spec = Spec.from_regex("(a* b a*)?|a*", AB)
-    verdict = verify(model, spec, settings=VerifySettings(exhaustive=5))
+    asked = {"settings": VerifySettings(exhaustive=5, search_steps=5_000), "epsilon": 0.05, "gamma": 0.05}
+    verdict = verify(model, spec, **asked)
     assert verdict.counterexample == ("b", "b", "b")
-    clean = verify(model, Spec.from_regex("(a|b)* b (a|b)*", AB), settings=VerifySettings(exhaustive=5), **LOOSE)
+    clean = verify(model, Spec.from_regex("(a|b)* b (a|b)*", AB), **asked)
     assert clean.satisfied
     assert clean.guarantee.exact_length >= 5
 
@@ -221,7 +222,10 @@ def test_huge_numbers_are_answers() -> None:
 def test_threads_leave_no_trace_in_the_document() -> None:
     network = random_network(hidden=(8,), seed=3, scale=3.0)
     spec = Spec.from_ltlf("G(a -> F b)", network.alphabet)
-    one, two = (verify(CompiledNetwork(network, threads=threads), spec, **LOOSE) for threads in (1, 2))
+    settings = VerifySettings(search_steps=20_000)
+    one, two = (
+        verify(CompiledNetwork(network, threads=threads), spec, settings=settings, **LOOSE) for threads in (1, 2)
+    )
     clockless = [{**json.loads(each.to_json()), "cost": None} for each in (one, two)]
     assert clockless[0] == clockless[1]
     assert one.cost.network_steps == two.cost.network_steps
