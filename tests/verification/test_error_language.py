@@ -120,7 +120,7 @@ def test_an_empty_error_language_that_passes_is_satisfied() -> None:
     entry = zoo.entry("even-elman")
     verdict = verify(CompiledNetwork(entry.network()), entry.spec(), method="errors", **QUICK)
     assert verdict.satisfied
-    assert verdict.guarantee.epsilon < 0.02
+    assert verdict.guarantee.epsilon < QUICK["epsilon"]
     assert verdict.hypothesis is None
     assert verdict.error_language is None
 
