@@ -25,7 +25,8 @@ from rnncheck.words import Codes, WordBatch
 _WORDS = 300  # drawn and asked of both, at least
 _POSSIBLE = 64  # of those that could be violations, where these were drawn apart
 _SHARE = 32  # and at least one for so many that were sampled
-_AT_ONCE = 64  # words that the reference is asked; one score of them is measured
+_AT_ONCE, _STEPPED_AT_ONCE = 64, 256  # words that the reference is asked; one that is stepped reads many as fast as few
+_MEASURED = 64  # the score of one word in so many is measured
 _WALKED = 20_000  # steps of the reference at most, for every short word
 # Where a counterexample is known, one step of the reference for so many that were made, or a few.
 _WALKED_SHARE, _WALKED_LEAST = 128, 1_000
@@ -94,8 +95,9 @@ class Audit:
             return
         answers = self.task.oracle.answers(words).tolist()
         compared = words[:wanted]
-        for start in range(0, len(compared), _AT_ONCE):
-            some = compared[start : start + _AT_ONCE]
+        at_once = _STEPPED_AT_ONCE if self._reference.stepping else _AT_ONCE
+        for start in range(0, len(compared), at_once):
+            some = compared[start : start + at_once]
             for word, answer, judgement in zip(
                 some, answers[start:], self._reference.answers(some).tolist(), strict=False
             ):
@@ -103,9 +105,10 @@ class Audit:
                     self.difference = word
                     return
                 yield word
-            self._measure(some[0])
-            if self.difference is not None:
-                return
+            for word in some[::_MEASURED]:
+                self._measure(word)
+                if self.difference is not None:
+                    return
 
     def _measure(self, word: Codes) -> None:
         """How far the scores of one word are apart: beyond the margin, answers would no longer be safe."""
