@@ -41,6 +41,7 @@ def kernel() -> Kernel:
 def anew(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
     """Nothing is loaded yet, and the cache is empty: its folder."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.delenv(SWITCH, raising=False)
     kernels._loaded.cache_clear()
     yield tmp_path / "cache" / "rnncheck" / "kernels"
     kernels._loaded.cache_clear()
