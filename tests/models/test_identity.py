@@ -125,6 +125,30 @@ def test_what_is_put_in_the_place_of_a_library_modules_forward_counts(put):
     assert len({before, replaced, digest_of(whole)}) == 3
 
 
+@pytest.mark.parametrize("layer", [nn.Linear(2, 1), nn.GRU(2, 1)])
+def test_what_a_forward_that_was_put_there_reads_beside_it_counts(layer):
+    """A list on a module of PyTorch, which the module's own class knows nothing of."""
+    layer.shifts = [1.0]
+    layer.forward = types.MethodType(lambda self, x: x + self.shifts[0], layer)
+    before = digest_of(nn.Sequential(layer))
+    assert digest_of(nn.Sequential(layer)) == before
+    layer.shifts = [2.0]
+    assert digest_of(nn.Sequential(layer)) != before
+
+
+def test_what_is_registered_with_a_method_has_no_digest():
+    class Answering:
+        @functools.singledispatchmethod
+        def score(self, word):
+            return 0
+
+        def __call__(self, words):
+            return [self.score(word) > 0 for word in words]
+
+    with pytest.raises(ModelError, match="singledispatchmethod"):
+        digest_of(Answering())
+
+
 def test_what_is_registered_with_a_generic_function_counts():
     @functools.singledispatch
     def score(word):

@@ -14,6 +14,7 @@ import pickle
 import sys
 import sysconfig
 import types
+import weakref
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -220,9 +221,16 @@ def _parts_of_module(module: Any, base: Callable[[], Any]) -> Iterator[object]:
     for hooks in ("_forward_pre_hooks", "_forward_hooks"):
         yield list(getattr(module, hooks).values())
     own = {name: value for name, value in vars(module).items() if name not in inner}
-    if _of_library(type(module).__module__):  # some options are not in its text
+    if "forward" in own:  # somebody's own code, which may read whatever was put there beside it
+        own = {name: value for name, value in own.items() if not _only_refers(value)}
+    elif _of_library(type(module).__module__):  # some options are not in its text
         own = {name: value for name, value in own.items() if isinstance(value, _PLAIN) or callable(value)}
     yield own
+
+
+def _only_refers(value: object) -> bool:
+    """Whether it holds nothing but weak references, as recurrent layers do to their parameters."""
+    return isinstance(value, list) and all(isinstance(each, weakref.ref) or each is None for each in value)
 
 
 def _names(code: types.CodeType) -> Iterator[str]:
