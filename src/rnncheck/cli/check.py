@@ -23,7 +23,7 @@ from rnncheck.report.checks.sarif import sarif_json
 from rnncheck.report.checks.summary_page import report_names, summary_page
 from rnncheck.runtime.files import write_atomically
 from rnncheck.suite.starter import starter_suite
-from rnncheck.words import Alphabet
+from rnncheck.words import Alphabet, parse_word
 
 _COLOURS = {"violated": "red", "satisfied": "green", "undecided": "yellow", "error": "red"}
 
@@ -151,6 +151,9 @@ def init_command(model: ModelRequest, alphabet: Alphabet | None, output: Path, f
         "label": int(model.label) if model.label is not None and model.label.isdecimal() else model.label,
         "cell": model.cell,
         "float64": model.float64 or None,
+        "torchscript": model.torchscript or None,
+        "before": None if model.before is None else list(parse_word(model.before)),
+        "after": None if model.after is None else list(parse_word(model.after)),
     }
     text = starter_suite(loaded, {key: value for key, value in said.items() if value is not None})
     if printed:

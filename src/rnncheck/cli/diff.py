@@ -17,6 +17,7 @@ from rnncheck.cli.options import (
     ModelRequest,
     assumption_options,
     distribution_options,
+    marker_options,
     relation_option,
     verdict_files,
     word_format_options,
@@ -35,7 +36,7 @@ from rnncheck.verification.methods import METHODS
 from rnncheck.verification.settings import VerifySettings
 from rnncheck.words import Alphabet
 
-_MODEL = ("threshold", "label", "cell", "threads", "float64", "no_cache", "torchscript")
+_MODEL = ("threshold", "label", "cell", "threads", "float64", "no_cache", "torchscript", "before", "after")
 
 
 @click.command(cls=Command)
@@ -51,6 +52,8 @@ _MODEL = ("threshold", "label", "cell", "threads", "float64", "no_cache", "torch
 @click.option("--float64", is_flag=True, help="Compute in double precision.")
 @click.option("--no-cache", is_flag=True, help="Check the engine anew, and remember nothing of it.")
 @click.option("--torchscript", is_flag=True, help="Both files are TorchScript, programs that you trust: they are run.")
+@marker_options[0]
+@marker_options[1]
 @click.option("--ltlf", multiple=True, metavar="TEXT", help="A property to verify on both; may be repeated.")
 @click.option("--regex", multiple=True, metavar="TEXT", help="The same, as a regular expression.")
 @click.option("--dfa", multiple=True, type=click.Path(path_type=Path), metavar="FILE", help="The same, as a file.")

@@ -62,7 +62,7 @@ _ON_WORDS = (
     *("max_length", "class_weights"),
 )
 _RANDOM = ("count", "states", "min_states", "letters", "specs", "accuracy", "draws", "recipe")
-_READING = ("alphabet", "threshold", "label")
+_READING = ("alphabet", "threshold", "label", "before", "after")
 _ASKING = (*_READING, "cell", "threads", "float64", "torchscript", "words", "seed", "steps", "words_like", "on_data")
 
 _RULES = (
@@ -101,6 +101,18 @@ _RULES = (
     Rule(("repair",), ("nonempty",), _missing("ltlf"), "without --ltlf"),
     Rule(("repair",), ("property_names",), _missing("suite"), "without --spec"),
     Rule(("repair",), ("state",), _missing("module"), "without --module"),
+    Rule(
+        ("prove",),
+        ("before", "after"),
+        lambda _: True,
+        'here: a proof is about all that the network reads; assume the markers (--assume \'regex:"<s>" .* "</s>"\')',
+    ),
+    Rule(
+        ("harden", "repair"),
+        ("before", "after"),
+        lambda _: True,
+        "here: a network is trained on all that it reads; write a specification of words with their markers",
+    ),
     Rule(("repair",), ("float64",), lambda _: True, "here: networks are trained in single precision"),
     Rule(("repair",), ("iterations",), _given("no_harden"), "with --no-harden"),
     Rule(("replay",), _ASKING, _missing("path", "module"), "without --model or --module"),

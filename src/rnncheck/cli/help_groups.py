@@ -26,7 +26,7 @@ _VERIFY = (
     HelpGroup("Words and data", ("--on-data", "--words-like", "--order", "--column", "--separator", "--stop",
                                 "--weights")),
     HelpGroup("Model", ("--module", "--label", "--threshold", "--cell", "--float64", "--threads", "--no-cache",
-                        "--torchscript")),
+                        "--torchscript", "--before", "--after")),
     HelpGroup("Counterexamples and flows", ("--counterexamples", "--mass", "--no-shrink", "--pumps", "--hits",
                                             "--loops", "--longest-loop")),
     HelpGroup("Method", ("--method", "--faithful", "--extraction", "--learner", "--equivalence", "--max-hypothesis",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -43,6 +43,12 @@ class AlphabetType(click.ParamType):  # type: ignore[type-arg]
 ALIKE_CELLS = [cell.value for cell in Cell if any(cell is not other and cell.gates == other.gates for other in Cell)]
 
 TORCHSCRIPT_HELP = "The file is TorchScript, a program that you trust: it is run."
+
+marker_options = (
+    click.option("--before", metavar="MARKER", help="A letter, or several, that the model reads before every word; "
+                 "--alphabet has it too, words have not."),
+    click.option("--after", metavar="MARKER", help="The same after every word."),
+)  # fmt: skip
 
 cell_option = click.option(
     "--cell",
@@ -88,8 +94,8 @@ class SpecRequest:
         return any(kind is not None for kind in (self.dfa, self.regex, self.ltlf, self.word_list, self.named))
 
     def build(self, alphabet: Alphabet | None = None) -> Spec:
-        """The specification, over ``alphabet`` (a model's, say) where no ``--alphabet`` was given."""
-        letters = self.alphabet or alphabet
+        """The specification over the letters of a model's words, or over those of ``--alphabet``."""
+        letters = alphabet or self.alphabet
         if self.named is not None:
             return self.named.spec(letters)
         if self.dfa is not None:
@@ -185,7 +191,7 @@ def _request(parameters: dict[str, Any], required: bool) -> SpecRequest:
 
 def model_options(command: Command) -> Command:
     """Add the argument and options that name a model; the command receives them as one ``model``."""
-    names = ("path", "module", "threshold", "label", "cell", "threads", "float64", "no_cache", "torchscript")
+    names = [field.name for field in fields(ModelRequest)]
 
     def with_options(*args: Any, **kwargs: Any) -> Any:
         request = ModelRequest(**{name: kwargs.pop(name) for name in names})
@@ -207,6 +213,7 @@ def model_options(command: Command) -> Command:
         click.option("--float64", is_flag=True, help="Compute in double precision."),
         click.option("--no-cache", is_flag=True, help="Check the engine anew, and remember nothing of it."),
         click.option("--torchscript", is_flag=True, help=TORCHSCRIPT_HELP),
+        *marker_options,
     ]
     return _decorated(command, with_options, options)
 
@@ -224,6 +231,8 @@ class ModelRequest:
     float64: bool
     no_cache: bool = False
     torchscript: bool = False
+    before: str | None = None
+    after: str | None = None
 
     @property
     def name(self) -> str:
@@ -244,8 +253,20 @@ class ModelRequest:
             cell=self.cell,
             float64=self.float64,
             torchscript=self.torchscript,
+            before=_marker("--before", self.before),
+            after=_marker("--after", self.after),
         )
         return entry.load(alphabet, max_length=max_length, threads=self.threads, cache=not self.no_cache)
+
+
+def _marker(option: str, text: str | None) -> tuple[str, ...]:
+    try:
+        letters = parse_word(text or "")
+    except RnncheckError as error:
+        raise click.UsageError(f"{option}: {error}") from None
+    if text is not None and not letters:
+        raise click.UsageError(f"{option} {text!r} names no letter; give one, such as {option} '<s>', or leave it out")
+    return letters
 
 
 def distribution_options(command: Command) -> Command:

@@ -8,7 +8,14 @@ from pathlib import Path
 import click
 
 from rnncheck.cli.command import Command
-from rnncheck.cli.options import ALIKE_CELLS, TORCHSCRIPT_HELP, AlphabetType, ModelRequest, word_format_options
+from rnncheck.cli.options import (
+    ALIKE_CELLS,
+    TORCHSCRIPT_HELP,
+    AlphabetType,
+    ModelRequest,
+    marker_options,
+    word_format_options,
+)
 from rnncheck.cli.output import Line, say
 from rnncheck.errors import FormatError, InputError
 from rnncheck.models.protocol import Model
@@ -40,6 +47,8 @@ _DEFAULTS = ReplaySettings()
 @click.option("--threads", type=click.IntRange(min=1), help="Threads for the network.  [default: all cores]")
 @click.option("--float64", is_flag=True, help="Compute in double precision.")
 @click.option("--torchscript", is_flag=True, help=TORCHSCRIPT_HELP)
+@marker_options[0]
+@marker_options[1]
 @click.option("--words", type=click.IntRange(min=0), default=_DEFAULTS.words, show_default=True, metavar="N",
               help="Fresh words to draw from the verdict's distribution.")  # fmt: skip
 @click.option("--seed", type=click.IntRange(min=0), default=_DEFAULTS.seed, show_default=True, help="For these words.")
@@ -66,6 +75,8 @@ def replay(
     threads: int | None,
     float64: bool,
     torchscript: bool,
+    before: str | None,
+    after: str | None,
     words: int,
     seed: int,
     words_like: Path | None,
@@ -84,7 +95,8 @@ def replay(
     if path is not None and module is not None:
         raise click.UsageError("give --model or --module, not both")
     text = _read(verdict)
-    request = ModelRequest(path, module, threshold, label, cell, threads, float64, torchscript=torchscript)
+    request = ModelRequest(path, module, threshold, label, cell, threads, float64, torchscript=torchscript,
+                           before=before, after=after)  # fmt: skip
     asked = path is not None or module is not None
     if is_certificate(text):
         proof = Certificate.from_json(text, str(verdict))

@@ -36,6 +36,7 @@ from rnncheck.cli.progress import ProgressLine, progress_line
 from rnncheck.cli.verdict_text import described, glimpse
 from rnncheck.extraction import DEFAULT_EXTRACTION, EXTRACTIONS
 from rnncheck.learning.task import Progress
+from rnncheck.models.markers import letters_read
 from rnncheck.models.protocol import Model
 from rnncheck.runtime.budget import BudgetExceeded
 from rnncheck.runtime.files import write_atomically
@@ -265,7 +266,8 @@ def _spec(request: ModelRequest, spec: SpecRequest, model: Model, choices: dict[
     """The specification: of words, over letters and labels, or another model."""
     if choices["against"] is not None:
         choices["named"] = request.name
-        return dataclasses.replace(request, path=choices["against"], module=None).load(spec.alphabet or model.alphabet)
+        other = dataclasses.replace(request, path=choices["against"], module=None)
+        return other.load(spec.alphabet or letters_read(model))
     if _about_labels(choices):
         return label_spec(model, ltlf=choices["moore_ltlf"], regex=choices["moore_regex"])
     return spec.build(model.alphabet)

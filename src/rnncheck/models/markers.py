@@ -31,6 +31,11 @@ def marker_letters(marker: Marker) -> tuple[str, ...]:
     return () if marker is None else (marker,) if isinstance(marker, str) else tuple(marker)
 
 
+def letters_read(model: Model) -> Alphabet:
+    """The letters that a model reads, with the markers around its words."""
+    return model.inner.alphabet if isinstance(model, _Between) else model.alphabet
+
+
 class _Markers:
     """The letters around a word, and words with them as words of the model."""
 
@@ -39,7 +44,7 @@ class _Markers:
             if letter not in letters.letters:
                 raise InputError(
                     f"the marker {short_repr(letter)} is not among the model's letters {short_repr(str(letters))}; "
-                    "give the alphabet with the markers, in the order of the model's numbers"
+                    "give the alphabet with the markers, in the order of the model's numbers (--alphabet)"
                 )
         self.before, self.after = letters.encode(before), letters.encode(after)
         rest = [letter for letter in letters if letter not in (*before, *after)]
@@ -61,6 +66,8 @@ class _Markers:
         """The facts of the model; what it says of the empty word is not about ours."""
         ours = {"letters": len(self.alphabet), "words": f"between markers: {self.text}{more}"}
         facts = _without_the_empty_word(inner.describe()) | ours
+        if facts.get("sha256") is not None:  # the same network between other markers answers otherwise
+            facts["sha256"] = digest_of("between markers", facts["sha256"], self.identity())
         return facts | ({"facts": _without_the_empty_word(facts["facts"])} if "facts" in facts else {})
 
     def identity(self) -> list[object]:
@@ -74,19 +81,15 @@ def _without_the_empty_word(facts: Mapping[str, Any]) -> dict[str, Any]:
     return kept
 
 
-class WholeBetween(Model):
-    """Of a model that is asked for whole words."""
+class _Between(Model):
+    """What both kinds have in common; ``more`` is to be known of how they read."""
+
+    more = ""
 
     def __init__(self, inner: Model, markers: _Markers) -> None:
         self.inner = inner
         self.alphabet = markers.alphabet
         self._markers = markers
-
-    def accepts_batch(self, words: WordBatch | Iterable[Iterable[str]]) -> Mask:
-        return self.inner.accepts_batch(self._markers.around_all(encode_batch(self.alphabet, words)))
-
-    def scores_batch(self, words: WordBatch | Iterable[Iterable[str]]) -> Scores | None:
-        return self.inner.scores_batch(self._markers.around_all(encode_batch(self.alphabet, words)))
 
     def reference_answer(self, codes: Codes) -> bool:
         return self.inner.reference_answer(self._markers.around(codes))
@@ -95,20 +98,31 @@ class WholeBetween(Model):
         return self.inner.reference_score(self._markers.around(codes))
 
     def describe(self) -> Mapping[str, Any]:
-        return self._markers.told(self.inner, "")
+        return self._markers.told(self.inner, self.more)
 
     def identity(self) -> str:
         return digest_of("between markers", self.inner.identity(), self._markers.identity())
 
 
-class SteppedBetween(SteppingModel):
+class WholeBetween(_Between):
+    """Of a model that is asked for whole words."""
+
+    def accepts_batch(self, words: WordBatch | Iterable[Iterable[str]]) -> Mask:
+        return self.inner.accepts_batch(self._markers.around_all(encode_batch(self.alphabet, words)))
+
+    def scores_batch(self, words: WordBatch | Iterable[Iterable[str]]) -> Scores | None:
+        return self.inner.scores_batch(self._markers.around_all(encode_batch(self.alphabet, words)))
+
+
+class SteppedBetween(_Between, SteppingModel):
     """Of a stepping model."""
 
+    more = "; reading these is not counted as steps"
+    inner: SteppingModel
+
     def __init__(self, inner: SteppingModel, markers: _Markers) -> None:
-        self.inner = inner
-        self.alphabet = markers.alphabet
+        super().__init__(inner, markers)
         self.margin = inner.margin
-        self._markers = markers
         alone = WordBatch.from_codes([markers.around(())])
         self.accepts_empty = bool(inner.accepts_batch(alone)[0])
         self.empty_score = float(inner.scores_batch(alone)[0])
@@ -121,18 +135,6 @@ class SteppedBetween(SteppingModel):
 
     def scores(self, states: States) -> Scores:
         return self.inner.scores(self._read(states, self._markers.after))
-
-    def reference_answer(self, codes: Codes) -> bool:
-        return self.inner.reference_answer(self._markers.around(codes))
-
-    def reference_score(self, codes: Codes) -> float | None:
-        return self.inner.reference_score(self._markers.around(codes))
-
-    def describe(self) -> Mapping[str, Any]:
-        return self._markers.told(self.inner, "; reading these is not counted as steps")
-
-    def identity(self) -> str:
-        return digest_of("between markers", self.inner.identity(), self._markers.identity())
 
     def _read(self, states: States, marker: Codes) -> States:
         for letter in marker:

@@ -8,7 +8,7 @@ import inspect
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy.typing as npt
 
@@ -61,47 +61,86 @@ def wrap(
 
     The model is tried out on some words. Where it hangs, ``timeout`` (in seconds) ends that by a ResourceLimitError.
     """
-    if before is not None or after is not None:
-        if empty is not None:
-            raise InputError(f"empty={empty} was given, but between markers the empty word is asked; leave it out")
-        more = None if max_length is None else max_length + len(marker_letters(before)) + len(marker_letters(after))
-        inner = wrap(model, alphabet, threshold=threshold, label=label, encode=encode, first_row=first_row,
-                     empty=False if _is_module(model) else None, output=output, batch_size=batch_size, dtype=dtype,
-                     threads=threads, seed=seed, timeout=timeout, max_length=more)  # fmt: skip
-        marked = between_markers(inner, before, after)
-        marked.max_length = max_length
-        return marked
-    if isinstance(model, Model):
-        letters_of(model, alphabet)
-        return model
-    letters = letters_of(model, alphabet)
-    if batch_size is not None and batch_size < 1:
-        raise InputError(f"batch size {batch_size} is less than 1")
-    if max_length is not None and max_length < 2:
-        raise InputError(f"max_length {max_length} is less than 2")
-    sizes = {} if batch_size is None else {"batch_size": batch_size}
-    if _is_module(model):
-        from rnncheck.models.self_check import Reading
-        from rnncheck.models.torch.module import ModuleOptions, wrap_module
+    options = _Options(
+        threshold, label, encode, first_row, empty, output, batch_size, dtype, threads, seed, timeout, max_length
+    )
+    if before is None and after is None:
+        return _wrapped(model, alphabet, options)
+    if empty is not None:
+        raise InputError(f"empty={empty} was given, but between markers the empty word is asked; leave it out")
+    marked = between_markers(_wrapped(model, alphabet, options.with_markers(model, before, after)), before, after)
+    marked.max_length = max_length
+    return marked
 
-        reading = Reading(threshold, label, output, dtype, threads)
-        options = ModuleOptions(reading, encode, first_row, empty, seed=seed, **sizes)
-        wrapped = guarded_for(timeout, lambda: wrap_module(model, letters, options), "the module was being tried out")
-        wrapped.max_length = max_length
-        return wrapped
+
+class _Options(NamedTuple):
+    """What ``wrap`` was told of a model, beside its letters and markers."""
+
+    threshold: float
+    label: int | None
+    encode: Callable[[list[Word]], Any] | None
+    first_row: int | None
+    empty: bool | None
+    output: str
+    batch_size: int | None
+    dtype: npt.DTypeLike | None
+    threads: int | None
+    seed: int
+    timeout: float | None
+    max_length: int | None
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        return {} if self.batch_size is None else {"batch_size": self.batch_size}
+
+    def with_markers(self, model: object, before: Marker, after: Marker) -> _Options:
+        """For the model that reads the markers too: it is never asked for a word without letters."""
+        around = len(marker_letters(before)) + len(marker_letters(after))
+        longest = None if self.max_length is None else self.max_length + around
+        return self._replace(max_length=longest, empty=False if _is_module(model) else None)
+
+    def check(self) -> None:
+        if self.batch_size is not None and self.batch_size < 1:
+            raise InputError(f"batch size {self.batch_size} is less than 1")
+        if self.max_length is not None and self.max_length < 2:
+            raise InputError(f"max_length {self.max_length} is less than 2")
+
+    def refuse_those_of_modules(self, why: str) -> None:
+        """Refuse what says how a PyTorch module is read, where there is none."""
+        for name in ("label", "encode", "first_row", "empty"):
+            if getattr(self, name) is not None:
+                raise InputError(f"{name}={short_repr(getattr(self, name))} is for PyTorch modules; {why}")
+
+
+def _wrapped(model: object, alphabet: Iterable[str] | None, options: _Options) -> Model:
+    """The model, without markers."""
+    letters = letters_of(model, alphabet)
+    options.check()
+    if isinstance(model, Model):
+        options.refuse_those_of_modules("this is a model already; say it where the module is wrapped")
+        return model
+    if _is_module(model):
+        return _of_module(model, letters, options)
     if not callable(model):
         raise ModelError(f"{short_repr(model)} is neither a PyTorch module nor a callable")
-    for name, value in {"label": label, "encode": encode, "first_row": first_row, "empty": empty}.items():
-        if value is not None:
-            raise InputError(
-                f"{name}={short_repr(value)} is for PyTorch modules; a callable gets the words as they are"
-            )
-    function = model
+    options.refuse_those_of_modules("a callable gets the words as they are")
+    function, (threshold, seed, longest) = model, (options.threshold, options.seed, options.max_length)
     return guarded_for(
-        timeout,
-        lambda: CallableModel(function, letters, threshold=threshold, seed=seed, max_length=max_length, **sizes),
+        options.timeout,
+        lambda: CallableModel(function, letters, threshold=threshold, seed=seed, max_length=longest, **options.sizes),
         "the function was being tried out",
     )
+
+
+def _of_module(module: object, letters: Alphabet, told: _Options) -> Model:
+    from rnncheck.models.self_check import Reading
+    from rnncheck.models.torch.module import ModuleOptions, wrap_module
+
+    reading = Reading(told.threshold, told.label, told.output, told.dtype, told.threads)
+    options = ModuleOptions(reading, told.encode, told.first_row, told.empty, seed=told.seed, **told.sizes)
+    wrapped = guarded_for(told.timeout, lambda: wrap_module(module, letters, options), "the module was being tried out")
+    wrapped.max_length = told.max_length
+    return wrapped
 
 
 def import_model(reference: str, alphabet: Iterable[str] | None = None, **options: Any) -> Model:

@@ -138,6 +138,8 @@ def _model(name: str, table: Table) -> ModelEntry:
         cell=table.text("cell", None),
         float64=table.flag("float64", False),
         torchscript=table.flag("torchscript", False),
+        before=_marker(table, "before"),
+        after=_marker(table, "after"),
         description=table.text("description", "").strip(),
         line=table.line,
     )
@@ -156,6 +158,11 @@ def _alphabet(table: Table) -> Alphabet | None:
         return Alphabet(letters) if letters else None
     except InputError as error:
         raise table.error(str(error), "alphabet") from None
+
+
+def _marker(table: Table, key: str) -> tuple[str, ...]:
+    """A letter, or a list of letters that follow one another."""
+    return (table.text(key, ""),) if isinstance(table.content.get(key), str) else table.texts(key)
 
 
 def _label(table: Table) -> int | str | None:

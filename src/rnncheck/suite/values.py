@@ -6,12 +6,13 @@ import enum
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from rnncheck.automata.dfa import DEFAULT_MAX_STATES
 from rnncheck.errors import InputError, short_repr
 from rnncheck.models.files.loading import load_model
 from rnncheck.models.protocol import Model
-from rnncheck.models.wrapping import import_model
+from rnncheck.models.wrapping import import_model, wrap
 from rnncheck.probability.confidence import Confidence
 from rnncheck.probability.distributions import WordDistribution
 from rnncheck.relations import Relation
@@ -52,6 +53,8 @@ class ModelEntry:
     cell: str | None = None
     float64: bool = False
     torchscript: bool = False  # the file is a program, which is run
+    before: tuple[str, ...] = ()  # markers that it reads around every word, letters of the alphabet
+    after: tuple[str, ...] = ()
     description: str = ""
     line: int = 0
 
@@ -79,7 +82,7 @@ class ModelEntry:
         letters = self.alphabet or alphabet
         dtype = "float64" if self.float64 else "float32"
         if self.path is not None:
-            return load_model(
+            inner = load_model(
                 self.path,
                 alphabet=letters,
                 threshold=self.threshold,
@@ -90,10 +93,11 @@ class ModelEntry:
                 cache=cache,
                 torchscript=self.torchscript,
             )
+            return wrap(inner, before=self.before or None, after=self.after or None)
         if isinstance(self.label, str):
             raise InputError(f"label {short_repr(self.label)}: give the number of the output that means yes (--label)")
-        options = {"threshold": self.threshold, "label": self.label, "threads": threads, "dtype": dtype}
-        options["max_length"] = max_length
+        options: dict[str, Any] = {"threshold": self.threshold, "label": self.label, "threads": threads, "dtype": dtype}
+        options |= {"max_length": max_length, "before": self.before or None, "after": self.after or None}
         given = {name: value for name, value in options.items() if value is not None}
         return import_model(self.module or "", letters, **given)
 

@@ -26,7 +26,8 @@ _VALUES: Mapping[str, Callable[[str], object]] = {
     ),
     **dict.fromkeys(("--column", "--separator"), str.isprintable),
     **dict.fromkeys(("--regex", "--ltlf", "--moore-regex", "--moore-ltlf"), str.isprintable),
-    **dict.fromkeys(("--alphabet", "--define", "--label", "--weights", "--assume"), str.isprintable),
+    **dict.fromkeys(("--alphabet", "--before", "--after", "--define"), str.isprintable),
+    **dict.fromkeys(("--label", "--weights", "--assume"), str.isprintable),
     **dict.fromkeys(
         ("--cell", "--method", "--relation", "--extraction", "--bound", "--learner", "--equivalence"), _name
     ),
@@ -39,7 +40,10 @@ _VALUES: Mapping[str, Callable[[str], object]] = {
     ),
 }
 # Of these, the ones by which ``replay`` reads the same model and the same files.
-_READING = ("--alphabet", "--threshold", "--label", "--cell", "--words-like", "--on-data", "--column", "--separator")
+_READING = (
+    *("--alphabet", "--before", "--after", "--threshold", "--label", "--cell"),
+    *("--words-like", "--on-data", "--column", "--separator"),
+)
 _READING_FLAGS = ("--float64",)
 _KINDS = ("independent letters", "n-gram")
 _SETTINGS = ("bound", "equivalence", "exhaustive", "extraction", "flows", "known_words", "learner", "mass_words",
