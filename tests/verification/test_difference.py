@@ -21,6 +21,7 @@ from rnncheck.models.exact_network import exact_network
 from rnncheck.models.labelled import LabelledNetwork
 from rnncheck.models.protocol import SteppingModel
 from rnncheck.relations import Relation
+from rnncheck.verification.polish import POLISHING_STEPS
 from rnncheck.words import Alphabet
 from support.networks import random_network
 from support.strategies import dfas
@@ -243,3 +244,20 @@ def test_a_property_that_fails_does_not_cost_the_difference(monkeypatch: pytest.
     assert verdict.counterexample == ("b",)
     assert verdict.comparison.properties == ()
     assert any("broken" in note.message for note in verdict.health)
+
+
+def test_more_short_words_are_asked_than_a_verification_asks() -> None:
+    """One word of 6 letters over ten beside a tenth of all words of 11 letters; then these alone."""
+    letters, one, many = list("abcdefghij"), "j i j i j i", "a .{10} .*"
+    old, both, long = (
+        DFAModel(rnncheck.Spec.from_regex(text, letters).dfa) for text in ("!(.*)", f"{one} | {many}", many)
+    )
+    settings = rnncheck.VerifySettings(flows=None, mass_words=0)
+    verdict = rnncheck.diff(old, both, epsilon=0.05, settings=settings)
+    assert verdict.counterexample == tuple(one.split())
+    assert verdict.shortest
+    verdict = rnncheck.diff(old, long, epsilon=0.05, settings=settings)
+    assert verdict.no_violation_up_to == 6
+    assert not verdict.shortest
+    few = dataclasses.replace(settings, shorter_steps=POLISHING_STEPS)
+    assert rnncheck.diff(old, long, epsilon=0.05, settings=few).no_violation_up_to == 5

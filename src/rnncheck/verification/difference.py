@@ -20,10 +20,14 @@ from rnncheck.verdict.facts import HealthNote
 from rnncheck.verdict.questions import Comparison, PropertyChange
 from rnncheck.verdict.value import Verdict
 from rnncheck.verification.extras import Extras
+from rnncheck.verification.polish import POLISHING_STEPS
 from rnncheck.verification.question import VerifyOptions
 from rnncheck.verification.settings import VerifySettings
 from rnncheck.verification.verify import verify
 from rnncheck.words import Word
+
+# Whoever compares two versions of a network wants the shortest word; to say "alike" costs about as many steps.
+_SHORTER_STEPS = 2  # for each step of the guided search
 
 _EMPTY_WORD = HealthNote(
     "empty word",
@@ -63,7 +67,9 @@ def diff(
     comparison = Comparison(
         relation=relation, labels=pair.pair.labels, by_label=pair.by_label, old=names[0], new=names[1]
     )
-    verdict = verify(pair, Spec.from_dfa(empty_language(pair.alphabet), origin=comparison.sentence()), **options)
+    alike = Spec.from_dfa(empty_language(pair.alphabet), origin=comparison.sentence())
+    question: VerifyOptions = {**options, "settings": _seeking_longer(settings)}
+    verdict = verify(pair, alike, **question)
     extras = Extras()
     said = _said(pair, verdict.counterexample, extras)
     left = None if timeout is None else max(0.0, timeout - (settings.clock() - began))
@@ -72,6 +78,13 @@ def diff(
     asked = {**verdict.settings, "timeout": timeout}
     health = (*verdict.health, *extras.notes, *([_EMPTY_WORD] if verdict.counterexample == () else []))
     return msgspec.structs.replace(verdict, comparison=comparison, health=health, settings=asked)
+
+
+def _seeking_longer(settings: VerifySettings) -> VerifySettings:
+    """The settings with more steps for a shorter word, unless they say how many."""
+    if settings.shorter_steps is not None:
+        return settings
+    return dataclasses.replace(settings, shorter_steps=max(POLISHING_STEPS, _SHORTER_STEPS * settings.search_steps))
 
 
 def _said(pair: DifferenceModel, word: Word | None, extras: Extras) -> tuple[tuple[str, ...] | None, ...]:

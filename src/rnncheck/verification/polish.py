@@ -22,7 +22,7 @@ _FLOWS_SHARE, _FLOWS_LEAST = 16, 10_000
 _REFERENCE_SHARE, _REFERENCE_PRODUCTS, _REFERENCE_LEAST = 32, 1 << 29, 2_000
 _SETTLING_LOOPS = 1000  # at most, to see whether the model's state comes back to itself
 # On a shorter counterexample at most so many steps are spent, or as many as finding the first one took, unless told.
-_POLISHING_STEPS = 125_000
+POLISHING_STEPS = 125_000
 _SHORT_WORDS = 0.4  # the share of it for asking every short word
 
 
@@ -43,7 +43,7 @@ class Polish:
         if search and task.settings.shorter_steps != 0:
             spent = task.oracle.cost.work
             told = task.settings.shorter_steps
-            steps = max(_POLISHING_STEPS, spent) if told is None else told
+            steps = max(POLISHING_STEPS, spent) if told is None else told
             self._move(shortest_violation(task, self.word, int(_SHORT_WORDS * steps), plainly=spent + steps))
             if task.oracle.stepping:
                 self._move(shorter_violation(task, self.word, end=spent + steps))
