@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import math
 import pickle
 from typing import Any
@@ -619,3 +620,36 @@ def test_answers_on_the_threshold_are_settled_by_the_module_alone():
         batch = WordBatch.from_codes([word, *random_words(size, 30), word])
         answers = model.accepts_batch(batch)
         assert answers[0] == answers[-1] == expected
+
+
+class TwoHeads(nn.Module):
+    """A loop over cells, and two linear layers that read the same state."""
+
+    def __init__(self, joined: str) -> None:
+        super().__init__()
+        torch.manual_seed(5)
+        self.embedding, self.cell = nn.Embedding(3, 4), nn.LSTMCell(4, 4)
+        self.no, self.yes = nn.Linear(4, 1), nn.Linear(4, 1, bias=False)
+        self.joined = joined
+
+    def forward(self, tokens):
+        h = c = torch.zeros(len(tokens), 4)
+        for letters in self.embedding(tokens).unbind(1):
+            h, c = self.cell(letters, (h, c))
+        no, yes = self.no(h), self.yes(h)
+        if self.joined == "after one another":
+            return torch.cat([no, yes], dim=-1)
+        if self.joined == "the other way round":
+            return torch.cat([yes, no], 1)
+        return torch.stack([no[:, 0], yes[:, 0]], dim=1)
+
+
+@pytest.mark.parametrize("joined", ["after one another", "the other way round", "stacked"])
+def test_linear_layers_side_by_side_are_stepped_or_called_on_whole_words(joined: str) -> None:
+    module = TwoHeads(joined).eval()
+    model = wrap(module, ["a", "b", "c"], label=1)
+    assert isinstance(model, WholeWords) == (joined == "stacked"), model.describe()["stepping"]
+    words = [word for length in range(1, 5) for word in itertools.product("abc", repeat=length)]
+    with torch.no_grad():
+        put_out = [module(torch.tensor([["abc".index(letter) for letter in word]])) for word in words]
+    assert model.accepts_batch(words).tolist() == [bool(row[0, 1] > row[0, 0]) for row in put_out]

@@ -157,7 +157,7 @@ def _cell(call: Call) -> Cell | None:
 def _head(calls: Sequence[Call]) -> list[Call]:
     """The functions after the recurrent layers that change numbers, without a last one that makes probabilities."""
     last = max((i for i, call in enumerate(calls) if _cell(call) is not None), default=-1)
-    changing = [call for call in calls[last + 1 :] if _name(call) in (*HEAD_FUNCTIONS, "gelu")]
+    changing = [call for call in _side_by_side(calls[last + 1 :]) if _name(call) in (*HEAD_FUNCTIONS, "gelu")]
     if len(changing) > 1 and _name(changing[-1]) in _PROBABILITIES:
         changing.pop()
     odd = next((call.name for call in changing if _name(call) not in HEAD_FUNCTIONS), None)
@@ -165,6 +165,30 @@ def _head(calls: Sequence[Call]) -> list[Call]:
         why = "no linear layer" if odd is None else f"{odd}, which we do not compile,"
         raise MismatchError(f"it has {why} after the recurrent layers")
     return changing
+
+
+def _side_by_side(calls: Sequence[Call]) -> list[Call]:
+    """The calls, with linear layers that read the same numbers, and whose outputs ``cat`` joins, as one."""
+    made = list(calls)
+    for joining in calls:
+        if joining.name != "cat":
+            continue
+        parts = [next((call for call in made if call.result is part), None) for part in joining.args[0]]
+        heads = [call for call in parts if call is not None and call.name == "linear"]
+        last = joining.result.dim() - 1
+        if len(heads) < max(2, len(parts)) or _argument(joining, 1, "dim") not in (-1, last):
+            continue
+        read = heads[0].args[0]
+        if all(call.args[0] is read for call in heads):
+            weights = [_argument(call, 1, "weight") for call in heads]
+            biases = [_argument(call, 2, "bias") for call in heads]
+            shifts = [
+                weight.new_zeros(len(weight)) if bias is None else bias
+                for weight, bias in zip(weights, biases, strict=True)
+            ]
+            one = Call("linear", (read, torch.cat(weights), torch.cat(shifts)), {}, joining.result)
+            made = [one if call is joining else call for call in made if not any(call is head for head in heads)]
+    return made
 
 
 def _name(call: Call) -> str:
@@ -196,6 +220,8 @@ def _joined(head: list[HeadLayer]) -> list[HeadLayer]:
 def _product(first: HeadLayer, second: HeadLayer) -> HeadLayer:
     assert first.weight is not None
     assert second.weight is not None
+    if second.weight.shape[1] != len(first.weight):
+        raise MismatchError("its linear layers do not read one another's numbers")
     dtype = second.weight.dtype
     weight = second.weight.astype(np.float64) @ first.weight.astype(np.float64)
     bias = np.zeros(len(weight)) if second.bias is None else second.bias.astype(np.float64)
