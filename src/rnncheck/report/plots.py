@@ -54,7 +54,9 @@ class Frame:
         return join(parts)
 
 
-def pumping_plot(scores: Sequence[float | None] | None, hits: Collection[int], pumps: int, title: str) -> Markup:
+def pumping_plot(
+    scores: Sequence[float | None] | None, hits: Collection[int], pumps: int, title: str, *, two_models: bool = False
+) -> Markup:
     """The score of prefix · loopⁿ · suffix against n; violations are filled points. Without scores, only which n."""
     known = [score for score in scores or () if score is not None]
     if not known:
@@ -63,14 +65,15 @@ def pumping_plot(scores: Sequence[float | None] | None, hits: Collection[int], p
     zero = frame.y(0.0)
     points = [(n, score) for n, score in enumerate(scores or (), start=1) if score is not None]
     marks = [_point(frame.x(n), frame.y(score), n in hits, _about(n, n in hits, score)) for n, score in points]
+    score, above, below = ("score", "differ", "agree") if two_models else ("network’s score", "accepts", "rejects")
     return _plot(
         frame,
         title,
-        frame.axes("n, times the loop is repeated", "network’s score", _short),
+        frame.axes("n, times the loop is repeated", score, _short),
         _line(frame.left, zero, frame.width - frame.right, zero, "zero", palette.INK, 1.5),
         join(marks),
-        _side("accepts ↑", frame.width - frame.right - 2, zero - 6),
-        _side("rejects ↓", frame.width - frame.right - 2, zero + 14),
+        _side(f"{above} ↑", frame.width - frame.right - 2, zero - 6),
+        _side(f"{below} ↓", frame.width - frame.right - 2, zero + 14),
     )
 
 

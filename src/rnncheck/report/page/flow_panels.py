@@ -27,7 +27,8 @@ def flows(verdict: Verdict) -> Markup | None:
         for number, flow in enumerate(verdict.faulty_flows)
     ]
     several = len(verdict.faulty_flows) > 1
-    panels = [_flow_panel(number, flow) for number, flow in enumerate(verdict.faulty_flows)]
+    two = verdict.comparison is not None
+    panels = [_flow_panel(number, flow, two_models=two) for number, flow in enumerate(verdict.faulty_flows)]
     return section(
         "flows",
         "Faulty flows" if several else "Faulty flow",
@@ -44,7 +45,7 @@ def _flow_markup(flow: FaultyFlow) -> Markup:
                  tag("span", " )", power, " · ", class_="dot"), word_markup(flow.suffix, _SHOWN)])  # fmt: skip
 
 
-def _flow_panel(number: int, flow: FaultyFlow) -> Markup:
+def _flow_panel(number: int, flow: FaultyFlow, *, two_models: bool) -> Markup:
     told = [f"{flow.hits} of n = 1 … {flow.pumps} are violations{flow.ever}."]
     if flow.forever:
         told.append(f"From n = {flow.settles_at} on the network’s state repeats itself bit by bit. Another processor "
@@ -53,7 +54,8 @@ def _flow_panel(number: int, flow: FaultyFlow) -> Markup:
         told.append(
             f"From n = {flow.settles_at} on the network’s state repeats itself, so the answers go on as they are."
         )
-    title = f"Network’s score against n, 1 to {flow.pumps}: {flow.hits} violations"
-    figure_ = tag("figure", pumping_plot(flow.scores, frozenset(flow.violating_pumps or ()), flow.pumps, title),
+    title = f"{'Score' if two_models else 'Network’s score'} against n, 1 to {flow.pumps}: {flow.hits} violations"
+    hits = frozenset(flow.violating_pumps or ())
+    figure_ = tag("figure", pumping_plot(flow.scores, hits, flow.pumps, title, two_models=two_models),
                   tag("figcaption", "Filled points are violations; point at one for its numbers."))  # fmt: skip
     return tag("div", tag("p", " ".join(told)), figure_, class_="flow-panel", data_flow=number, hidden=number > 0)

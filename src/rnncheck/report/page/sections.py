@@ -29,7 +29,8 @@ def top(verdict: Verdict, date: str = "") -> Markup:
     brand = tag("p", "rnncheck", tag("span", " verification report"), *about, class_="brand")
     origin = verdict.spec_facts.origin or ""
     asked = tag("p", sentences.question(verdict), class_="asked")
-    named = tag("p", "Property A: ", tag("code", shortened(origin, 2000)), class_="property") if origin else None
+    shown = origin and verdict.comparison is None  # of two models the question says it all
+    named = tag("p", "Property A: ", tag("code", shortened(origin, 2000)), class_="property") if shown else None
     word = None
     if verdict.counterexample is not None:
         word = tag(

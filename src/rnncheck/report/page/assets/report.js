@@ -124,7 +124,7 @@
       this.svg = element.querySelector("svg");
       this.reading = element.querySelector(".reading");
       this.whole = this.svg.getAttribute("viewBox").split(" ").map(Number);
-      this.fit(0.75);
+      this.fit(0.7);
       const actions = { in: () => this.zoom(0.8), out: () => this.zoom(1.25), fit: () => this.fit() };
       for (const button of all("[data-zoom]", element)) {
         button.addEventListener("click", actions[button.dataset.zoom]);
@@ -139,16 +139,19 @@
       }
     }
 
-    // A small drawing is not blown up: at most 1.4 times its natural size. A large one is first shown from its start,
-    // large enough to read; the button shows all of it.
+    // A small drawing is not blown up: at most 1.4 times its natural size. A large one has more room, and is first shown
+    // from its start, large enough to read, where that is not all of it; the button shows all.
     fit(least = 0) {
       const [x, y, width, height] = this.whole;
       if (height * 1.4 < 220) this.canvas.classList.add("low");
+      if (height * least > this.canvas.clientHeight) this.canvas.classList.add("tall");
       const room = [this.canvas.clientWidth, this.canvas.clientHeight];
       const scale = Math.max(least, Math.min(1.4, room[0] / width, room[1] / height));
       const shown = [room[0] / scale, room[1] / scale];
       const start = this.svg.querySelector(".start path");
       const over = height - shown[1];
+      const part = least > 0 && (over > 1 || width > shown[0] + 1);
+      if (part) this.reading.textContent = "A part of it is shown: drag to move it, Fit shows all. " + this.reading.textContent;
       const top = over > 0 && start ? Math.min(over, Math.max(0, start.getBBox().y - y - shown[1] / 2)) : over / 2;
       this.view = [x - Math.max(0, shown[0] - width) / 2, y + top, ...shown];
       this.show();
