@@ -48,13 +48,13 @@ def told(model) -> list[str]:
 
 def test_a_letter_short_is_told_by_verify(tmp_path) -> None:
     """Five rows and four letters: row 0 is taken for padding, and every letter shifts by one."""
-    (note,) = told(load_model(state_dictionary(tmp_path, 5), alphabet=ABCD))
+    note, _ = told(load_model(state_dictionary(tmp_path, 5), alphabet=ABCD))
     assert "row 0 of the embedding is padding" in note
     assert "rows 1 to 4 are the letters a, b, c, d" in note
 
 
 def test_the_order_of_letters_is_told_by_verify(tmp_path) -> None:
-    (note,) = told(load_model(state_dictionary(tmp_path, 4), alphabet=ABCD[::-1]))
+    note, _ = told(load_model(state_dictionary(tmp_path, 4), alphabet=ABCD[::-1]))
     assert "rows 0 to 3 are the letters d, c, b, a" in note
 
 
@@ -62,6 +62,14 @@ def test_what_was_assumed_about_a_compiled_module_is_told() -> None:
     notes = told(wrap(module(5), ABCD))
     assert any("row 0 of the embedding is padding, letters start at row 1" in note for note in notes)
     assert told(complement(wrap(module(5), ABCD))) == notes
+
+
+def test_how_the_empty_word_is_meant_is_told_of_weights_and_of_their_module(tmp_path) -> None:
+    """The one answers it, the other cannot be asked: whoever verifies both is to know."""
+    file, own = load_model(state_dictionary(tmp_path, 4), alphabet=ABCD), wrap(module(4), ABCD)
+    for model, said in ((file, "before any letter"), (own, "--assume 'regex:. .*'")):
+        (note,) = (text for text in told(model) if "empty word" in text)
+        assert said in note
 
 
 def test_verify_prints_assumptions_as_inspect_does(tmp_path, capsys) -> None:

@@ -22,6 +22,11 @@ from rnncheck.words import IntArray
 Encode: TypeAlias = Callable[[IntArray], Any]  # words of equal length to whatever the model takes
 Call: TypeAlias = Callable[[Any], npt.NDArray[Any]]  # the model: what it takes to its raw output
 
+# A person at the command line has no arguments, and a person in Python no options: both are named.
+EMPTY_WORD_REJECTED = (
+    "it is rejected; to leave it out assume a letter at least (--assume 'regex:. .*'), to accept it give wrap or "
+    "load_model empty=True (with --module: return what wrap gives)"
+)
 _CLOSE = 1e-3  # far above float noise, far below what another word changes
 
 

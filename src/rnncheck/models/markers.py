@@ -76,8 +76,9 @@ class _Markers:
 
 def _without_the_empty_word(facts: Mapping[str, Any]) -> dict[str, Any]:
     kept = {name: value for name, value in facts.items() if name != "empty_word"}
-    if "notes" in kept:
-        kept["notes"] = [note for note in kept["notes"] if "empty word" not in note]
+    for name in ("notes", "assumptions"):
+        if name in kept:
+            kept[name] = [note for note in kept[name] if "empty word" not in note]
     return kept
 
 

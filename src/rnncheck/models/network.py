@@ -67,7 +67,7 @@ class RecurrentNetwork:
             known = f" ({', '.join(self.labels)})" if self.labels else ""
             raise ModelError(
                 f"the network has {outputs} outputs{known} and label {self.label} was asked for; "
-                f"choose the one that means yes, 0 to {outputs - 1}"
+                f"choose the one that means yes, 0 to {outputs - 1} (label=…, --label)"
             )
 
     @property

@@ -47,7 +47,7 @@ class Decision:
         if self.outputs > 1 and (self.label is None or not 0 <= self.label < self.outputs):
             raise ModelError(
                 f"the model has {self.outputs} outputs and label {self.label} was asked for; "
-                f"choose the one that means yes, 0 to {self.outputs - 1}"
+                f"choose the one that means yes, 0 to {self.outputs - 1} (label=…, --label)"
             )
         if self.outputs > 1 and self.threshold != 0.5:
             raise ModelError(

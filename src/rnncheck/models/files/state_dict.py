@@ -31,6 +31,12 @@ _PARTS = {
 }
 
 
+_EMPTY_WORD = (
+    "the empty word has the answer that the weights give before any letter; a module that cannot be asked for it "
+    "rejects it"
+)
+
+
 @dataclass(frozen=True)
 class Assignment:
     """Which arrays play which part."""
@@ -72,7 +78,7 @@ def network_from_arrays(
         threshold=threshold,
         label=label,
         padding=padding,
-        facts={"source": "state dictionary", "assumptions": [*found.notes, *cell_notes, *input_notes]},
+        facts={"source": "state dictionary", "assumptions": [*found.notes, *cell_notes, *input_notes, _EMPTY_WORD]},
     )
 
 

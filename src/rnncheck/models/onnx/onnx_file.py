@@ -20,7 +20,7 @@ import numpy.typing as npt
 import onnx
 
 from rnncheck.errors import ModelError
-from rnncheck.models.conventions import InputLayout, find_convention, row_of_first_letter
+from rnncheck.models.conventions import EMPTY_WORD_REJECTED, InputLayout, find_convention, row_of_first_letter
 from rnncheck.models.onnx.graph import Graph, State, freed, read_graph
 from rnncheck.models.onnx.letter_flow import check_letter_flow
 from rnncheck.models.onnx.sessions import OnnxOriginal, OnnxSteps, Program, SteppedGraph, WholeGraph
@@ -198,9 +198,7 @@ def load_onnx(
         )
     file = OnnxFile(path, alphabet, reading, first_row, seed)
     if empty is None:
-        file.notes.append(
-            "ONNX does not define recurrent operators on the empty word; it is rejected (empty=True accepts)"
-        )
+        file.notes.append(f"ONNX does not define recurrent operators on the empty word; {EMPTY_WORD_REJECTED}")
     facts: dict[str, object] = {
         "kind": "ONNX graph",
         "input": str(file.layout),

@@ -21,6 +21,7 @@ import torch
 
 from rnncheck.errors import ModelError, RnncheckError
 from rnncheck.models.conventions import (
+    EMPTY_WORD_REJECTED,
     Convention,
     Encode,
     find_convention,
@@ -332,7 +333,7 @@ def _empty_answer(evaluate: Evaluator, asked: bool | None, notes: list[str]) -> 
         takes_it = outputs.shape == (1, evaluate.convention.outputs) and bool(np.isfinite(outputs).all())
     if takes_it:
         return None
-    notes.append("the module does not take the empty word; it is rejected (empty=True would accept it)")
+    notes.append(f"the module does not take the empty word; {EMPTY_WORD_REJECTED}")
     return False
 
 
