@@ -1,9 +1,10 @@
 """One property file against single calls: the same properties of the same models, by ``check`` and by ``verify``.
 
-    python benchmarks/property_file.py [--properties 50] [--models 5]
+    python benchmarks/property_file.py [--properties 50] [--models 5] [--holding]
 
-Prints the processor time of one ``rnncheck check``, and that of as many calls of ``rnncheck verify`` as it has checks
-(some of them, every so manieth, scaled up: ``--sampled``). Both run with one thread.
+With ``--holding`` the properties are all different, and hold; else most are violated. Prints the processor time of one
+``rnncheck check``, and that of as many calls of ``rnncheck verify`` as it has checks (some of them, every so manieth,
+scaled up: ``--sampled``). Both run with one thread.
 """
 
 from __future__ import annotations
@@ -16,10 +17,27 @@ import sys
 import tempfile
 from pathlib import Path
 
-from rnncheck import zoo
+from diff import copied
+
+from rnncheck import save_network, zoo
 
 RUN = [sys.executable, "-c", "from rnncheck.cli import main; main()"]
 FORMS = ["G({x} -> F {y})", "G({x} -> X !{y})", "F {x} | G !{y}", "!({x} & X {y})", "G(F {x} -> F {y})"]
+
+
+def holding(count: int) -> list[str]:
+    """Consequences of what the networks have learned, no two of them alike."""
+    return [f"G(a -> F b) | {'X ' * (number // 3)}{'abc'[number % 3]}" for number in range(count)]
+
+
+def copies(folder: Path) -> list[str]:
+    """Five networks that satisfy these: two of the zoo, and copies with rounded weights."""
+    for name in ("response-lstm", "response-provable-lstm"):
+        network = zoo.entry(name).network()
+        save_network(network, folder / f"{name}.safetensors")
+        for kind in ("float16", "int8"):
+            save_network(copied(network, kind), folder / f"{name}-{kind}.safetensors")
+    return sorted(map(str, folder.glob("*.safetensors")))
 
 
 def formulas(letters: list[str], count: int) -> list[str]:
@@ -40,12 +58,15 @@ def main() -> None:
     parser.add_argument("--properties", type=int, default=50)
     parser.add_argument("--models", type=int, default=5)
     parser.add_argument("--sampled", type=int, default=5, help="time every so manieth single call")
+    parser.add_argument("--holding", action="store_true", help="properties that are all different, and hold")
     chosen = parser.parse_args()
     os.environ["OMP_NUM_THREADS"] = "1"
     names = [f"response-{kind}" for kind in ("lstm", "faulty-lstm", "provable-lstm")] * 2
-    texts = formulas(["a", "b", "c"], chosen.properties)
+    texts = holding(chosen.properties) if chosen.holding else formulas(["a", "b", "c"], chosen.properties)
     lines = ["[defaults]", "epsilon = 0.01", "gamma = 0.01"]
-    paths = [str(zoo.path(name)) for name in names[: chosen.models]]
+    made = tempfile.TemporaryDirectory()
+    found = copies(Path(made.name)) if chosen.holding else [str(zoo.path(name)) for name in names]
+    paths = found[: chosen.models]
     for number, path in enumerate(paths):
         lines += [f"[models.m{number}]", f'path = "{path}"']
     for number, text in enumerate(texts):
@@ -58,6 +79,7 @@ def main() -> None:
         calls = [(path, text) for path in paths for text in texts][:: chosen.sampled]
         options = ["--epsilon", "0.01", "--gamma", "0.01", "--threads", "1", "--quiet"]
         alone = sum(seconds(["verify", path, "--ltlf", text, *options], place) for path, text in calls)
+    made.cleanup()
     scaled = alone * len(paths) * len(texts) / len(calls)
     print(f"single calls: {scaled:.1f} s ({len(calls)} of them timed); ratio {together / scaled:.2f}")
 
