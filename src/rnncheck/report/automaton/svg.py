@@ -44,7 +44,9 @@ def _svg(drawing: Drawing, layout: Layout, notes: Sequence[str], key: str, title
     widest = max((len(line) for line in notes), default=0) * _NOTE_SIZE * 0.62
     width = max(layout.width, widest) + 2 * MARGIN
     height = layout.height + 2 * MARGIN + len(notes) * _NOTE_LINE
-    edges = [_edge(drawing, edge, curve, flow) for edge, curve in zip(drawing.edges, layout.edges, strict=True)]
+    # What comes later lies above: lines run under the letters of loops, and grey edges under coloured ones.
+    both = sorted(zip(drawing.edges, layout.edges, strict=True), key=lambda pair: _height(pair[0]))
+    edges = [_edge(drawing, edge, curve, flow) for edge, curve in both]
     rejecting = [] if drawing.labelled else ["rejecting"]
     nodes = [_node(node, layout.states[node.state], key, flow, rejecting) for node in drawing.nodes]
     return tag(
@@ -52,9 +54,7 @@ def _svg(drawing: Drawing, layout: Layout, notes: Sequence[str], key: str, title
         tag("title", title) if title else None,
         tag("rect", class_="backdrop", x=-MARGIN, y=-MARGIN, width=width, height=height, fill=palette.PAPER),
         None if layout.start is None else _start(layout.start),
-        # Coloured edges come last, so that nothing crosses over them.
-        join(edge for edge, of in zip(edges, drawing.edges, strict=True) if not (of.on_path or of.flows)),
-        join(edge for edge, of in zip(edges, drawing.edges, strict=True) if of.on_path or of.flows),
+        join(edges),
         join(nodes),
         *(
             tag(
@@ -77,6 +77,11 @@ def _svg(drawing: Drawing, layout: Layout, notes: Sequence[str], key: str, title
         font_family=_MONOSPACE,
         font_size=FONT_SIZE,
     )
+
+
+def _height(edge: Edge) -> tuple[bool, bool]:
+    """What lies above what: loops, which have their letters beside them, and then coloured edges."""
+    return edge.source == edge.target, bool(edge.on_path or edge.flows)
 
 
 def _node(node: Node, at: Point, key: str, flow: int, rejecting: Sequence[str]) -> Markup:
