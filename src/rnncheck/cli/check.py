@@ -14,8 +14,9 @@ from rnncheck.checking.values import Check, SuiteResult
 from rnncheck.cli.command import Command
 from rnncheck.cli.options import AlphabetType, ModelRequest, model_options
 from rnncheck.cli.output import Line, say, say_document
-from rnncheck.cli.output_files import OutputFile, collected, raise_troubles, today
+from rnncheck.cli.output_files import OutputFile, today
 from rnncheck.cli.progress import progress_line
+from rnncheck.cli.results import tell_result
 from rnncheck.cli.verdict_text import glimpse
 from rnncheck.errors import InputError
 from rnncheck.report.checks.junit import junit_xml
@@ -64,34 +65,17 @@ def check_command(ctx: click.Context, /, suite: Path, **choices: Any) -> None:
                 for name in ("tags", "properties", "models", "workers", "cluster", "threads", "resume")
             },
         )
-    troubles = _written(result, choices)
-    if str(choices["json_file"]) == "-":
-        say_document(result.to_json())
-    else:
-        for line in _described(result):
-            say(line)
-    raise_troubles(troubles)
+    files = [
+        (choices["junit"], lambda path: write_atomically(path, junit_xml(result))),
+        (choices["sarif"], lambda path: write_atomically(path, sarif_json(result))),
+        (choices["html"], lambda path: _write_pages(result, path)),
+    ]
+    tell_result(result.to_json(), _described(result), choices["json_file"], files)
     ctx.exit(result.exit_code)
 
 
 def _progress_text(now: CheckProgress) -> str:
     return f"{now.done} of {now.total} checks, {now.violated} violated; now {now.now}"
-
-
-def _written(result: SuiteResult, choices: dict[str, Any]) -> list[str]:
-    """Write the files; what went wrong with them."""
-    troubles: list[str] = []
-    if choices["json_file"] is not None and str(choices["json_file"]) != "-":
-        with collected(troubles):
-            write_atomically(choices["json_file"], result.to_json())
-    for name, render in (("junit", junit_xml), ("sarif", sarif_json)):
-        if choices[name] is not None:
-            with collected(troubles):
-                write_atomically(choices[name], render(result))
-    if choices["html"] is not None:
-        with collected(troubles):
-            _write_pages(result, choices["html"])
-    return troubles
 
 
 def _write_pages(result: SuiteResult, path: Path) -> None:

@@ -24,10 +24,10 @@ from rnncheck.cli.options import (
     relation_option,
     verdict_files,
 )
-from rnncheck.cli.output import say, say_document
-from rnncheck.cli.output_files import OutputFile, collected, kept_somewhere, raise_troubles
+from rnncheck.cli.output_files import OutputFile, kept_somewhere
 from rnncheck.cli.progress import progress_line
 from rnncheck.cli.repair_text import described
+from rnncheck.cli.results import tell_result
 from rnncheck.cli.verify import command_line
 from rnncheck.errors import ModelError
 from rnncheck.models.files.safetensors_file import read_safetensors, save_network
@@ -246,24 +246,16 @@ def _told(ctx: click.Context, made: Repaired, output: Path, choices: Mapping[str
     if report.improved or report.repaired:
         place = kept_somewhere(output, lambda path: _save(made, path), troubles)
         report = msgspec.structs.replace(report, output=None if place is None else str(place))
-    if made.certificate is not None and choices["certificate"] is not None:
-        with collected(troubles):
-            origin = " and ".join(each.origin for each in report.properties)
-            proof = msgspec.structs.replace(made.certificate, origin=origin).sealed()
-            write_atomically(choices["certificate"], proof.to_json())
-    as_json = choices["json_file"]
-    if as_json is not None and str(as_json) != "-":
-        with collected(troubles):
-            write_atomically(as_json, report.to_json())
-    if choices["report"] is not None:
-        with collected(troubles):
-            report.save_report(choices["report"])
-    if str(as_json) == "-":
-        say_document(report.to_json())
-    else:
-        for line in described(report, _certificate_file(report, made, choices)):
-            say(line)
-    raise_troubles(troubles)
+    proof = None
+    if made.certificate is not None:
+        origin = " and ".join(each.origin for each in report.properties)
+        proof = msgspec.structs.replace(made.certificate, origin=origin).sealed().to_json()
+    files = [
+        (None if proof is None else choices["certificate"], lambda path: write_atomically(path, proof or "")),
+        (choices["report"], report.save_report),
+    ]
+    lines = described(report, _certificate_file(report, made, choices))
+    tell_result(report.to_json(), lines, choices["json_file"], files, troubles)
     return report.exit_code
 
 

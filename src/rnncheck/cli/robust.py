@@ -22,9 +22,10 @@ from rnncheck.cli.options import (
     word_format_options,
     words_options,
 )
-from rnncheck.cli.output import say, say_document
-from rnncheck.cli.output_files import OutputFile, collected, raise_troubles
+from rnncheck.cli.output import say
+from rnncheck.cli.output_files import OutputFile
 from rnncheck.cli.progress import progress_line
+from rnncheck.cli.results import tell_result
 from rnncheck.probability.confidence import Confidence
 from rnncheck.report.page.robustness_page import robustness_page
 from rnncheck.robust.alignment import aligned
@@ -94,19 +95,8 @@ def robust(ctx: click.Context, /, model: ModelRequest, request: SpecRequest, **c
                 for name in ("epsilon", "gamma", "seed", "max_steps", "workers", "cluster", "resume")
             },
         )
-    troubles: list[str] = []
-    if choices["json_file"] is not None and str(choices["json_file"]) != "-":
-        with collected(troubles):
-            write_atomically(choices["json_file"], found.to_json())
-    if choices["report"] is not None:
-        with collected(troubles):
-            write_atomically(choices["report"], robustness_page(found, edits))
-    if str(choices["json_file"]) == "-":
-        say_document(found.to_json())
-    else:
-        for line in _described(found, edits):
-            say(line)
-    raise_troubles(troubles)
+    page = (choices["report"], lambda path: write_atomically(path, robustness_page(found, edits)))
+    tell_result(found.to_json(), _described(found, edits), choices["json_file"], [page])
     ctx.exit(found.exit_code)
 
 

@@ -30,16 +30,16 @@ from rnncheck.cli.options import (
     verdict_files,
     word_format_options,
 )
-from rnncheck.cli.output import say, say_document
-from rnncheck.cli.output_files import OutputFile, collected, raise_troubles, today
+from rnncheck.cli.output import say
+from rnncheck.cli.output_files import OutputFile, today
 from rnncheck.cli.progress import ProgressLine, progress_line
+from rnncheck.cli.results import tell_result
 from rnncheck.cli.verdict_text import described, glimpse
 from rnncheck.extraction import DEFAULT_EXTRACTION, EXTRACTIONS
 from rnncheck.learning.task import Progress
 from rnncheck.models.markers import letters_read
 from rnncheck.models.protocol import Model
 from rnncheck.runtime.budget import BudgetExceeded
-from rnncheck.runtime.files import write_atomically
 from rnncheck.search.flows import FlowSettings
 from rnncheck.spec import Spec
 from rnncheck.verdict.facts import Outcome
@@ -292,25 +292,18 @@ def command_line(ctx: click.Context) -> str:
 
 
 def _tell(verdict: Verdict, json_file: Path | None, report: Path | None) -> None:
-    """Write the files, and then say it, whatever became of them: a disk that is full by now takes no verdict away."""
-    troubles: list[str] = []
-    written: str | None = None
-    if json_file is not None and str(json_file) != "-":
-        with collected(troubles):
-            write_atomically(json_file, verdict.to_json())
-    if report is not None:
-        with collected(troubles):
-            kept = None if json_file is None or str(json_file) == "-" else str(json_file)
-            verdict.save_report(report, date=today(), document=kept)
-            written = f"report written to {report}"
-    if str(json_file) == "-":
-        say_document(verdict.to_json())
-    else:
-        for line in described(verdict):
-            say(line)
-    if written is not None:
-        say(written, err=True)
-    raise_troubles(troubles)
+    kept = None if json_file is None or str(json_file) == "-" else str(json_file)
+    written: list[Path] = []
+
+    def write_report(path: Path) -> None:
+        verdict.save_report(path, date=today(), document=kept)
+        written.append(path)
+
+    try:
+        tell_result(verdict.to_json(), described(verdict), json_file, [(report, write_report)])
+    finally:
+        for path in written:
+            say(f"report written to {path}", err=True)
 
 
 @contextlib.contextmanager
