@@ -35,12 +35,12 @@ _MOST_ENDING = 0.7  # of the words in a state that is met too often: one that is
 _CLIP = 1.0
 # To begin with only what reads off states is trained: a guesser that knows nothing would spoil what is known.
 _READING_ALONE, _READING_RATE = 75, 0.03
-_READING_LONGER, _ALMOST = 300, 0.9  # where that is almost enough
+_ALMOST = 0.9  # accuracy from which more of that may be all that is missing
 
 _FIRST_NOISE = 0.1  # of that, to begin with
 _NOISE_STEP = 1.03
 _KEPT_UP, _LOST = 0.95, 0.9  # accuracy from which the noise grows, and below which it shrinks
-_LONG_ENOUGH = 600  # iterations after which less will do
+_LONG_ENOUGH = 400  # iterations after which less will do
 _LEARNED = 0.985  # accuracy under full noise at which boxes take over
 
 _BOX_RATE = 6e-3
@@ -77,11 +77,21 @@ class Standing:
 class Hardening:
     """One run: rounds of ``ROUND`` iterations, each determined by the seed and its number alone."""
 
-    def __init__(self, network: RecurrentNetwork, target: DFA, partition: Partition, warm_up: int, seed: int) -> None:
+    def __init__(
+        self,
+        network: RecurrentNetwork,
+        target: DFA,
+        partition: Partition,
+        warm_up: int,
+        seed: int,
+        reading_longer: int = 0,
+    ) -> None:
         """``partition`` sorts words by ``target``, whose language the network is to have.
 
-        Boxes are learned after ``warm_up`` iterations on words, or when these are learned.
+        Boxes are learned after ``warm_up`` iterations on words, or when these are learned. Where states are right from
+        the start, up to ``reading_longer`` of them may go into reading these off.
         """
+        self._reading_longer = reading_longer
         self._seed = seed
         self._warm_up = warm_up
         kind = network.cell.kind
@@ -151,11 +161,11 @@ class Hardening:
         return Boxes(self._centres - self._radius, self._centres + self._radius)
 
     def _learn_words(self, rng: np.random.Generator) -> None:
-        loss = self._word_loss(rng, self._noise)
-        almost = self._on_words < _READING_LONGER and self._accuracy > _ALMOST
+        almost = self._on_words < self._reading_longer and self._accuracy > _ALMOST
         if almost or self._on_words < _READING_ALONE:
-            self._readers.step(loss, _READING_RATE)
+            self._readers.step(self._word_loss(rng, 0.0), _READING_RATE)
             return
+        loss = self._word_loss(rng, self._noise)
         self._optimizer.step(loss, self._rate)
         if self._accuracy > _KEPT_UP:
             self._noise = min(self._full_noise, self._noise * _NOISE_STEP)

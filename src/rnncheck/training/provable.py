@@ -40,6 +40,7 @@ _SEARCHED = 20_000  # words, shortest first, among which a wrong one is looked f
 _CLASSES = 4_000  # of words, at most: each has a box that is trained
 _ROUNDS = 300  # of the prover's search
 _FRESH, _WEIGHTS, _OWN = 10, 11, 12  # what random numbers are for, beside those of the training itself
+_READING_LONGER = 600  # iterations on what reads off states, where rules may need no more
 _ATTEMPT_EVERY = 4  # rounds, where nothing says that a proof is near
 
 
@@ -171,13 +172,13 @@ class _Run:
         self._partition, self._context = _partition(target, settings.context)
         # The same specification, whose states also tell which state of the target a word leads to.
         finer = Property(product(wanted.spec, target, lambda a, _: a).dfa, wanted.relation)
-        self._forms = (wanted,) if target == minimise(wanted.spec) else (wanted, finer)
+        self._finer = None if target == minimise(wanted.spec) else finer
         self._proof_seconds = 0.0
 
     def go(self, progress: Progress | None, *, was_trained: bool) -> ProvableNetwork:
         """Train until the proof closes or a limit is reached; then measure."""
         began = self._clock()
-        network, found, standing, ending = self._train(progress, began)
+        network, found, standing, ending = self._train(progress, began, 0 if was_trained else _READING_LONGER)
         fresh = self._fresh_words()
         right = self._target.accepts_batch(fresh)
         now = _answers(network, fresh)
@@ -203,13 +204,15 @@ class _Run:
         network = dataclasses.replace(network, facts=told)
         return ProvableNetwork(network, report, self._certificate(network, found))
 
-    def _train(self, progress: Progress | None, began: float) -> _Trained:
+    def _train(self, progress: Progress | None, began: float, reading_longer: int) -> _Trained:
         from rnncheck.training.hardening import Hardening
         from rnncheck.training.torch_network import torch_threads
 
         settings = self._settings
         with torch_threads(settings.threads):
-            run = Hardening(self._before, self._target, self._partition, settings.warm_up, settings.seed)
+            run = Hardening(
+                self._before, self._target, self._partition, settings.warm_up, settings.seed, reading_longer
+            )
             for number in itertools.count(1):
                 run.round()
                 standing, seconds = run.standing, self._clock() - began
@@ -243,10 +246,11 @@ class _Run:
         found: Invariant | NotProved = NotProved((), "the empty word is answered wrongly")
         if not self._breaks(network, ()):
             settings = ProofSettings(context=self._context + 1, classes=_CLASSES, rounds=_ROUNDS)
-            for form in self._forms:
-                found, self._wanted = find_invariant(network, form, settings), form
-                if isinstance(found, Invariant):
-                    break
+            found = find_invariant(network, self._wanted, settings)
+            if isinstance(found, NotProved) and self._finer is not None:
+                again = find_invariant(network, self._finer, settings)
+                if isinstance(again, Invariant):  # else what is in the way is told by states that were asked about
+                    found, self._wanted = again, self._finer
         self._proof_seconds = self._clock() - began
         return found
 
