@@ -52,9 +52,10 @@ def planted(count: int) -> str:
     return f"{proved} of {count} networks with a planted violation proved"
 
 
-def edited(count: int) -> str:
+def edited(count: int, first: int = 0) -> str:
     """Trained and proved networks with some weights changed, until so many are wrong: how many of these are proved?"""
-    proved = wrong = right_and_proved = tried = 0
+    proved = wrong = right_and_proved = 0
+    tried = first
     trained = [entry for entry in zoo.entries() if "provable" in entry.name]
     networks = [(entry.network(), entry.spec().dfa) for entry in trained]
     short = [_short_words(len(spec.alphabet)) for _, spec in networks]
@@ -78,8 +79,8 @@ def edited(count: int) -> str:
         proved += is_wrong and isinstance(found, Invariant)
         right_and_proved += not is_wrong and isinstance(found, Invariant)
     return (
-        f"{proved} of {wrong} trained networks made wrong by editing weights proved; of {tried - wrong} others, right "
-        f"on all short words, {right_and_proved}"
+        f"{proved} of {wrong} trained networks made wrong by editing weights proved; of {tried - first - wrong} others, "
+        f"right on all short words, {right_and_proved}; go on with --first {tried}"
     )
 
 
@@ -167,11 +168,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--planted", type=int, default=100)
     parser.add_argument("--edited", type=int, default=100)
+    parser.add_argument("--first", type=int, default=0, help="number of the first change of weights")
     parser.add_argument("--points", type=int, default=1_000_000)
     parser.add_argument("--mutations", type=int, default=100)
     asked = parser.parse_args()
     for work, count in (
-        (edited, asked.edited),
+        (lambda count: edited(count, asked.first), asked.edited),
         (trained_points, asked.points),
         (planted, asked.planted),
         (points, asked.points),
