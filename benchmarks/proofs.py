@@ -79,8 +79,8 @@ def edited(count: int, first: int = 0) -> str:
         proved += is_wrong and isinstance(found, Invariant)
         right_and_proved += not is_wrong and isinstance(found, Invariant)
     return (
-        f"{proved} of {wrong} trained networks made wrong by editing weights proved; of {tried - first - wrong} others, "
-        f"right on all short words, {right_and_proved}; go on with --first {tried}"
+        f"{proved} of {wrong} trained networks made wrong by editing weights proved; of {tried - first - wrong} "
+        f"others, right on all short words, {right_and_proved}; go on with --first {tried}"
     )
 
 
