@@ -24,17 +24,11 @@ from rnncheck.relations import Property, Relation
 from rnncheck.spec import Spec
 from rnncheck.words import WordBatch
 from support.networks import ByTorch, random_network
-from support.proofs import engine_step, points_in, random_dfa, torch_step, with_one_word_changed
+from support.proofs import all_words, engine_step, points_in, random_dfa, torch_step, with_one_word_changed
 from support.robust_networks import robust_network
 
 GATED = [Cell.RNN_TANH, Cell.GRU, Cell.LSTM]
 RESPONSE = Spec.from_ltlf("G(a -> F b)", ["a", "b", "c"]).dfa
-
-
-def all_words(letters: int, longest: int) -> WordBatch:
-    return WordBatch.from_codes(
-        [word for length in range(longest + 1) for word in itertools.product(range(letters), repeat=length)]
-    )
 
 
 def proved(network: RecurrentNetwork, spec: DFA, relation: Relation = Relation.EQUAL, **settings: int) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 
 from rnncheck.automata.dfa import DFA
@@ -9,6 +11,7 @@ from rnncheck.models.cells.cell_type import StateLayout
 from rnncheck.models.engine.compiled import CompiledNetwork
 from rnncheck.models.intervals import Box
 from rnncheck.models.network import RecurrentNetwork
+from rnncheck.words import WordBatch
 from support.networks import ByTorch
 
 
@@ -78,3 +81,10 @@ def random_dfa(states: int, letters: int, seed: int) -> DFA:
     rng = np.random.default_rng(seed)
     alphabet = [chr(ord("a") + i) for i in range(letters)]
     return DFA(alphabet, rng.integers(states, size=(states, letters)), rng.random(states) < 0.5)
+
+
+def all_words(letters: int, longest: int) -> WordBatch:
+    """Every word of at most so many letters."""
+    return WordBatch.from_codes(
+        [word for length in range(longest + 1) for word in itertools.product(range(letters), repeat=length)]
+    )

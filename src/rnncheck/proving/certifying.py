@@ -1,10 +1,14 @@
-"""From an invariant to its certificate."""
+"""From an invariant, or cells that prove a part, to a certificate."""
 
 from __future__ import annotations
 
+import msgspec
 import numpy as np
 
+from rnncheck.automata.dfa import Mask
+from rnncheck.models.intervals import Bounds
 from rnncheck.models.network import RecurrentNetwork
+from rnncheck.proving.cells import Cells
 from rnncheck.proving.partition import NO_CLASS
 from rnncheck.proving.prove import Invariant
 from rnncheck.relations import Property
@@ -13,17 +17,18 @@ from rnncheck.version import __version__
 
 
 def certificate_of(
-    invariant: Invariant, network: RecurrentNetwork, wanted: Property, accepts_empty: bool
+    invariant: Invariant | Cells, network: RecurrentNetwork, wanted: Property, accepts_empty: bool
 ) -> Certificate:
     """The certificate; ``accepts_empty`` is the model's answer to the empty word."""
     partition, boxes, rounding = invariant.partition, invariant.boxes, invariant.rounding
     decode = network.alphabet.decode
+    left, undecided = (invariant.left, invariant.undecided) if isinstance(invariant, Cells) else (None, None)
     cells = zip(
         partition.spec_states.tolist(),
         partition.contexts,
         partition.successors.tolist(),
-        boxes.lo.tolist(),
-        boxes.hi.tolist(),
+        _bounds(boxes.lo, left),
+        _bounds(boxes.hi, left),
         strict=True,
     )
     return Certificate(
@@ -44,5 +49,12 @@ def certificate_of(
             )
             for state, letters, successors, lower, upper in cells
         ),
+        left=msgspec.UNSET if left is None else tuple(np.flatnonzero(left).tolist()),
+        undecided=msgspec.UNSET if undecided is None else tuple(np.flatnonzero(undecided).tolist()),
         version=__version__,
     ).sealed()
+
+
+def _bounds(ends: Bounds, left: Mask | None) -> list[list[float]]:
+    """The bounds of each class, none of those that are left open."""
+    return [[] if left is not None and left[number] else row for number, row in enumerate(ends.tolist())]

@@ -23,21 +23,26 @@ class ProofSettings:
 
     ``context`` is the largest k of a partition by the last k letters; k grows from 0 as long as there are at most
     ``classes`` classes. Bounds that move are moved further by ``padding`` times the range of their number, for at most
-    ``rounds`` rounds.
+    ``rounds`` rounds. Where no proof closes, words of at most ``longest`` letters are tried by themselves; with
+    ``epsilon`` it is enough that the words left unproved have a probability below it.
     """
 
     context: int = 6
     classes: int = 20_000
     rounds: int = 1_000
     padding: float = 1e-4
+    longest: int = 1_000
+    epsilon: float = 0.0
     rounding: Rounding = Rounding()  # noqa: RUF009 - frozen
 
     def __post_init__(self) -> None:
-        for name, least in (("context", 0), ("classes", 1), ("rounds", 1)):
+        for name, least in (("context", 0), ("classes", 1), ("rounds", 1), ("longest", 0)):
             if getattr(self, name) < least:
                 raise InputError(f"{name} {getattr(self, name)} is too small for a proof; give at least {least}")
         if not 0.0 < self.padding < 1.0:
             raise InputError(f"padding {self.padding} is not between 0 and 1, a share of the range of a number")
+        if not 0.0 <= self.epsilon < 1.0:
+            raise InputError(f"epsilon {self.epsilon} is not a probability from 0 to below 1; 0 asks for every word")
 
 
 @dataclass(frozen=True, eq=False)

@@ -53,7 +53,7 @@ class ProofCell(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     ``state`` is the specification's state after them, ``successors`` their classes with one letter more: None where no
     violation can follow any more. ``letters`` were read last, which is told for people. The numbers of a network state
-    are h of every layer, then c of every layer.
+    are h of every layer, then c of every layer. A class that is left open has neither successors nor bounds.
     """
 
     state: _State
@@ -68,6 +68,9 @@ class Certificate(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
 
     The first of the ``cells`` is that of the empty word, on which the network's answer is ``accepts_empty``. ``sha256``
     is the digest of the document without it.
+
+    Where it proves a part alone, nothing is claimed of words that pass a class of ``left`` or end in one of
+    ``undecided``; both are absent from a proof of every word.
     """
 
     schema: Literal["rnncheck/proof/1"] = "rnncheck/proof/1"
@@ -80,8 +83,15 @@ class Certificate(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
     accepts_empty: bool
     arithmetic: Arithmetic
     cells: tuple[ProofCell, ...]
+    left: tuple[_State, ...] | msgspec.UnsetType = msgspec.UNSET
+    undecided: tuple[_State, ...] | msgspec.UnsetType = msgspec.UNSET
     version: str = ""
     sha256: str = ""
+
+    @property
+    def of_a_part(self) -> bool:
+        """Whether it leaves some words unproved."""
+        return self.left is not msgspec.UNSET or self.undecided is not msgspec.UNSET
 
     def sealed(self) -> Certificate:
         """The same with its digest."""
