@@ -69,7 +69,8 @@ def test_a_violation_in_the_way_is_shown() -> None:
 def test_what_is_not_proved_is_undecided_and_says_where() -> None:
     verdict = verify(CompiledNetwork(exact_network(RESPONSE.dfa)), RESPONSE, method="prove")
     assert verdict.undecided
-    assert verdict.guarantee is None
+    assert verdict.guarantee is not None
+    assert not verdict.guarantee.proof
     assert verdict.reason.startswith("not proved: the box of the words that end in ")
     assert "reaches the decision; contexts of 6 letters, the longest allowed, are too short" in verdict.reason
     few = VerifySettings(proof=ProofSettings(classes=1))

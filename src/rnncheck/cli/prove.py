@@ -13,6 +13,7 @@ from rnncheck.cli.options import (
     ModelRequest,
     SpecRequest,
     assumption_options,
+    distribution_options,
     model_options,
     property_options,
     relation_option,
@@ -39,11 +40,21 @@ _DEFAULTS = ProofSettings()
 @spec_options
 @relation_option("subset: no false positives; superset: no false negatives.")
 @assumption_options
-@click.option("--certificate", metavar="FILE", type=OutputFile(), help="Write the proof there, for `rnncheck replay`.")
+@click.option(
+    "--certificate",
+    metavar="FILE",
+    type=OutputFile(),
+    help="Write the proof there, or that of a part, for `rnncheck replay`.",
+)
 @click.option("--context", type=click.IntRange(min=0), default=_DEFAULTS.context, show_default=True, metavar="K",
               help="Tell words apart by their last K letters at most.")  # fmt: skip
 @click.option("--boxes", type=click.IntRange(min=1), default=_DEFAULTS.classes, show_default=True, metavar="N",
               help="Give up when the proof needs more boxes.")  # fmt: skip
+@click.option("--longest", type=click.IntRange(min=0), default=_DEFAULTS.longest, show_default=True, metavar="N",
+              help="Where no proof closes, try one for words of up to N letters.")  # fmt: skip
+@click.option("--epsilon", type=click.FloatRange(min=0, max=1, max_open=True), default=_DEFAULTS.epsilon,
+              help="Be content where unproved words have a probability below this.  [default: prove all]")  # fmt: skip
+@distribution_options
 @click.option("--timeout", type=click.FloatRange(min=0), metavar="SECONDS", help="Stop after so long.")
 @click.option("--quiet", is_flag=True, help="No progress on stderr.")
 @verdict_files
@@ -54,8 +65,11 @@ def prove(ctx: click.Context, /, model: ModelRequest, request: SpecRequest, **ch
     A property of --spec brings its relation, assumption, longest length and time limit along, unless options say
     otherwise.
 
-    Exit codes: 0 proved, 1 violated (with the word), 2 bad usage or bad input, 3 not proved, which says nothing about
-    the network.
+    Where no proof closes, it tells how probable the words are at most that are not proved (under --stop, --weights or
+    --words-like), and up to which length all words are.
+
+    Exit codes: 0 proved (or as much as --epsilon asks for), 1 violated (with the word), 2 bad usage or bad input,
+    3 not proved, which says nothing against the network.
     """
     choices["method"] = "prove"
     if request.named is not None:
@@ -85,7 +99,12 @@ def _take_terms(ctx: click.Context, named: Property, choices: dict[str, Any]) ->
 
 def _proved(loaded: Model, spec: Spec, limit: TimeLimit, choices: dict[str, Any]) -> Verdict:
     settings = VerifySettings(
-        proof=ProofSettings(context=choices["context"], classes=choices["boxes"]),
+        proof=ProofSettings(
+            context=choices["context"],
+            classes=choices["boxes"],
+            longest=choices["longest"],
+            epsilon=choices["epsilon"],
+        ),
         certificate=None if choices["certificate"] is None else str(choices["certificate"]),
     )
     assumed = limit.spent_on("the assumption was being compiled", lambda: choices["assume"](loaded.alphabet))
@@ -95,6 +114,7 @@ def _proved(loaded: Model, spec: Spec, limit: TimeLimit, choices: dict[str, Any]
             spec,
             method="prove",
             relation=choices["relation"],
+            distribution=choices["distribution"](loaded.alphabet),
             timeout=limit.left,
             progress=lambda progress: tell(progress_text(progress)),
             settings=settings,

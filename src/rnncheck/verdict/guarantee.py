@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import msgspec
@@ -50,12 +51,21 @@ def scope_of(given: object) -> str:
     return length + (" that satisfies the assumption" if "sha256" in given else "")
 
 
+def at_most(probability: float) -> str:
+    """A bound of a probability in a few digits, never below it."""
+    if not 0.0 < probability < 1.0:
+        return f"{probability:g}"
+    digits = 2 - math.floor(math.log10(probability))
+    return f"{math.ceil(probability * 10.0**digits) / 10.0**digits:.3g}"
+
+
 class ProofFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """What a proof for words of any length rests on.
 
     It has so many ``boxes`` of network states, and is about every evaluation in ``arithmetic``. With ``original`` the
     network's weights were read off a model that computes by itself: the proof is about the weights. ``sha256`` is the
-    digest of its certificate, and ``certificate`` the file, where it was written to one.
+    digest of its certificate, and ``certificate`` the file, where it was written to one. A proof of a part leaves
+    words ``unproved`` whose probability is at most this; ``open`` of its boxes are why.
     """
 
     boxes: Count
@@ -63,16 +73,41 @@ class ProofFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     original: bool = False
     sha256: str
     certificate: str | None = None
+    unproved: float | None = None
+    open: Count = 0
 
     def sentences(self, scope: str = "") -> list[str]:
         """In words, a claim each, without capital and full stop; ``scope`` says which words count."""
         of = ", as its weights were read (the original may compute otherwise)" if self.original else ""
         where = f"the certificate is {self.certificate}" if self.certificate else "its certificate was not kept"
+        proved = f"the specification holds for every word{scope or ' of any length'}: this is proved of the network{of}"
+        if self.unproved is not None:
+            proved = (
+                f"a random word{scope} violates the specification with probability {at_most(self.unproved)} at most: "
+                f"of all other words, of any length, it is proved that they do not, without a sample{of}"
+            )
         return [
-            f"the specification holds for every word{scope or ' of any length'}: this is proved of the network{of}",
+            proved,
             f"it is assumed that the network is evaluated in {self.arithmetic}",
             f"{where}; its sha256 begins {self.sha256[:12]}",
         ]
+
+
+class LengthProof(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Why no word up to a length is a violation, where they were not all asked: boxes of the states after each length.
+
+    Words of one length are told apart by their last ``context`` letters and the specification's state before them. It
+    is about every evaluation in ``arithmetic``, and with ``original`` about weights that were read off a model.
+    """
+
+    context: Count
+    arithmetic: str
+    original: bool = False
+
+    def sentence(self) -> str:
+        """As the end of a claim."""
+        of = ", of the network as its weights were read" if self.original else ""
+        return f"this is proved{of}, by boxes of its states after each number of letters"
 
 
 class PossibleWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -119,6 +154,7 @@ class Guarantee(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     possible: PossibleWords | None = None  # the same, of the words that could be violations
     hypothesis_epsilon: float | None = None  # P(R and H break the relation), where a round's own test was passed
     exact_length: int | None = None
+    lengths: LengthProof | None = None  # what shows that, where the words were not all asked
     proof: bool = False  # it holds of all words, for certain
     invariant: ProofFacts | None = None  # what shows that, where the specification alone does not
     distribution: dict[str, Any] | None = None
@@ -131,11 +167,12 @@ class Guarantee(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
         if self.proof:
             return [f"no word{scope or ' at all'} violates the specification, for certain"]
         claims = [] if self.epsilon is not None or self.possible is None else [self.possible.sentence()]
+        if self.invariant is not None:
+            claims += self.invariant.sentences(scope)
         if self.exact_length is not None:
             which = "that counts and has" if scope else "of"
-            claims.append(
-                f"no word {which} at most {self.exact_length} letters violates the specification, all were asked"
-            )
+            why = "all were asked" if self.lengths is None else self.lengths.sentence()
+            claims.append(f"no word {which} at most {self.exact_length} letters violates the specification, {why}")
         if self.epsilon is not None and self.gamma is not None:
             claims.append(
                 f"a random word{scope} violates it with probability below {self.epsilon:.3g}, with confidence "

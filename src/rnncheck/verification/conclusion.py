@@ -7,11 +7,12 @@ from dataclasses import dataclass
 import msgspec
 
 from rnncheck.errors import InputError
-from rnncheck.models.engine.stepped_reference import SteppedReference
+from rnncheck.proving.layers import Layers
 from rnncheck.runtime.files import write_atomically
 from rnncheck.search.flows import Flow
+from rnncheck.verdict.certificate import Arithmetic
 from rnncheck.verdict.facts import AutomatonFacts, HealthNote, Outcome, Scores, SpecFacts
-from rnncheck.verdict.guarantee import Guarantee, ProofFacts, Searched
+from rnncheck.verdict.guarantee import Guarantee, LengthProof, ProofFacts, Searched
 from rnncheck.verdict.value import Verdict
 from rnncheck.verdict.violation import FaultyFlow, Mistake
 from rnncheck.verification.audit import shorter_by_reference
@@ -165,9 +166,11 @@ def _certify(question: Question, finding: Finding) -> tuple[ProofFacts | None, s
     facts = ProofFacts(
         boxes=len(proof.cells),
         arithmetic=proof.arithmetic.sentence(),
-        original=not isinstance(question.model.by_reference(), SteppedReference),
+        original=not question.own_weights,
         sha256=proof.sha256,
         certificate=path,
+        unproved=finding.unproved,
+        open=len(proof.left or ()) + len(proof.undecided or ()),
     )
     return facts, trouble
 
@@ -209,13 +212,24 @@ def _searched(run: Run) -> Searched:
     )
 
 
+def _length_proof(question: Question, layers: Layers) -> LengthProof:
+    rounding = question.settings.proof.rounding
+    arithmetic = Arithmetic(rounding.unit, rounding.tanh, rounding.sigmoid).sentence()
+    return LengthProof(context=layers.context, arithmetic=arithmetic, original=not question.own_weights)
+
+
 def _guarantee(run: Run, finding: Finding, proof: ProofFacts | None) -> Guarantee | None:
     task, confidence = run.task, run.question.confidence
     words, possible = task.sampler.words, task.possible.shown(task.sampler.possible)
     # By mass alone it is satisfied without the sample of all words, which then shows less than was asked for.
     satisfied = finding.outcome is Outcome.SATISFIED and not finding.proof
     by_mass = satisfied and confidence.achieved(words) > confidence.epsilon and possible is not None
-    if not words and possible is None and task.exact_length is None and finding.outcome is not Outcome.SATISFIED:
+    asked, lengths = task.exact_length, finding.lengths
+    if lengths is not None and lengths.length <= (-1 if asked is None else asked):
+        lengths = None
+    exact = asked if lengths is None else lengths.length
+    nothing = not words and possible is None and exact is None and proof is None
+    if nothing and finding.outcome is not Outcome.SATISFIED:
         return None
     return Guarantee(
         proof=finding.proof,
@@ -226,6 +240,7 @@ def _guarantee(run: Run, finding: Finding, proof: ProofFacts | None) -> Guarante
         bound=confidence.bound.value,
         possible=None if finding.proof else possible,
         hypothesis_epsilon=finding.hypothesis_epsilon,
-        exact_length=task.exact_length,
+        exact_length=exact,
+        lengths=None if lengths is None else _length_proof(run.question, lengths),
         distribution=run.question.distribution.describe(),
     )

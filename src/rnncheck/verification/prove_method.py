@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
+
 from rnncheck.errors import ModelError
 from rnncheck.models.labelled import network_of
+from rnncheck.models.network import RecurrentNetwork
+from rnncheck.models.traces import TraceModel
 from rnncheck.proving.certifying import certificate_of
 from rnncheck.proving.closure import Progress
 from rnncheck.proving.prove import Invariant, NotProved, Obstacle, ProofSettings, prove_words
 from rnncheck.verdict.facts import Outcome
+from rnncheck.verification.partial_proof import prove_partly
 from rnncheck.verification.task import Algorithm, Finding, Task, violated
 from rnncheck.words import Codes
 
@@ -17,30 +22,51 @@ CHEAP_NUMBERS = 1 << 22  # of gates, over all boxes and letters of a round
 
 
 def prove(task: Task) -> Algorithm:
-    """Prove it, or show a violation that lay in the way."""
-    return (yield from _prove(task, task.settings.proof))
+    """Prove it, or show a violation that lay in the way, or what is proved all the same."""
+    network = _network(task)
+    if isinstance(network, Finding):
+        return network
+    found = yield from _attempts(task, network, task.settings.proof)
+    if isinstance(found, NotProved):
+        return (yield from prove_partly(task, network, found.sentence(task.spec.alphabet)))
+    return found
 
 
 def prove_cheaply(task: Task) -> Algorithm:
-    """The same, as far as it costs little."""
-    try:
-        network = network_of(task.oracle.model)
-    except ModelError as error:
-        return Finding(Outcome.UNDECIDED, str(error))
+    """The whole proof or none, as far as it costs little."""
+    network = _network(task)
+    if isinstance(network, Finding):
+        return network
     gates = max(layer.recurrent_weight.size for layer in network.layers) * len(network.layers)
     if gates * len(network.alphabet) * CHEAP.classes > CHEAP_NUMBERS * 64:
         return Finding(Outcome.UNDECIDED, "the network is too large for a proof that costs little")
-    return (yield from _prove(task, CHEAP))
+    found = yield from _attempts(task, network, CHEAP)
+    if isinstance(found, NotProved):
+        return Finding(Outcome.UNDECIDED, f"not proved: {found.sentence(task.spec.alphabet)}")
+    return found
 
 
-def _prove(task: Task, settings: ProofSettings) -> Algorithm:
+def _network(task: Task) -> RecurrentNetwork | Finding:
+    """The network whose states can be enclosed, or why there is none."""
+    model = task.oracle.model
     try:
-        network = network_of(task.oracle.model)
+        return network_of(model)
     except ModelError:
-        kind = task.oracle.model.describe().get("kind", "a model")
-        return Finding(
-            Outcome.UNDECIDED, f"a proof needs the weights of a network, and this model ({kind}) answers words alone"
+        pass
+    if isinstance(model, TraceModel):
+        why = (
+            "a proof follows the specification by letters alone, and here it reads the labels that the network gave on "
+            "the way, which a box does not know; ask for a property of one label (--label), or choose another method"
         )
+    else:
+        kind = model.describe().get("kind", "a model")
+        why = f"a proof needs the weights of a network, and this model ({kind}) answers words alone"
+    return Finding(Outcome.UNDECIDED, why)
+
+
+def _attempts(
+    task: Task, network: RecurrentNetwork, settings: ProofSettings
+) -> Generator[None, None, Finding | NotProved]:
     if task.violates(()):
         return violated((), "the empty word is a violation")
     attempts = prove_words(network, task.wanted, settings)
@@ -55,13 +81,16 @@ def _prove(task: Task, settings: ProofSettings) -> Algorithm:
         elif (word := _violation_near(task, event)) is not None:
             return violated(word, "a box of the proof reached the decision, and a word that leads there is a violation")
         yield
-    if isinstance(found, NotProved):
-        return Finding(Outcome.UNDECIDED, f"not proved: {found.sentence(task.spec.alphabet)}")
-    accepts_empty = task.oracle.reference_answer(())
+    return found if isinstance(found, NotProved) else proved(task, found)
+
+
+def proved(task: Task, found: Invariant, how: str = "") -> Finding:
+    """What an invariant shows, with its certificate; the empty word is no violation, which was asked."""
+    network, accepts_empty = network_of(task.oracle.model), task.oracle.reference_answer(())
     return Finding(
         Outcome.SATISFIED,
-        f"every word leads into one of {len(found.partition)} boxes of network states, no letter leads out of them, "
-        "and in each the network answers as it should",
+        f"{how}every word leads into one of {len(found.partition)} boxes of network states, no letter leads out of "
+        "them, and in each the network answers as it should",
         proof=True,
         certificate=certificate_of(found, network, task.wanted, accepts_empty),
     )

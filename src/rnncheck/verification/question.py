@@ -12,6 +12,7 @@ from rnncheck.errors import InputError, WrongTypeError, short_repr
 from rnncheck.extraction import check_lengths, extraction_method
 from rnncheck.learning.settings import check_least
 from rnncheck.learning.task import Progress
+from rnncheck.models.engine.stepped_reference import SteppedReference
 from rnncheck.models.protocol import Model
 from rnncheck.probability.confidence import Confidence
 from rnncheck.probability.distributions import WordDistribution
@@ -63,6 +64,11 @@ class Question:
     def max_length(self) -> int | None:
         """How many letters a word has at most that the model may be asked for."""
         return None if self.assumption is None else self.assumption.max_length
+
+    @property
+    def own_weights(self) -> bool:
+        """Whether the reference computes with the weights that a proof encloses; a model of one's own may not."""
+        return isinstance(self.model.by_reference(), SteppedReference)
 
     def asked(self) -> dict[str, Any]:
         """The numbers of the question, for the record."""

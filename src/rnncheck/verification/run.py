@@ -8,7 +8,6 @@ from collections.abc import Callable
 
 from rnncheck.errors import InconsistentAnswersError
 from rnncheck.learning.task import ENDINGS, Progress
-from rnncheck.models.engine.stepped_reference import SteppedReference
 from rnncheck.models.protocol import SteppingModel
 from rnncheck.oracle import MembershipOracle
 from rnncheck.runtime.budget import Budget, BudgetExceeded
@@ -167,8 +166,8 @@ class Run:
 
     def _proved_of_model(self, finding: Finding) -> bool:
         """Whether it is proved of the reference too; of a model whose weights were read off it, it is not."""
-        own_weights = isinstance(self.question.model.by_reference(), SteppedReference)
-        return finding.proof and (finding.certificate is None or own_weights)
+        proved = finding.proof or finding.unproved is not None
+        return proved and (finding.certificate is None or self.question.own_weights)
 
     def _audited(self, finding: Finding) -> Finding:
         """The finding, if the evaluator whose answers it rests on says what the reference says."""

@@ -19,6 +19,7 @@ from rnncheck.learning.task import LearningTask, Progress
 from rnncheck.oracle import MembershipOracle
 from rnncheck.probability.confidence import Confidence
 from rnncheck.probability.distributions import WordDistribution
+from rnncheck.proving.layers import Layers
 from rnncheck.relations import Property
 from rnncheck.search.exhaustive import ExhaustiveSearch
 from rnncheck.search.met_words import MetWords
@@ -36,7 +37,8 @@ class Finding:
 
     ``word`` is a confirmed violation. ``hypothesis_epsilon`` is what the last test of a hypothesis showed.
     ``proof``: no probability is involved, it holds of all words; ``certificate`` shows it, where it takes more than the
-    specification to see it. ``description`` is of all violations.
+    specification to see it. Where that proves a part, the other words have probability ``unproved`` at most, and
+    ``lengths`` is up to which length a proof goes by itself. ``description`` is of all violations.
     """
 
     outcome: Outcome
@@ -45,6 +47,8 @@ class Finding:
     hypothesis_epsilon: float | None = None
     proof: bool = False
     certificate: Certificate | None = None
+    unproved: float | None = None
+    lengths: Layers | None = None
     description: ErrorDescription | None = None
 
 

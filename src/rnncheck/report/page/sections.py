@@ -14,6 +14,7 @@ from rnncheck.report.page.repeat import subject
 from rnncheck.report.page.trace_table import trace_table
 from rnncheck.report.plots import rounds_plot
 from rnncheck.verdict.facts import Outcome
+from rnncheck.verdict.guarantee import at_most
 from rnncheck.verdict.value import Verdict
 from rnncheck.words import format_word
 
@@ -242,6 +243,9 @@ def _tiles(verdict: Verdict) -> Markup:
         tiles.append(("on your data", f"{verdict.data.violations} of {verdict.data.counted}"))
     if guarantee is not None and guarantee.epsilon is not None:
         tiles.append(("P(violation)", f"< {guarantee.epsilon:.3g}"))
+    facts = None if guarantee is None else guarantee.invariant
+    if facts is not None and facts.unproved is not None:
+        tiles.append(("P(violation), proved", f"≤ {at_most(facts.unproved)}"))
     if guarantee is not None and guarantee.possible is not None and guarantee.possible.samples:
         tiles.append(("P(violation | possible)", f"< {guarantee.possible.epsilon:.3g}"))
     if guarantee is not None and guarantee.exact_length is not None:

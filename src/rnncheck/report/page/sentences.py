@@ -8,7 +8,7 @@ from rnncheck.relations import Relation
 from rnncheck.report.markup import count
 from rnncheck.report.page.label_pairs import RIGHT
 from rnncheck.verdict.facts import Outcome
-from rnncheck.verdict.guarantee import Guarantee, scope_of
+from rnncheck.verdict.guarantee import Guarantee, at_most, scope_of
 from rnncheck.verdict.questions import Comparison
 from rnncheck.verdict.value import Verdict
 from rnncheck.words import letter_text
@@ -84,6 +84,9 @@ def _scope(guarantee: Guarantee | None) -> str:
             f"a random word{guarantee.scope} is one with probability below {guarantee.epsilon:.2g} "
             f"(confidence {1 - guarantee.gamma:.6g})"
         )
+    facts = None if guarantee is None else guarantee.invariant
+    if guarantee is not None and facts is not None and facts.unproved is not None:
+        return f"a random word{guarantee.scope} is one with probability {at_most(facts.unproved)} at most, by proof"
     if guarantee is not None and guarantee.possible is not None:
         return f"a random word{guarantee.scope} is one with probability below {guarantee.possible.bound:.2g}"
     if guarantee is not None and guarantee.exact_length is not None:

@@ -2,8 +2,8 @@
 
 Reading order: ``checks`` (what a replay says), ``tables`` and ``claims`` (the document taken apart), ``structure``
 (what must fit together), ``drawing`` (which words count, and how they are drawn), ``model_checks``, ``fresh`` and
-``tree`` (the model asked again); ``proof`` for certificates,
-with ``interval_network`` and ``directed``, its arithmetic. Nothing here shows that a
+``tree`` (the model asked again); ``proof`` for certificates and ``lengths`` for proofs up to a length,
+with ``interval_network`` and ``directed``, their arithmetic. Nothing here shows that a
 document was written by a verification: it shows whether what the document says of the model is so.
 """
 
@@ -22,6 +22,7 @@ from rnncheck.verdict.replay.claims import Claims, read_claims
 from rnncheck.verdict.replay.data import data
 from rnncheck.verdict.replay.drawing import assumption
 from rnncheck.verdict.replay.fresh import fresh_words
+from rnncheck.verdict.replay.lengths import proved_lengths
 from rnncheck.verdict.replay.model_checks import (
     comparison,
     counterexample,
@@ -119,7 +120,8 @@ def _checks(claims: Claims, model: Model | None, settings: ReplaySettings) -> It
     yield from flows(claims, model, settings.steps)
     yield from all_words(claims, model, settings.steps)
     yield from data(claims, model, settings.on_data)
-    yield from named_proof(claims, model, settings.certificate)
+    yield from named_proof(claims, model, settings.certificate, settings.words_like)
+    yield from proved_lengths(claims, model, settings.steps)
     yield from fresh_words(claims, model, settings.words, settings.seed, settings.words_like)
     yield from _only_told(claims)
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from rnncheck.automata.dfa import DFA
 from rnncheck.errors import FormatError, ModelError, short_repr
 from rnncheck.models.labelled import network_of
 from rnncheck.models.network import RecurrentNetwork
@@ -18,24 +19,33 @@ from rnncheck.verdict.certificate import Arithmetic, Certificate
 from rnncheck.verdict.replay.checks import Check, Replay, confirmed, judged, left_open, refuted, unchecked
 from rnncheck.verdict.replay.claims import Claims
 from rnncheck.verdict.replay.directed import Interval
+from rnncheck.verdict.replay.drawing import drawn
 from rnncheck.verdict.replay.interval_network import IntervalNetwork
 from rnncheck.verdict.replay.tables import Table, can_break
 from rnncheck.verdict.replay.tree import Reach
-from rnncheck.words import format_word
+from rnncheck.words import Word, format_word
 
 # What this code checks proofs for; a certificate that assumes anything else is none.
 KNOWN_ARITHMETIC = Arithmetic(unit=2.0**-24, tanh=8.0, sigmoid=8.0)
 _FIRST = 0
+_ROUNDING = 1e-9
 
 
 def replay_proof(certificate: Certificate | str | bytes, model: Model | None = None) -> Replay:
     """Check everything that a certificate says of a network; without the network, whether it is well formed."""
     if not isinstance(certificate, Certificate):
         certificate = Certificate.from_json(certificate)
-    return Replay(tuple(_checks(certificate, model)), "proof")
+    checks = list(_checks(certificate, model))
+    if certificate.of_a_part:
+        where = f"{len(certificate.left or ())} classes, or end in one of {len(certificate.undecided or ())} others"
+        why = f"words that pass one of {where}, are not proved; the verdict (--json) says how probable they are"
+        checks.append(left_open("unproved words", why))
+    return Replay(tuple(checks), "proof")
 
 
-def named_proof(claims: Claims, model: Model | None, proof: Certificate | None) -> Iterator[Check]:
+def named_proof(
+    claims: Claims, model: Model | None, proof: Certificate | None, words_like: Sequence[Word] | None
+) -> Iterator[Check]:
     """Check the certificate that a verdict rests on, and that it is about what the verdict says."""
     invariant = None if claims.guarantee is None else claims.guarantee.invariant
     if invariant is None or claims.spec is None or not claims.guarantee:
@@ -58,6 +68,31 @@ def named_proof(claims: Claims, model: Model | None, proof: Certificate | None) 
     yield judged("proof: question", same, f"it is about {'the same' if same else 'another'} relation and specification")
     for check in _checks(proof, model):
         yield dataclasses.replace(check, name=f"proof: {check.name}")
+    if invariant.unproved is None:
+        yield judged("proof: of every word", not proof.of_a_part, "the certificate leaves no word unproved")
+    elif same and _malformed(proof) is None:
+        yield _unproved(claims, proof, invariant.unproved, words_like)
+
+
+def _unproved(claims: Claims, proof: Certificate, claimed: float, words_like: Sequence[Word] | None) -> Check:
+    """Whether the words that the certificate leaves unproved have the probability that is claimed, or less."""
+    words = drawn(claims, words_like)
+    if isinstance(words, Check):
+        return dataclasses.replace(words, name="unproved words")
+    spec, left, classes = _judging(proof), proof.left or (), len(proof.cells)
+    beyond = [[classes + state for state in row] for row in spec.rows]  # words that have passed a class that is left
+    rows = [
+        [
+            beyond[cell.state][letter] if successor is None or successor in left else successor
+            for letter, successor in enumerate(cell.successors)
+        ]
+        for cell in proof.cells
+    ]
+    ends = [number in (proof.undecided or ()) for number in range(classes)]
+    ends += [spec.can_break(proof.relation.value, state) for state in range(len(spec))]
+    mass = words.mass(DFA(proof.alphabet, rows + beyond, ends, _FIRST))
+    seen = f"a random word is one of them with probability {mass:.6g}; {claimed:.6g} is claimed"
+    return judged("unproved words", claimed >= mass * (1.0 - _ROUNDING), seen)
 
 
 def _same_question(one: Table, other: Table, relation: str) -> bool:
@@ -111,10 +146,16 @@ def _malformed(proof: Certificate) -> str | None:
     if not proof.cells or proof.cells[_FIRST].state != spec.initial:
         return "the first class is not that of the empty word"
     can_follow = np.isfinite(Reach.of(spec, proof.relation.value).distance)
-    width = len(proof.cells[_FIRST].lower)
+    width, left, unsure = len(proof.cells[_FIRST].lower), proof.left or (), proof.undecided or ()
+    if not all(_FIRST < number < len(proof.cells) for number in (*left, *unsure)) or set(left) & set(unsure):
+        return "a class is left open or undecided that is none, or both, or that of the empty word"
     for number, cell in enumerate(proof.cells):
         if cell.state >= len(spec) or len(cell.successors) != len(proof.alphabet):
             return f"class {number} has no such state, or not a successor for each letter"
+        if number in left:
+            if cell.lower or cell.upper or any(successor is not None for successor in cell.successors):
+                return f"class {number} is left open, and has bounds or successors"
+            continue
         if len(cell.lower) != width or len(cell.upper) != width:
             return f"class {number} has another number of bounds than the others"
         if not all(-math.inf < low <= high < math.inf for low, high in zip(cell.lower, cell.upper, strict=True)):
@@ -148,7 +189,8 @@ def _empty_word(proof: Certificate, model: Model) -> Check:
 
 def _invariant(proof: Certificate, network: RecurrentNetwork) -> Iterator[Check]:
     stepper = IntervalNetwork(network, proof.arithmetic)
-    low, high = (np.array([getattr(cell, end) for cell in proof.cells]) for end in ("lower", "upper"))
+    nothing = (0.0,) * len(proof.cells[_FIRST].lower)  # in the place of bounds that nobody claims
+    low, high = (np.array([getattr(cell, end) or nothing for cell in proof.cells]) for end in ("lower", "upper"))
     if low.shape[1] != stepper.width:
         yield refuted("boxes", f"they bound {low.shape[1]} numbers, and a state of the network has {stepper.width}")
         return
@@ -160,13 +202,14 @@ def _invariant(proof: Certificate, network: RecurrentNetwork) -> Iterator[Check]
 
 
 def _closed(proof: Certificate, stepper: IntervalNetwork, low: npt.NDArray[Any], high: npt.NDArray[Any]) -> Check:
+    left = frozenset(proof.left or ())
     with np.errstate(all="ignore"):
         prepared = stepper.prepared(Interval(low, high))
         for letter, name in enumerate(proof.alphabet):
             after = stepper.step(prepared, letter)
             goals = [cell.successors[letter] for cell in proof.cells]
-            begun = [number for number, goal in enumerate(goals) if goal is not None]
-            ended = [goal for goal in goals if goal is not None]
+            bound = [(begin, goal) for begin, goal in enumerate(goals) if goal is not None and goal not in left]
+            begun, ended = [begin for begin, _ in bound], [goal for _, goal in bound]
             out = ~after[begun].inside(low[ended], high[ended]).all(axis=1)
             if out.any():
                 number = begun[int(out.argmax())]
@@ -177,11 +220,15 @@ def _closed(proof: Certificate, stepper: IntervalNetwork, low: npt.NDArray[Any],
 
 def _decided(proof: Certificate, stepper: IntervalNetwork, boxes: Interval) -> Check:
     accepted, rejected = stepper.decisions(boxes)
+    unclaimed = {*(proof.left or ()), *(proof.undecided or ())}
     for number, cell in enumerate(proof.cells[1:], start=1):
+        if number in unclaimed:
+            continue
         meant = bool(proof.spec.accepting[cell.state])
         checked = cell.state not in proof.ignored and can_break(proof.relation.value, meant)
         if checked and not (accepted if meant else rejected)[number]:
             return refuted(
                 "decisions", f"the network may {'reject' if meant else 'accept'} in box {number}, and must not"
             )
-    return confirmed("decisions", "no box reaches the decision where a violation could be seen")
+    part = f", but for {len(unclaimed)} classes of which nothing is claimed" if unclaimed else ""
+    return confirmed("decisions", f"no box reaches the decision where a violation could be seen{part}")

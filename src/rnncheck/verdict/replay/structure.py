@@ -62,15 +62,28 @@ def _contradictions(claims: Claims) -> Iterator[str]:
         yield f"{says} has no guarantee"
     if verdict.satisfied and guarantee is not None and not guarantee.proof and guarantee.epsilon is None:
         possible, asked = guarantee.possible, claims.asked.epsilon
-        if possible is None or asked is None or possible.mass >= asked or verdict.method not in ("smc", "auto"):
+        by_mass = possible is not None and asked is not None and possible.mass < asked
+        if not (by_mass and verdict.method in ("smc", "auto")) and not _enough_proved(claims, guarantee):
             yield f"{says} claims neither a proof nor an epsilon"
     if verdict.undecided and guarantee is not None and guarantee.proof:
         yield f"{says} claims a proof"
-    if guarantee is not None and guarantee.invariant is not None and not guarantee.proof:
-        yield "it has the facts of a proof, and claims none"
+    facts = None if guarantee is None else guarantee.invariant
+    if guarantee is not None and facts is not None and guarantee.proof == (facts.unproved is not None):
+        yield "it claims a proof, and one of a part; or it has the facts of a proof, and claims none"
+    if guarantee is not None and guarantee.lengths is not None and guarantee.exact_length is None:
+        yield "it has the facts of a proof up to a length, and names none"
     if verdict.counterexample is not None and claims.counterexample is None:
         yield "its counterexample has a letter that is not in its alphabet"
     yield from _of_the_method(claims, says)
+
+
+def _enough_proved(claims: Claims, guarantee: Guarantee) -> bool:
+    """Whether what is left unproved is less probable than was asked for, or impossible."""
+    facts, asked = guarantee.invariant, claims.verdict.settings.get("proof")
+    if facts is None or facts.unproved is None or claims.verdict.method != "prove":
+        return False
+    allowed = asked.get("epsilon") if isinstance(asked, dict) else None
+    return facts.unproved == 0.0 or (isinstance(allowed, float) and facts.unproved < allowed)
 
 
 def _mistakes(claims: Claims) -> Iterator[str]:
@@ -167,6 +180,9 @@ def _out_of_range(guarantee: Guarantee) -> Iterator[str]:
         0.0 < possible.mass < 1.0 and 0.0 < possible.epsilon <= 1.0 and 0.0 < possible.gamma < 1.0
     ):
         yield f"{short_repr(possible)} is no claim about words that could be violations"
+    facts = guarantee.invariant
+    if facts is not None and facts.unproved is not None and not 0.0 <= facts.unproved <= 1.0:
+        yield f"{facts.unproved} is not a probability of words left unproved"
     if guarantee.exact_length is not None and guarantee.exact_length < 0:
         yield f"exact_length = {guarantee.exact_length} is below 0"
 
@@ -217,8 +233,9 @@ def _history(claims: Claims, guarantee: Guarantee) -> Iterator[Check]:
 
 def _asked(claims: Claims, guarantee: Guarantee) -> Iterator[Check]:
     asked, verdict = claims.asked, claims.verdict
+    by_part = guarantee.invariant is not None and guarantee.invariant.unproved is not None
     sampled = (guarantee.epsilon, guarantee.hypothesis_epsilon, guarantee.possible) != (None, None, None)
-    if not sampled and (guarantee.proof or not verdict.satisfied):
+    if not (sampled or by_part) and (guarantee.proof or not verdict.satisfied):
         return
     if asked.epsilon is not None and not 0.0 < asked.epsilon < 1.0:
         yield refuted("what was asked", f"epsilon {asked.epsilon} is not between 0 and 1 (both excluded)")
@@ -226,7 +243,7 @@ def _asked(claims: Claims, guarantee: Guarantee) -> Iterator[Check]:
     yield _as_asked("gamma", guarantee.gamma, asked.gamma)
     yield _as_asked("bound", guarantee.bound, asked.bound)
     yield _as_asked("distribution", guarantee.distribution, asked.distribution)
-    if not verdict.satisfied or guarantee.proof:
+    if not verdict.satisfied or guarantee.proof or by_part:  # of a part, ``_enough_proved`` looks
         return
     if asked.epsilon is None:
         yield left_open("what was asked", "the document does not say which epsilon was asked for")

@@ -47,7 +47,7 @@ def all_words(claims: Claims, model: Model | None, steps: int) -> Iterator[Check
             yield refuted("proof", "words of every length can be violations, and nothing in the document excludes them")
         else:
             yield _all_words_up_to("proof", longest, claims, reach, model, steps)
-    if guarantee.exact_length is not None and guarantee.exact_length >= 0:
+    if guarantee.exact_length is not None and guarantee.exact_length >= 0 and guarantee.lengths is None:
         yield _all_words_up_to("exact length", guarantee.exact_length, claims, reach, model, steps)
 
 

@@ -1,0 +1,110 @@
+"""What boxes show where no proof closes: which words are proved all the same, and up to which length all are."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from rnncheck.models.network import RecurrentNetwork
+from rnncheck.proving.cells import Cells, best_cells, mass_above
+from rnncheck.proving.certifying import certificate_of
+from rnncheck.proving.closure import Progress
+from rnncheck.proving.layers import Layers, prove_lengths
+from rnncheck.runtime.turns import Turns
+from rnncheck.verdict.facts import Outcome
+from rnncheck.verdict.guarantee import at_most
+from rnncheck.verification.task import Algorithm, Finding, Task
+
+# Where nothing closes, boxes grow until they are stopped, and more of them show little more.
+_CLASSES = 2_000
+_ROUNDS = 100
+_Result = TypeVar("_Result")
+
+
+def prove_partly(task: Task, network: RecurrentNetwork, why: str) -> Algorithm:
+    """The words left unproved have a bounded probability; short words are proved by themselves. ``why`` not all are.
+
+    "Satisfied" where that bound is below what was asked for, or 0; the empty word was asked before.
+    """
+    part = _Part(task, network)
+    task.last_look = lambda ended: part.so_far(f"{ended}; {why}")
+    yield from part.lengths()
+    yield from part.cells()
+    return part.finding(why)
+
+
+@dataclass
+class _Part:
+    """What is known so far."""
+
+    task: Task
+    network: RecurrentNetwork
+    best: Cells | None = None
+    bound: float = 1.0
+    longest: Layers | None = None
+
+    def __post_init__(self) -> None:
+        own = self.task.settings.proof
+        self._settings = replace(own, classes=min(own.classes, _CLASSES), rounds=min(own.rounds, _ROUNDS))
+        self.bound = self.task.possible.mass  # what is so whatever the network says
+
+    def lengths(self) -> Turns[None]:
+        """The greatest length to which all words are proved, over all contexts."""
+        for context in range(self._settings.context + 1):
+            found = yield from self._told(prove_lengths(self.network, self.task.wanted, context, self._settings))
+            if found is None:
+                break
+            if self.longest is None or found.length > self.longest.length:
+                self.longest = found
+            if found.length == self._settings.longest:
+                break
+
+    def cells(self) -> Turns[None]:
+        """The cells that leave the least probability unproved, over all contexts."""
+        empty = self.task.oracle.reference_answer(())
+        for context in range(self._settings.context + 1):
+            work = best_cells(self.network, self.task.wanted, context, empty, self._settings, self._unproved)
+            found = yield from self._told(work)
+            if found is None or self.bound == 0.0:
+                break
+            if self._unproved(found) < self.bound:
+                self.best, self.bound = found, self._unproved(found)
+
+    def finding(self, why: str) -> Finding:
+        """The strongest that can be said."""
+        task, best = self.task, self.best
+        if best is None:
+            return Finding(Outcome.UNDECIDED, f"not proved: {why}", lengths=self.longest)
+        enough = self.bound < task.settings.proof.epsilon or self.bound == 0.0
+        reason = (
+            f"{len(best.partition)} boxes prove every word but some of probability {at_most(self.bound)} at most"
+            if enough
+            else f"not proved: {why}"
+        )
+        return Finding(
+            Outcome.SATISFIED if enough else Outcome.UNDECIDED,
+            reason,
+            certificate=certificate_of(best, self.network, task.wanted, best.accepts_empty),
+            unproved=self.bound,
+            lengths=self.longest,
+        )
+
+    def so_far(self, why: str) -> Algorithm:
+        """The same when the budget has ended."""
+        yield
+        return self.finding(why)
+
+    def _unproved(self, cells: Cells) -> float:
+        return mass_above(self.task.distribution, cells.unproved())
+
+    def _told(self, work: Generator[Progress, None, _Result]) -> Turns[_Result]:
+        """The work, with its progress told."""
+        while True:
+            try:
+                progress = next(work)
+            except StopIteration as end:
+                result: _Result = end.value
+                return result
+            self.task.boxes = (progress.growing, progress.classes)
+            yield
