@@ -125,7 +125,7 @@ def _none_in_time(ctx: click.Context) -> Iterator[None]:
 @model_options
 @optional_spec_options
 @click.option("--method", "methods", multiple=True, type=click.Choice(list(EXTRACTIONS)),
-              help="Only this extraction method; may be repeated.  [default: all]")  # fmt: skip
+              help="Only this extraction method; may be repeated.  [default: all but auto and cells]")  # fmt: skip
 @renamed_option("--road", "--method")
 @relation_option("subset: no false positives; superset: no false negatives.")
 @word_format_options

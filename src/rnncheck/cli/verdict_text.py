@@ -116,7 +116,8 @@ def _cost(verdict: Verdict) -> str:
     if verdict.hypothesis is None:
         return told
     told += f", {_counted(cost.rounds, 'round')}, {_counted(len(verdict.hypothesis), 'state')} learned"
-    if verdict.satisfied and (verdict.guarantee is None or verdict.guarantee.hypothesis_epsilon is None):
+    guarantee = verdict.guarantee
+    if verdict.satisfied and (guarantee is None or not (guarantee.proof or guarantee.hypothesis_epsilon is not None)):
         told += " and not tested to the end"
     return told
 

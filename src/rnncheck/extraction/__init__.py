@@ -9,6 +9,7 @@ from typing import Literal, get_args
 
 from rnncheck.errors import InputError, ModelError, short_repr
 from rnncheck.extraction.auto import auto
+from rnncheck.extraction.cells import cells
 from rnncheck.extraction.merging import merging
 from rnncheck.extraction.method import Extracting, ExtractionMethod
 from rnncheck.extraction.pac import bounded, pac
@@ -17,7 +18,7 @@ from rnncheck.extraction.weiss import weiss
 from rnncheck.learning.task import LearningTask
 from rnncheck.words import Word, format_word
 
-ExtractionName = Literal["pac", "bounded", "merging", "auto", "weiss", "kmeans", "grid"]
+ExtractionName = Literal["pac", "bounded", "merging", "auto", "weiss", "kmeans", "grid", "cells"]
 DEFAULT_EXTRACTION: ExtractionName = "pac"
 
 EXTRACTIONS: Mapping[str, ExtractionMethod] = MappingProxyType(
@@ -29,8 +30,11 @@ EXTRACTIONS: Mapping[str, ExtractionMethod] = MappingProxyType(
         "weiss": ExtractionMethod(weiss),
         "kmeans": ExtractionMethod(functools.partial(quantised, kind="kmeans")),
         "grid": ExtractionMethod(functools.partial(quantised, kind="grid")),
+        "cells": ExtractionMethod(cells, contains=True),
     }
 )
+# Those that stand side by side where nobody chose: auto is some of them, and cells aims to contain, not to be alike.
+COMPARED: tuple[ExtractionName, ...] = ("pac", "bounded", "merging", "weiss", "kmeans", "grid")
 BLACK_BOX = tuple(name for name, method in EXTRACTIONS.items() if method.black_box)
 
 

@@ -16,7 +16,7 @@ from rnncheck.errors import (
     ModelError,
     visible,
 )
-from rnncheck.extraction import EXTRACTIONS, ExtractionName, extraction_method
+from rnncheck.extraction import COMPARED, ExtractionName, extraction_method
 from rnncheck.extraction.agreement import DEFAULT_WORDS, AgreementCurve, Point, agreement_curve
 from rnncheck.extraction.comparison import Comparison, MethodResult, PropertyCheck
 from rnncheck.extraction.extract import extracted, extraction_task
@@ -65,8 +65,8 @@ def compare_surrogates(
         raise InputError(f"{words} words were asked for; an agreement is measured with at least 1")
     if spec is not None and not isinstance(spec, Spec):
         spec = Spec.from_dfa(spec)
-    if methods is None:  # auto is some of the others
-        methods = [name for name in EXTRACTIONS if name != "auto"]  # type: ignore[misc]
+    if methods is None:
+        methods = [*COMPARED]
     for method in methods:
         extraction_method(method)
     learning, confidence = settings or LearningSettings(), Confidence(epsilon, gamma)
@@ -139,6 +139,8 @@ def _check(automaton: DFA, wanted: Property, judge: MembershipOracle) -> Propert
 
 
 def _ending(extraction: Extraction) -> str:
+    if extraction.cells is not None:
+        return extraction.sentence
     if extraction.epsilon is None:
         return extraction.unfinished
     tested = f"differs from the network with probability below {extraction.epsilon:.3g}"

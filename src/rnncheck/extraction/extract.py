@@ -52,6 +52,11 @@ def extract_automaton(
             f"a Moore machine of all labels is learned from answers, and {method} looks at hidden states; "
             f"choose {' or '.join(BLACK_BOX)}"
         )
+    if states is not None and extraction_method(method).contains:
+        raise InputError(
+            f"the automaton of {method} contains the network's language, and one of at most {states} states may not; "
+            "leave the number of states out, or choose another method"
+        )
     task = extraction_task(
         model, Confidence(epsilon, gamma), distribution, seed, timeout, settings or LearningSettings(), labels=labels
     )
@@ -97,6 +102,8 @@ def extracted(
 def _best(judge: Judge, extraction: Extraction, states: int | None, maker: str) -> Extraction:
     """The automaton that passed its test, if it is small enough; otherwise the best that was seen."""
     judge.show(extraction.automaton, maker, last=True)
+    if extraction.cells is not None:  # another automaton would not be proved to contain the network's language
+        return extraction
     judge.reduce(states)
     fits = states is None or len(extraction.automaton) <= states
     if extraction.passed and fits:

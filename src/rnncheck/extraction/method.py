@@ -16,6 +16,7 @@ from rnncheck.extraction.agreement import AgreementCurve, Point
 from rnncheck.learning.equivalence.sampling import SamplingEquivalence
 from rnncheck.learning.task import LearningTask
 from rnncheck.probability.confidence import Confidence
+from rnncheck.proving.cells import Cells
 from rnncheck.relations import Relation
 from rnncheck.verdict.facts import TotalCost
 from rnncheck.words import Codes, format_word
@@ -30,6 +31,9 @@ class Extraction:
     of the property that was being watched, which ended the extraction. ``measured`` is how often the automaton agrees
     with the model on fresh words, finished or not; ``curve`` the same for automata of other sizes. ``refined`` goes on
     with the extraction after words on which the automaton is wrong; None where the method cannot.
+
+    Where it rests on boxes of network states, ``cells``, no test is needed: the automaton contains the network's
+    language, and differs from it with probability ``open_mass`` at most.
     """
 
     automaton: Hypothesis
@@ -40,17 +44,28 @@ class Extraction:
     violation: Codes | None = None
     refined: Callable[[Sequence[Codes]], Extracting] | None = field(default=None, repr=False, compare=False)
     cost: TotalCost | None = None
+    cells: Cells | None = None
+    open_mass: float | None = None
     measured: Point | None = None
     curve: AgreementCurve | None = None
 
     @property
     def passed(self) -> bool:
-        """Whether the automaton passed its test."""
-        return self.epsilon is not None
+        """Whether the automaton passed its test, or needs none."""
+        return self.epsilon is not None or (
+            self.cells is not None and self.open_mass is not None and self.open_mass < self.confidence.epsilon
+        )
 
     @property
     def sentence(self) -> str:
         """What is known of it."""
+        if self.cells is not None and self.open_mass is not None:
+            if not self.open_mass:
+                return "it accepts the very words that the network accepts: this is proved"
+            return (
+                "it accepts every word that the network accepts: this is proved; it accepts others with probability "
+                f"{self.open_mass:.3g} at most"
+            )
         if self.epsilon is None:
             return f"it passed no test: {self.unfinished}"
         sure = f"with confidence {1 - self.confidence.gamma:.6g}"
@@ -71,10 +86,15 @@ Extracting: TypeAlias = Generator[None, None, Extraction]
 
 @dataclass(frozen=True)
 class ExtractionMethod:
-    """What the registry knows of a method. ``black_box``: it needs the model's answers alone, and no hidden states."""
+    """What the registry knows of a method.
+
+    ``black_box``: it needs the model's answers alone, and no hidden states. ``contains``: what it gives contains the
+    model's language, by proof; so it is not made smaller, and fits as well as the network can be enclosed.
+    """
 
     run: Callable[[LearningTask], Extracting]
     black_box: bool = False
+    contains: bool = False
 
 
 def tested(task: LearningTask, automaton: Hypothesis, how: str) -> Extracting:

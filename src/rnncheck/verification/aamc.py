@@ -10,6 +10,7 @@ from rnncheck.extraction import extracting
 from rnncheck.extraction.method import Extraction
 from rnncheck.runtime.turns import Turns
 from rnncheck.verdict.facts import Outcome
+from rnncheck.verification.prove_method import proved
 from rnncheck.verification.task import Algorithm, Finding, Task, violated
 from rnncheck.words import Codes
 
@@ -78,6 +79,10 @@ def _told(automaton: str, spurious: list[Codes]) -> str:
 
 def _satisfying(task: Task, extraction: Extraction) -> Finding:
     """What follows from an automaton that satisfies the specification."""
+    if extraction.cells is not None:
+        stands = {"subset": "contains", "superset": "is contained in", "equal": "is"}[task.relation.value]
+        how = f"the extracted automaton satisfies the specification, and its language {stands} the network's: "
+        return proved(task, extraction.cells.invariant(), how)
     if task.confirmed(task.sampler.met):  # and the automaton was wrong there
         return violated(task.sampler.met, "a word drawn to test the learned automaton is a violation")
     if extraction.epsilon is None:
