@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import json
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -31,31 +33,34 @@ from support.robust_networks import robust_network
 ENTRY = zoo.entry("tomita4-gru")
 
 
-def partly(tmp_path: Path, stop: float = 0.3, **proof: Any) -> tuple[Verdict, Certificate, CompiledNetwork]:
-    model, path = CompiledNetwork(ENTRY.network()), tmp_path / "part.cert"
-    verdict = verify(
-        model,
-        ENTRY.spec(),
-        method="prove",
-        distribution=WordDistribution(model.alphabet, stop=stop),
-        settings=VerifySettings(proof=ProofSettings(context=4, **proof), certificate=str(path)),
-    )
-    return verdict, Certificate.from_json(path.read_text()), model
+@functools.cache
+def partly(**proof: float) -> tuple[Verdict, Certificate, CompiledNetwork]:
+    model = CompiledNetwork(ENTRY.network())
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "part.cert"
+        verdict = verify(
+            model,
+            ENTRY.spec(),
+            method="prove",
+            distribution=WordDistribution(model.alphabet, stop=0.3),
+            settings=VerifySettings(proof=ProofSettings(context=2, **proof), certificate=str(path)),
+        )
+        return verdict, Certificate.from_json(path.read_text()), model
 
 
 def again(verdict: Verdict | str, proof: Certificate, model: CompiledNetwork) -> Replay:
     return replay(verdict, model, ReplaySettings(certificate=proof))
 
 
-def test_what_is_not_proved_is_bounded_and_the_bound_is_checked_again(tmp_path: Path) -> None:
-    verdict, proof, model = partly(tmp_path)
+def test_what_is_not_proved_is_bounded_and_the_bound_is_checked_again() -> None:
+    verdict, proof, model = partly()
     assert verdict.undecided
     guarantee = verdict.guarantee
     assert guarantee is not None
     assert not guarantee.proof
     assert guarantee.invariant is not None
     assert guarantee.invariant.unproved is not None
-    assert 0.0 < guarantee.invariant.unproved < 0.1
+    assert 0.0 < guarantee.invariant.unproved < 0.5
     assert guarantee.exact_length is not None
     assert guarantee.lengths is not None
     assert "without a sample" in str(guarantee)
@@ -68,14 +73,14 @@ def test_what_is_not_proved_is_bounded_and_the_bound_is_checked_again(tmp_path: 
     assert Verdict.from_json(verdict.to_json()) == verdict
 
 
-def test_enough_is_what_was_asked_for_and_no_more(tmp_path: Path) -> None:
-    bound = partly(tmp_path)[0].guarantee.invariant.unproved  # type: ignore[union-attr]
-    enough, proof, model = partly(tmp_path, epsilon=bound * 1.01)
+def test_enough_is_what_was_asked_for_and_no_more() -> None:
+    bound = partly()[0].guarantee.invariant.unproved  # type: ignore[union-attr]
+    enough, proof, model = partly(epsilon=bound * 1.01)
     assert enough.satisfied
     assert enough.guarantee is not None
     assert not enough.guarantee.proof
     assert again(enough, proof, model).status is Status.CONFIRMED
-    assert partly(tmp_path, epsilon=bound)[0].undecided
+    assert partly(epsilon=bound)[0].undecided
     for wrong in (-0.1, 1.0):
         with pytest.raises(InputError, match="epsilon"):
             ProofSettings(epsilon=wrong)
@@ -101,15 +106,15 @@ CLAIMS = {
 
 
 @pytest.mark.parametrize("claim", CLAIMS)
-def test_a_document_that_claims_more_is_refuted(claim: str, tmp_path: Path) -> None:
-    verdict, proof, model = partly(tmp_path)
+def test_a_document_that_claims_more_is_refuted(claim: str) -> None:
+    verdict, proof, model = partly()
     document = json.loads(verdict.to_json())
     CLAIMS[claim](document)
     assert again(json.dumps(document), proof, model).status is Status.REFUTED
 
 
-def test_a_certificate_of_a_part_that_claims_more_is_refuted(tmp_path: Path) -> None:
-    _, proof, model = partly(tmp_path)
+def test_a_certificate_of_a_part_that_claims_more_is_refuted() -> None:
+    _, proof, model = partly()
 
     def with_parts(**parts: Any) -> Replay:
         return replay(msgspec.structs.replace(proof, **parts).sealed(), model)
@@ -160,7 +165,7 @@ def test_no_bound_is_below_the_mass_of_a_planted_violation(cell: Cell, relation:
         assert (verdict.guarantee.exact_length or 0) < 6
 
 
-def test_words_that_are_never_drawn_need_no_proof(tmp_path: Path) -> None:
+def test_words_that_are_never_drawn_need_no_proof() -> None:
     """One wrong word has a letter of weight 0: a violation has probability 0, which is what is told, and no proof."""
     spec = Spec.from_regex("(a|b)*", ["a", "b"])
     model = CompiledNetwork(robust_network(with_one_word_changed(spec.dfa, (0, 1, 1))))
