@@ -22,8 +22,9 @@ from rnncheck.probability.distributions import WordDistribution
 from rnncheck.proving.prove import ProofSettings
 from rnncheck.spec import Spec
 from rnncheck.verdict.certificate import Certificate
+from rnncheck.verdict.guarantee import at_most
 from rnncheck.verdict.replay import Replay, ReplaySettings, Status, replay
-from rnncheck.verdict.value import Verdict, at_most
+from rnncheck.verdict.value import Verdict
 from rnncheck.verification.labels import label_spec, verify_labels
 from rnncheck.verification.settings import VerifySettings
 from rnncheck.verification.verify import verify
@@ -43,7 +44,7 @@ def partly(**proof: float) -> tuple[Verdict, Certificate, CompiledNetwork]:
             ENTRY.spec(),
             method="prove",
             distribution=WordDistribution(model.alphabet, stop=0.3),
-            settings=VerifySettings(proof=ProofSettings(context=2, **proof), certificate=str(path)),
+            settings=VerifySettings(proof=ProofSettings(context=4, **proof), certificate=str(path)),
         )
         return verdict, Certificate.from_json(path.read_text()), model
 
