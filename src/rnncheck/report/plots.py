@@ -66,10 +66,10 @@ def pumping_plot(
     points = [(n, score) for n, score in enumerate(scores or (), start=1) if score is not None]
     marks = [_point(frame.x(n), frame.y(score), n in hits, _about(n, n in hits, score)) for n, score in points]
     score, above, below = ("score", "differ", "agree") if two_models else ("network’s score", "accepts", "rejects")
-    return _plot(
+    return plot_of(
         frame,
         title,
-        frame.axes("n, times the loop is repeated", score, _short),
+        frame.axes("n, times the loop is repeated", score, signed),
         _line(frame.left, zero, frame.width - frame.right, zero, "zero", palette.INK, 1.5),
         join(marks),
         _side(f"{above} ↑", frame.width - frame.right - 2, zero - 6),
@@ -87,7 +87,7 @@ def rounds_plot(values: Sequence[int], title: str) -> Markup:
         steps += [f"{number(frame.x(n))},{number(frame.y(before))}", f"{number(frame.x(n))},{number(frame.y(value))}"]
     last = _point(frame.x(kept[-1][0]), frame.y(kept[-1][1]), True, f"round {kept[-1][0]}: {kept[-1][1]:,}")
     line = tag("polyline", class_="series", points=" ".join(steps), fill="none", stroke=palette.PATH, stroke_width=2)
-    return _plot(frame, title, frame.axes("round", "", _short), line, last)
+    return plot_of(frame, title, frame.axes("round", "", signed), line, last)
 
 
 def gauge(score: float | None, largest: float) -> Markup:
@@ -129,10 +129,16 @@ def _hits_only(hits: Collection[int], pumps: int, title: str) -> Markup:
     ]
     names = ("no violation", "violation")
     axes = frame.axes("n, times the loop is repeated", "", lambda value: names[int(value)] if value in (0, 1) else "")
-    return _plot(frame, title, axes, join(marks))
+    return plot_of(frame, title, axes, join(marks))
 
 
-def _plot(frame: Frame, title: str, *parts: Markup) -> Markup:
+def upright(frame: Frame, at: float) -> Markup:
+    """A line from top to bottom, at a value."""
+    return _line(frame.x(at), frame.top, frame.x(at), frame.height - frame.bottom, "zero", palette.INK, 1.5)
+
+
+def plot_of(frame: Frame, title: str, *parts: Markup) -> Markup:
+    """A plot of these parts, with its title for those who cannot see it."""
     return tag(
         "svg",
         tag("title", title),
@@ -160,7 +166,8 @@ def _about(n: int, hit: bool, score: float | None = None) -> str:
     return f"n = {n}: {told}{'a violation' if hit else 'no violation'}"
 
 
-def _short(value: float) -> str:
+def signed(value: float) -> str:
+    """A number on an axis."""
     for size, sign in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
         if abs(value) >= size:
             return f"{value / size:g}{sign}"

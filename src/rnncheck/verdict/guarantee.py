@@ -59,13 +59,25 @@ def at_most(probability: float) -> str:
     return f"{math.ceil(probability * 10.0**digits) / 10.0**digits:.3g}"
 
 
+class ShownBox(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A box of a proof in a plane, for people: bounds of the score, zero at the decision, and ``across`` it.
+
+    It holds the states after words that end in ``letters``. ``open``: it reaches the decision where it must not.
+    """
+
+    score: tuple[float, float]
+    across: tuple[float, float]
+    letters: str
+    open: bool = False
+
+
 class ProofFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """What a proof for words of any length rests on.
 
     It has so many ``boxes`` of network states, and is about every evaluation in ``arithmetic``. With ``original`` the
     network's weights were read off a model that computes by itself: the proof is about the weights. ``sha256`` is the
     digest of its certificate, and ``certificate`` the file, where it was written to one. A proof of a part leaves
-    words ``unproved`` whose probability is at most this; ``open`` of its boxes are why.
+    words ``unproved`` whose probability is at most this; ``open`` of its boxes are why. Some boxes are ``shown``.
     """
 
     boxes: Count
@@ -75,6 +87,7 @@ class ProofFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     certificate: str | None = None
     unproved: float | None = None
     open: Count = 0
+    shown: tuple[ShownBox, ...] = ()
 
     def sentences(self, scope: str = "") -> list[str]:
         """In words, a claim each, without capital and full stop; ``scope`` says which words count."""

@@ -171,6 +171,7 @@ def _certify(question: Question, finding: Finding) -> tuple[ProofFacts | None, s
         certificate=path,
         unproved=finding.unproved,
         open=len(proof.left or ()) + len(proof.undecided or ()),
+        shown=finding.shown,
     )
     return facts, trouble
 

@@ -11,6 +11,7 @@ from rnncheck.proving.cells import Cells, best_cells, mass_above
 from rnncheck.proving.certifying import certificate_of
 from rnncheck.proving.closure import Progress
 from rnncheck.proving.layers import Layers, prove_lengths
+from rnncheck.proving.plane import on_plane
 from rnncheck.runtime.turns import Turns
 from rnncheck.verdict.facts import Outcome
 from rnncheck.verdict.guarantee import at_most
@@ -87,6 +88,7 @@ class _Part:
             reason,
             certificate=certificate_of(best, self.network, task.wanted, best.accepts_empty),
             unproved=self.bound,
+            shown=on_plane(self.network, best),
             lengths=self.longest,
         )
 

@@ -10,6 +10,7 @@ from rnncheck.models.network import RecurrentNetwork
 from rnncheck.models.traces import TraceModel
 from rnncheck.proving.certifying import certificate_of
 from rnncheck.proving.closure import Progress
+from rnncheck.proving.plane import on_plane
 from rnncheck.proving.prove import Invariant, NotProved, Obstacle, ProofSettings, prove_words
 from rnncheck.verdict.facts import Outcome
 from rnncheck.verification.partial_proof import prove_partly
@@ -93,6 +94,7 @@ def proved(task: Task, found: Invariant, how: str = "") -> Finding:
         "them, and in each the network answers as it should",
         proof=True,
         certificate=certificate_of(found, network, task.wanted, accepts_empty),
+        shown=on_plane(network, found),
     )
 
 

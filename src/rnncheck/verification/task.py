@@ -25,6 +25,7 @@ from rnncheck.search.exhaustive import ExhaustiveSearch
 from rnncheck.search.met_words import MetWords
 from rnncheck.verdict.certificate import Certificate
 from rnncheck.verdict.facts import Outcome
+from rnncheck.verdict.guarantee import ShownBox
 from rnncheck.verdict.violation import ErrorDescription
 from rnncheck.verification.possible import PossibleSample
 from rnncheck.verification.settings import VerifySettings
@@ -38,7 +39,7 @@ class Finding:
     ``word`` is a confirmed violation. ``hypothesis_epsilon`` is what the last test of a hypothesis showed.
     ``proof``: no probability is involved, it holds of all words; ``certificate`` shows it, where it takes more than the
     specification to see it. Where that proves a part, the other words have probability ``unproved`` at most, and
-    ``lengths`` is up to which length a proof goes by itself. ``description`` is of all violations.
+    ``lengths`` is up to which length a proof goes by itself; boxes are ``shown``. ``description`` is of all violations.
     """
 
     outcome: Outcome
@@ -48,6 +49,7 @@ class Finding:
     proof: bool = False
     certificate: Certificate | None = None
     unproved: float | None = None
+    shown: tuple[ShownBox, ...] = ()
     lengths: Layers | None = None
     description: ErrorDescription | None = None
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rnncheck.report.markup import shortened
-from rnncheck.report.page import compared, facts, flow_panels, mistakes, sections, sentences
+from rnncheck.report.page import boxes, compared, facts, flow_panels, mistakes, sections, sentences
 from rnncheck.report.page.embedded import embedded
 from rnncheck.report.page.label_pairs import as_shown
 from rnncheck.report.page.shell import page
@@ -16,6 +16,7 @@ _SECTIONS = (
     ("compared", "Two models", compared.compared),
     ("flows", "Faulty flows", flow_panels.flows),
     ("mistakes", "Mistakes", mistakes.mistakes),
+    ("boxes", "Boxes", boxes.boxes),
     ("automata", "Automata", sections.automata),
     ("try", "Try a word", sections.try_a_word),
     ("rounds", "Rounds", sections.rounds),

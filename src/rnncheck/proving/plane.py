@@ -1,0 +1,50 @@
+"""The boxes of a proof in a plane, for people: how far each is from the decision, and where it lies across.
+
+One direction is the network's score, zero at the decision: a box that reaches over it cannot tell the answer. The other
+is the one in which the middles of the boxes differ most.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rnncheck.models.intervals import Bounds, Box
+from rnncheck.models.network import RecurrentNetwork
+from rnncheck.proving.abstract_network import AbstractNetwork
+from rnncheck.proving.cells import Cells
+from rnncheck.proving.prove import Invariant
+from rnncheck.verdict.guarantee import ShownBox
+from rnncheck.words import format_word
+
+_MOST_SHOWN = 300
+
+
+def on_plane(network: RecurrentNetwork, proof: Invariant | Cells) -> tuple[ShownBox, ...]:
+    """The boxes of a proof, at most so many and evenly chosen; a class that is left has none, and is not shown."""
+    left = proof.left if isinstance(proof, Cells) else np.zeros(len(proof.partition), dtype=bool)
+    kept = np.flatnonzero(~left)
+    kept = kept[:: max(1, -(-len(kept) // _MOST_SHOWN))]
+    boxes, abstract = proof.boxes[kept], AbstractNetwork(network, proof.rounding)
+    low, high = abstract.clearance(boxes, True), -abstract.clearance(boxes, False)
+    across = _across(boxes)
+    undecided = proof.undecided[kept] if isinstance(proof, Cells) else np.zeros(len(kept), dtype=bool)
+    words = [format_word(network.alphabet.decode(proof.partition.contexts[at])) for at in kept.tolist()]
+    return tuple(
+        ShownBox(
+            score=(float(low[row]), float(high[row])),
+            across=(float(across.lo[row]), float(across.hi[row])),
+            open=bool(undecided[row]),
+            letters=words[row],
+        )
+        for row in range(len(kept))
+        if np.isfinite([low[row], high[row], across.lo[row], across.hi[row]]).all()
+    )
+
+
+def _across(boxes: Box) -> Box:
+    """The bounds of all states of each box in the direction in which the middles of the boxes differ most."""
+    middles = (boxes.lo + boxes.hi) / 2
+    direction: Bounds = np.linalg.svd(middles - middles.mean(axis=0), full_matrices=False)[2][0]
+    direction = direction * np.sign(direction[np.abs(direction).argmax()])  # one of two signs, always the same
+    ups, downs = np.maximum(direction, 0.0), np.minimum(direction, 0.0)
+    return Box(boxes.lo @ ups + boxes.hi @ downs, boxes.hi @ ups + boxes.lo @ downs)
