@@ -21,6 +21,7 @@ from rnncheck.learning.settings import LearningSettings
 from rnncheck.models.callables import CallableModel
 from rnncheck.models.engine.compiled import CompiledNetwork, stepped
 from rnncheck.models.labelled import LabelledNetwork
+from rnncheck.models.markers import between_markers
 from rnncheck.models.network import Cell
 from rnncheck.models.traces import TraceModel
 from rnncheck.oracle import MembershipOracle
@@ -261,6 +262,12 @@ def test_a_model_without_outputs_has_no_labels() -> None:
     model = CallableModel(lambda words: [True] * len(words), Alphabet(["a"]))
     with pytest.raises(ModelError, match="answers yes or no alone; give a network file"):
         extract_automaton(model, labels=True)
+
+
+def test_labels_between_markers_are_refused_by_that_name() -> None:
+    marked = between_markers(CompiledNetwork(zoo.entry("tokens-gru").network()), "sign", None)
+    with pytest.raises(ModelError, match=r"one label alone, .* leave before= and after= out"):
+        extract_automaton(marked, labels=True)
 
 
 # -- specifications over letters and labels ---------------------------------------------------------------------------

@@ -47,6 +47,8 @@ def difference(old: Model, new: Model, relation: Relation = Relation.EQUAL, *, l
     With ``equal`` they break it where they answer differently. Networks with several labels are compared by what they
     say, unless ``labels`` is false: then, as always with the other relations, by the label that means yes.
     """
+    if relation is Relation.EQUAL and labels:
+        _refuse_markers(old, new)
     if relation is Relation.EQUAL and labels and all(map(_several_labels, (old, new))):
         first, second = LabelledNetwork.of(old), LabelledNetwork.of(new)
         return SteppingDifference(_LabelSide(first), _LabelSide(second), relation)
@@ -301,6 +303,15 @@ class SteppingDifference(SteppingModel):
 
 def _yes_or_no(scores: Scores) -> tuple[Answers, Scores]:
     return (scores > 0.0).astype(np.int64), np.abs(scores)
+
+
+def _refuse_markers(*models: Model) -> None:
+    """Between markers a model says yes or no to one label, and alike in that one is not alike in all."""
+    if any(isinstance(inner := getattr(model, "inner", None), Model) and _several_labels(inner) for model in models):
+        raise InputError(
+            "networks with several labels are compared by all of them, and between markers by one alone; choose one "
+            "(--label, labels=False), or leave the markers out and assume them (--assume)"
+        )
 
 
 def _several_labels(model: Model) -> bool:

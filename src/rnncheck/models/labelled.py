@@ -17,6 +17,7 @@ from rnncheck.errors import ModelError
 from rnncheck.models.engine.compiled import CompiledNetwork
 from rnncheck.models.engine.stepped_reference import SteppedReference
 from rnncheck.models.identity import digest_of
+from rnncheck.models.markers import letters_read
 from rnncheck.models.network import RecurrentNetwork
 from rnncheck.models.protocol import ByReference, Letters, Model, Scores, States, SteppingModel
 from rnncheck.words import Codes, IntArray
@@ -31,6 +32,11 @@ def network_of(model: Model) -> RecurrentNetwork:
 
 
 def _without_labels(model: Model) -> ModelError:
+    if letters_read(model) != model.alphabet:
+        return ModelError(
+            "between markers a model says yes or no to one label alone, and all labels are asked for; "
+            "leave before= and after= out (--before, --after), so that the markers are letters"
+        )
     kind = model.describe().get("kind", type(model).__name__)
     return ModelError(
         f"labels are read off a recurrent network's outputs, and this model ({kind}) answers yes or no alone; "
