@@ -475,3 +475,11 @@ def test_more_rows_than_a_block_in_a_tiny_network(cell: Cell) -> None:
     at_once = model.scores(model.step(model.initial(5000), codes))
     few = model.scores(model.step(model.initial(3), np.arange(3)))
     assert np.allclose(at_once, few[codes], atol=1e-6)
+
+
+def test_every_copy_takes_no_longer_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = CompiledNetwork(random_network(Cell.GRU, hidden=(3,)))
+    model.max_length = 7
+    assert pickle.loads(pickle.dumps(model)).max_length == 7
+    monkeypatch.setattr(CompiledNetwork, "_compare_with_reference", None)  # it was compared already
+    assert model.remembering().max_length == 7

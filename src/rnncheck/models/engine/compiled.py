@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import dataclasses
 import functools
 import itertools
@@ -133,7 +132,7 @@ class CompiledNetwork(SteppingModel):
         self.margin = self._choose_margin(margin)
 
     def __reduce__(self) -> tuple[object, ...]:
-        return (_compiled, (self.network, self._options))
+        return (_compiled, (self.network, self._options), {"max_length": self.max_length})
 
     def __repr__(self) -> str:
         units = ", ".join(str(layer.hidden) for layer in self.network.layers)
@@ -145,7 +144,8 @@ class CompiledNetwork(SteppingModel):
 
     def remembering(self) -> CompiledNetwork:
         """The same network for many verifications: what one computed of sampled words, the next need not."""
-        again = copy.copy(self)
+        again = object.__new__(CompiledNetwork)  # copying would compile and compare once more
+        vars(again).update(vars(self))
         again._memory, again._reference_memory = ScoreMemory(), StepMemory()
         return again
 
