@@ -263,6 +263,51 @@ def test_instructions_are_those_of_the_processor(
     assert kernels._instructions() is None
 
 
+def test_it_is_nobody_elses_from_the_first_moment(kernel: Kernel, anew: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the umask: another process may look at once, and this one may end at any time."""
+    modes = []
+    replace = os.replace
+
+    def watched(source: Path, target: Path) -> None:
+        replace(source, target)
+        modes.append(stat.S_IMODE(os.stat(target).st_mode))
+
+    monkeypatch.setattr(os, "replace", watched)
+    before = os.umask(0)
+    try:
+        assert usable_kernel(keep=True) is not None
+    finally:
+        os.umask(before)
+    assert modes == [0o600]
+
+
+def test_what_is_loaded_is_what_was_looked_at(
+    kernel: Kernel, anew: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The folders above may be others' to write: they may put another file there between the look and the loading."""
+    assert usable_kernel(keep=True) is not None
+    kernels._loaded.cache_clear()
+    load, loaded = Kernel.__init__, []
+
+    def after_a_swap(self: Kernel, path: Path, digest: str) -> None:
+        anew.rename(tmp_path / "away")
+        anew.mkdir()
+        (anew / f"{digest}.so").write_bytes(b"theirs")
+        loaded.append(path.read_bytes())
+        load(self, path, digest)
+
+    monkeypatch.setattr(Kernel, "__init__", after_a_swap)
+    assert usable_kernel(keep=True) is not None
+    assert loaded != [b"theirs"]
+
+
+def test_a_compiler_that_hangs(anew: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    counting_compiler(tmp_path / "bin", "exec sleep 60")
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"), prepend=os.pathsep)
+    monkeypatch.setattr(kernels, "_SECONDS", 0.1)
+    assert usable_kernel(keep=True) is None
+
+
 def test_importing_compiles_nothing(tmp_path: Path) -> None:
     environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path)}
     subprocess.run([sys.executable, "-c", "import rnncheck.models.engine.compiled"], check=True, env=environment)

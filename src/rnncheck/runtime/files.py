@@ -49,10 +49,11 @@ def _too_large(path: str | Path, kind: str) -> FormatError:
     return FormatError(f"larger than {mib:g} MiB, the most that is read of a {kind} file; is it one?", str(path))
 
 
-def write_atomically(path: str | Path, data: bytes | str) -> None:
+def write_atomically(path: str | Path, data: bytes | str, *, mode: int | None = None) -> None:
     """Replace a file's content in one step; where that fails, the old file is as it was and the error says why.
 
-    A link stays, and the file that it leads to is replaced. A device or a pipe is written to: it keeps nothing.
+    It keeps its permissions unless ``mode`` is given. A link stays, and the file that it leads to is replaced. A device
+    or a pipe is written to: it keeps nothing.
     """
     target = Path(path)
     content = data.encode("utf-8") if isinstance(data, str) else data
@@ -71,7 +72,7 @@ def write_atomically(path: str | Path, data: bytes | str) -> None:
             part.write(content)
             part.flush()
             os.fsync(part.fileno())
-            os.chmod(temporary, _mode(file))
+            os.chmod(temporary, _mode(file) if mode is None else mode)
             if locks.HELD_TO_THE_END:
                 os.replace(temporary, file)
         if not locks.HELD_TO_THE_END:

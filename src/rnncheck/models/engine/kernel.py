@@ -100,14 +100,20 @@ def _from_cache(command: list[str], source: bytes, digest: str) -> Kernel:
     if not path.exists():
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         with tempfile.TemporaryDirectory(prefix="rnncheck-") as place:
-            write_atomically(path, _sealed(_compile(command, source, Path(place)).read_bytes()))
-        path.chmod(0o600)
-    if not (nobody_elses(folder) and nobody_elses(path)):
-        raise PermissionError
-    content = read_limited(path, "kernel")
-    if content != _sealed(content[: -hashlib.sha256().digest_size]):
-        raise OSError
-    return Kernel(path, digest)
+            library = _compile(command, source, Path(place)).read_bytes()
+            write_atomically(path, _sealed(library), mode=0o600)
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        opened = Path(f"/proc/self/fd/{handle}")  # who may write above the folder may put another one in its place
+        path = opened / path.name  # the digest is in it: the loader takes what has the name of a library for that one
+        if not (nobody_elses(opened) and nobody_elses(path)):
+            raise PermissionError
+        content = read_limited(path, "kernel")
+        if content != _sealed(content[: -hashlib.sha256().digest_size]):
+            raise OSError
+        return Kernel(path, digest)
+    finally:
+        os.close(handle)
 
 
 def _sealed(library: bytes) -> bytes:

@@ -60,8 +60,7 @@ def remember(check: KnownCheck) -> None:
         return
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        write_atomically(path, msgspec.json.encode(check.sealed()))
-        path.chmod(0o600)
+        write_atomically(path, msgspec.json.encode(check.sealed()), mode=0o600)
     except (OSError, RnncheckError):
         return
 
