@@ -17,7 +17,7 @@ import pytest
 
 from rnncheck import Spec, verify
 from rnncheck.errors import ModelError
-from rnncheck.models.engine import compiled
+from rnncheck.models.engine import compiled, known_checks
 from rnncheck.models.engine import kernel as kernels
 from rnncheck.models.engine.compiled import CompiledNetwork
 from rnncheck.models.engine.kernel import SWITCH, Kernel, usable_kernel
@@ -260,6 +260,13 @@ def test_instructions_are_those_of_the_processor(
     found = kernels._instructions()
     assert (found is None) if flag is None else (found is not None and found[0].endswith(flag))
     monkeypatch.setattr("platform.machine", lambda: "aarch64")
+    assert kernels._instructions() is None
+
+
+def test_a_processor_with_nothing_beyond_the_common_instructions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """numpy leaves out of its configuration what is empty."""
+    monkeypatch.setattr(np, "show_config", lambda mode: {"SIMD Extensions": {"baseline": ["X86_V2"]}})
+    assert known_checks.processor_features() == frozenset()
     assert kernels._instructions() is None
 
 

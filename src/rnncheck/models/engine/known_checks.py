@@ -81,7 +81,7 @@ def _machine() -> tuple[str, ...]:
 
 def processor_features() -> frozenset[str]:
     """The instructions that numpy found this processor to have beyond the common ones."""
-    return frozenset(np.show_config(mode="dicts")["SIMD Extensions"]["found"])
+    return frozenset(np.show_config(mode="dicts")["SIMD Extensions"].get("found", ()))  # left out where it is empty
 
 
 def nobody_elses(path: Path) -> bool:
