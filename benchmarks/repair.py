@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import shutil
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -28,20 +29,22 @@ from rnncheck import (
 )
 from rnncheck.automata.dfa import DFA
 from rnncheck.automata.minimisation import minimise
+from rnncheck.models.files.safetensors_file import read_safetensors
 from rnncheck.models.labelled import network_of
 from rnncheck.models.network import RecurrentNetwork
 from rnncheck.repairing.conclusion import Repaired
-from rnncheck.repairing.measuring import Audit
+from rnncheck.repairing.mining import mined
 from rnncheck.repairing.pupils import NetworkPupil, scores_along
-from rnncheck.repairing.question import AUDIT
 from rnncheck.repairing.requirements import Demands
-from rnncheck.runtime.budget import Budget
+from rnncheck.repairing.values import Ending, RepairProgress
+from rnncheck.runtime.budget import UNLIMITED, Budget
 from rnncheck.training import TrainingSettings, data_from_automaton, train_on_automaton
 from rnncheck.training.batches import Stage
 from rnncheck.training.fine_tuning import FineTuning, fine_tune
 from rnncheck.words import Alphabet, WordBatch
 
 _FRESH_SEED = 12_345  # of checks afterwards: no repair has used it
+_LOOKED = 500_000  # network steps of the search for violations that are left, for each property
 
 
 def cpu_seconds(seconds: float) -> Budget:
@@ -85,7 +88,7 @@ def told(made: Repaired, before: RecurrentNetwork, truth: DFA | None) -> dict[st
 def zoo_network(name: str) -> dict[str, object]:
     entry = zoo.entry(name)
     network, spec = entry.network(), entry.spec()
-    made = repair(network, spec, budget=300)
+    made = repair(network, spec, budget=cpu_seconds(300))
     assert made.network is not None
     return told(made, network, spec.dfa) | {"checked": checked(made.network, spec, "subset", 10_000_000)}
 
@@ -105,28 +108,62 @@ def random_automaton(number: int, effort: float) -> dict[str, object]:
         dfa, settings=shape, distribution=WordDistribution(alphabet, stop=0.05), words=2_000
     ).network
     spec, steps = Spec.from_dfa(dfa), round(1_000_000 * effort)
-    settings = RepairSettings(effort=effort, rounds=6, harden=effort >= 1.0)
-    made = repair(network, spec, relation="equal", budget=cpu_seconds(120), settings=settings)
+    trained = time.process_time()
+    settings = RepairSettings(effort=effort, rounds=6, threads=1)
+    made = repair(network, spec, relation="equal", budget=cpu_seconds(60), settings=settings)
+    spent = round(time.process_time() - trained, 1)
     assert made.network is not None
-    found = {"states": len(dfa), "checked before": checked(network, spec, "equal", steps)}
+    found = {
+        "states": len(dfa),
+        "checked before": checked(network, spec, "equal", 100_000, 5e-3),
+        "CPU seconds of the repair": spent,
+    }
     return found | told(made, network, dfa) | {"checked": checked(made.network, spec, "equal", steps)}
 
 
-def released(folder: Path, seconds: float) -> dict[str, object]:
-    """All specifications at once, and the plain way with as many random words in every round."""
-    network = network_of(load_model(folder))
+def released(folder: Path, seconds: float, runs: Path) -> dict[str, object] | None:
+    """All specifications at once, and the plain way with as many random words in every round.
+
+    None where the seconds ended before the rounds did: another call goes on from the checkpoint.
+    """
+    network, checkpoint = network_of(load_model(folder)), runs / f"{folder.name}.checkpoint"
     specs = [Spec.from_file(path, network.alphabet) for path in sorted(folder.glob("spec*.dot"))]
     requirements = [Requirement(Path(spec.origin).stem, spec) for spec in specs]
     truth = Spec.from_file(folder / "dfa.dot", network.alphabet).dfa
-    settings = RepairSettings(effort=1.0, rounds=4, harden=False, threads=1)
-    made = repair(network, requirements, budget=cpu_seconds(seconds), settings=settings)
-    plain = plainly(network, requirements, [each.words for each in made.report.rounds], truth)
+    settings = RepairSettings(effort=1.0, rounds=5, harden=False, threads=1)
+
+    def keep(now: RepairProgress) -> None:
+        copy = runs / f"{folder.name}-{now.round}.round"
+        if now.round and now.doing.startswith("verifying") and not copy.exists():
+            shutil.copy(checkpoint, copy)
+
+    made = repair(
+        network, requirements, budget=cpu_seconds(seconds), settings=settings, progress=keep,
+        checkpoint=checkpoint, resume=checkpoint.exists(),
+    )  # fmt: skip
+    if made.report.ending is Ending.ENDED_EARLY:
+        return None
+    pupil, rows = NetworkPupil(network, threads=1), []
+    for number, each in enumerate(made.report.rounds, start=1):
+        _, arrays = read_safetensors(runs / f"{folder.name}-{number}.round")
+        pupil.load({name.removeprefix("now/"): array for name, array in arrays.items() if name.startswith("now/")})
+        rows.append({"words": each.words, "epochs": each.epochs} | left(pupil.network(), requirements, truth))
     assert made.network is not None
-    after = [checked(made.network, spec, "subset", 1_000_000) for spec in specs]
-    before = [standing.before.mass for standing in made.report.properties]
-    mistakes = [each.hits for each in before if each is not None]
-    found = {"specs": len(specs), "checked": after, "mistakes before": sum(mistakes), "plain": plain}
-    return told(made, network, truth) | found
+    return told(made, network, truth) | {
+        "before": left(network, requirements, truth),
+        "after each round": rows,
+        "plain": plainly(network, requirements, [each.words for each in made.report.rounds], truth),
+        "checked": [checked(made.network, spec, "subset", 1_000_000) for spec in specs],
+    }
+
+
+def left(network: RecurrentNetwork, requirements: Sequence[Requirement], truth: DFA) -> dict[str, object]:
+    """The properties that a search with fresh seeds still violates, the violations it comes to, and the accuracy."""
+    model, found = CompiledNetwork(network, threads=1), []
+    for number, each in enumerate(requirements):
+        rng = np.random.default_rng([_FRESH_SEED, number])
+        found.append(len(mined(each, model, rng, steps=_LOOKED, most=10**6, budget=UNLIMITED)))
+    return {"violated": sum(map(bool, found)), "violations": sum(found), "accuracy": accuracy(network, truth)}
 
 
 def plainly(
@@ -136,24 +173,14 @@ def plainly(
     pupil = NetworkPupil(network, threads=1)
     before, distribution = pupil.model(), WordDistribution(network.alphabet)
     demands = Demands(requirements, network.alphabet, pupil.labels)
-    audit = Audit(
-        requirements, distribution, np.random.default_rng([0, AUDIT, 0])
-    )  # the words that repair measures with
     rows: list[dict[str, object]] = []
     for number, count in enumerate(counts):
         rng = np.random.default_rng([3, number])
         words = WordBatch.from_codes([word[:200] for word in distribution.sample(rng, count)])
-        answers, _ = demands.answers(words, scores_along(before, words, 2))
+        answers = demands.answers(words, scores_along(before, words, 2)).answers
         how = FineTuning(epochs=min(FineTuning.epochs, 10 * 2**number))  # as repair
-        fine_tune(pupil, Stage(words, answers, True), 2, rng, how)
-        now = pupil.network()
-        violated = [checked(now, each.spec, "subset", 100_000, 5e-3) == "violated" for each in requirements]
-        rows.append({
-            "words": count,
-            "violated": sum(violated),
-            "mistakes": sum(mass.hits for mass in audit.masses(pupil.model())),
-            "accuracy": accuracy(now, truth),
-        })  # fmt: skip
+        tuned = fine_tune(pupil, Stage(words, answers, True), 2, rng, how)
+        rows.append({"words": count, "epochs": tuned.epochs} | left(pupil.network(), requirements, truth))
     return rows
 
 
@@ -165,21 +192,26 @@ def main() -> None:
     parser.add_argument("--network", action="append", help="only these folders of --data")
     parser.add_argument("--count", type=int, default=20)
     parser.add_argument("--seconds", type=float, default=900.0, help="for each released network")
-    parser.add_argument("--effort", type=float, default=1.0, help="of repairs of random automata; below 1 no hardening")
+    parser.add_argument("--effort", type=float, default=1.0, help="of repairs of random automata")
     choices = parser.parse_args()
     choices.folder.mkdir(parents=True, exist_ok=True)
     jobs = {
         "zoo": {name: lambda name=name: zoo_network(name) for name in ("response-faulty-lstm", "xml-lstm")},
         "random": {f"random-{n}": lambda n=n: random_automaton(n, choices.effort) for n in range(choices.count)},
         "released": {
-            name: lambda name=name: released(choices.data / name, choices.seconds) for name in choices.network or ()
+            name: lambda name=name: released(choices.data / name, choices.seconds, choices.folder)
+            for name in choices.network or ()
         },
     }[choices.what]
     for name, job in jobs.items():
         file = choices.folder / f"{name}.json"
         if not file.exists():
-            began = time.perf_counter()
-            file.write_text(json.dumps(job() | {"all seconds": round(time.perf_counter() - began, 1)}))
+            began = time.process_time()
+            found = job()
+            if found is None:
+                print(name, "goes on from its checkpoint with the next call", flush=True)
+                continue
+            file.write_text(json.dumps(found | {"all seconds": round(time.process_time() - began, 1)}))
         print(name, file.read_text(), flush=True)
 
 

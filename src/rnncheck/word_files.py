@@ -22,6 +22,7 @@ from rnncheck.words import Alphabet, Codes, Word, parse_word
 _WORD_NAMES = ("word", "sequence")  # of the column, or of the field, that a word stands in
 _LABEL_NAMES = ("label", "class")
 _DELIMITERS = ",;\t"
+_JSON_LINES = (".jsonl", ".ndjson")
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,11 @@ def read_words(path: str | Path, alphabet: Alphabet | None = None, form: WordFor
     return [row.word for row in rows]
 
 
+def is_table(path: str | Path, form: WordFormat = USUAL) -> bool:
+    """Whether words stand in columns or fields, where a label has its own; in other files a line is a word."""
+    return Path(path).suffix.lower() in (".csv", *_JSON_LINES) or bool(form.column or form.label_column)
+
+
 def read_rows(path: str | Path, form: WordFormat = USUAL) -> list[Row]:
     """The words of a text file, or of a .csv, .tsv or .jsonl file; a FormatError names the line that is wrong.
 
@@ -73,7 +79,7 @@ def read_rows(path: str | Path, form: WordFormat = USUAL) -> list[Row]:
     suffix = Path(path).suffix.lower()
     if suffix == ".csv" or (suffix == ".tsv" and (form.column or form.label_column)):
         return list(_csv_rows(path, form))
-    if suffix in (".jsonl", ".ndjson"):
+    if suffix in _JSON_LINES:
         return list(_json_rows(path, form))
     if form.column or form.label_column:
         raise FormatError("a text file has no columns; name a .csv, .tsv or .jsonl file, or no column", str(path))

@@ -13,7 +13,7 @@ from rnncheck.repairing.own_words import read_own_words
 from rnncheck.repairing.requirements import UNKNOWN, Demands, Requirement, assuming, contradictions, requirements_of
 from rnncheck.training.datasets import LabelledWords
 from rnncheck.verification.labels import label_spec_over
-from rnncheck.word_files import Sequences
+from rnncheck.word_files import Sequences, WordFormat
 from rnncheck.words import WordBatch
 
 AB = Alphabet(["a", "b"])
@@ -41,14 +41,16 @@ def own_scores(seed: int) -> tuple[np.ndarray, dict[tuple[int, ...], bool]]:
 def test_only_forbidden_answers_change(relation: Relation, seed: int) -> None:
     spec = random_dfa(seed)
     scores, says = own_scores(seed)
-    answers, forced = Demands([Requirement("p", Spec.from_dfa(spec), relation)], AB, ("no", "yes")).answers(
+    answers, corrected, bound = Demands([Requirement("p", Spec.from_dfa(spec), relation)], AB, ("no", "yes")).answers(
         BATCH, scores
     )
     for place, word in enumerate(WORDS):
         accepted = spec.accepts(AB.decode(word))
         broken = bool(relation.broken(np.array([says[word]]), np.array([accepted]))[0])
         assert bool(answers[ENDS[place]]) == (says[word] != broken)
-        assert bool(forced[ENDS[place]]) == broken
+        assert bool(corrected[ENDS[place]]) == broken
+        other = bool(relation.broken(np.array([not says[word]]), np.array([accepted]))[0])
+        assert bool(bound[ENDS[place]]) == (broken or other)
 
 
 def test_several_requirements_all_hold() -> None:
@@ -57,7 +59,7 @@ def test_several_requirements_all_hold() -> None:
     demands = Demands(
         [Requirement("one", Spec.from_dfa(first)), Requirement("two", Spec.from_dfa(second))], AB, ("no", "yes")
     )
-    answers, _ = demands.answers(BATCH, scores)
+    answers = demands.answers(BATCH, scores).answers
     yes = answers[ENDS] == 1
     assert not (yes & ~first.accepts_batch(BATCH)).any()
     assert not (yes & ~second.accepts_batch(BATCH)).any()
@@ -66,7 +68,7 @@ def test_several_requirements_all_hold() -> None:
 def test_unknown_answers_stay_unknown_unless_forced() -> None:
     spec = Spec.from_regex("a*", AB)
     scores = np.full((len(BATCH.codes) + len(BATCH), 2), np.nan)
-    answers, _ = Demands([Requirement("p", spec)], AB, ("no", "yes")).answers(BATCH, scores)
+    answers = Demands([Requirement("p", spec)], AB, ("no", "yes")).answers(BATCH, scores).answers
     inside = spec.accepts_batch(BATCH)
     assert (answers[ENDS][inside] == UNKNOWN).all()
     assert (answers[ENDS][~inside] == 0).all()
@@ -84,7 +86,7 @@ def test_an_assumption_leaves_other_words_free(relation: Relation) -> None:
     spec, assumed = random_dfa(5), random_dfa(6)
     scores, says = own_scores(7)
     made = assuming(Requirement("p", Spec.from_dfa(spec), relation), assumed)
-    answers, _ = Demands(made, AB, ("no", "yes")).answers(BATCH, scores)
+    answers = Demands(made, AB, ("no", "yes")).answers(BATCH, scores).answers
     for place, word in enumerate(WORDS):
         letters = AB.decode(word)
         broken = bool(relation.broken(np.array([says[word]]), np.array([spec.accepts(letters)]))[0])
@@ -101,7 +103,7 @@ def test_labels_are_taught_so_that_every_trace_is_right() -> None:
     rng = np.random.default_rng(0)
     told: dict[tuple[int, ...], np.ndarray] = {word: rng.normal(size=3) for word in WORDS}
     scores = np.array([told[word[:end]] for word in WORDS for end in range(len(word) + 1)])
-    answers, _ = demands.answers(BATCH, scores)
+    answers = demands.answers(BATCH, scores).answers
     starts = BATCH.offsets[:-1] + np.arange(len(BATCH))
     said = {word: int(answers[start + len(word)]) for word, start in zip(WORDS, starts.tolist(), strict=True)}
     for word, start in zip(WORDS, starts.tolist(), strict=True):
@@ -150,3 +152,11 @@ def test_labels_are_all_there_or_none(tmp_path: Path) -> None:
         read_own_words(tmp_path / "some.jsonl", AB)
     (tmp_path / "none.jsonl").write_text('["a"]\n["b"]\n')
     assert isinstance(read_own_words(tmp_path / "none.jsonl", AB), Sequences)
+
+
+def test_own_words_of_a_table_with_names_of_its_own(tmp_path: Path) -> None:
+    (tmp_path / "sessions.csv").write_text("user;fine;clicks\n7;yes;a>b\n8;no;a\n")
+    read = read_own_words(tmp_path / "sessions.csv", AB, WordFormat("clicks", "fine", ">"))
+    assert isinstance(read, LabelledWords)
+    assert list(read.words) == [(0, 1), (0,)]
+    assert [read.labels[answer] for answer in read.answers] == ["yes", "no"]

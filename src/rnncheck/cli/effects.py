@@ -100,6 +100,8 @@ _RULES = (
     Rule(("repair",), ("complete",), _missing("dfa"), "without --dfa"),
     Rule(("repair",), ("nonempty",), _missing("ltlf"), "without --ltlf"),
     Rule(("repair",), ("property_names",), _missing("suite"), "without --spec"),
+    Rule(("repair",), ("label_column",), _missing("words"), "without --words"),
+    Rule(("repair",), _FORMAT, _missing("words", "words_like"), "without a file of words"),
     Rule(("repair",), ("state",), _missing("module"), "without --module"),
     Rule(
         ("prove",),

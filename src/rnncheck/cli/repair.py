@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from rnncheck.cli.options import (
     model_options,
     relation_option,
     verdict_files,
+    word_format_options,
 )
 from rnncheck.cli.output_files import OutputFile, kept_somewhere
 from rnncheck.cli.progress import progress_line
@@ -74,7 +76,9 @@ _TORCH_FILES = (".pt", ".pth")
 @relation_option("Of --dfa, --regex, --ltlf and --word-list. subset: no false positives; superset: no false negatives.")
 @click.option("--words", type=click.Path(path_type=Path), metavar="FILE",
               help="Your own words, so that nothing is forgotten (text, .csv, .jsonl), with labels or without: label, "
-              "tab, word, or a column or field called label.")  # fmt: skip
+              "tab, word, or a column or field of labels.")  # fmt: skip
+@word_format_options
+@click.option("--label-column", metavar="NAME", help="The column, or field, of the label.  [default: label or class]")
 @click.option("-o", "--output", type=OutputFile(), required=True, metavar="FILE", help="Where to write the network.")
 @click.option("--certificate", metavar="FILE", type=OutputFile(), help="Write the proof there, where it is proved.")
 @click.option("--rounds", type=click.IntRange(min=1), default=_DEFAULTS.rounds, show_default=True,
@@ -110,12 +114,12 @@ def repair(ctx: click.Context, /, model: ModelRequest, output: Path, **choices: 
         budget = Budget.lasting(choices["timeout"], cancelled=asked)
         given, alphabet, labels, options = _loaded(model, choices["state"], choices["alphabet"])
         requirements = _requirements(choices, alphabet, labels)
-        words = choices["words"]
+        words, form = choices["words"], replace(choices["word_format"], label_column=choices["label_column"])
         with progress_line(quiet=choices["quiet"]) as tell:
             made = repair_model(
                 given,
                 requirements,
-                words=None if words is None else read_own_words(words, alphabet),
+                words=None if words is None else read_own_words(words, alphabet, form),
                 alphabet=alphabet,
                 distribution=_distribution(choices, alphabet),
                 budget=budget,

@@ -19,7 +19,7 @@ from rnncheck.runtime.checkpoints import check_same_question
 from rnncheck.runtime.files import write_atomically
 from rnncheck.words import Codes, WordBatch
 
-_FORMAT = "rnncheck/checkpoint-of-repair/1"
+_FORMAT = "rnncheck/checkpoint-of-repair/2"
 _KEY = "rnncheck"
 _MAY_CHANGE = {"rounds"}  # says when to stop, not how to go on
 
@@ -65,6 +65,7 @@ class Saved:
     best_weights: Mapping[str, Floats]
     verified_weights: Mapping[str, Floats]
     errors: list[Codes]
+    kept: list[Codes]
     random: list[list[Codes]]
 
 
@@ -79,7 +80,8 @@ class RepairCheckpoint:
         """Write it, whole or not at all."""
         kinds = {"now": saved.weights, "best": saved.best_weights, "verified": saved.verified_weights}
         arrays: dict[str, Any] = {f"{kind}/{name}": array for kind in kinds for name, array in kinds[kind].items()}
-        for name, words in (("errors", saved.errors), *((f"random{i}", some) for i, some in enumerate(saved.random))):
+        random = ((f"random{number}", some) for number, some in enumerate(saved.random))
+        for name, words in (("errors", saved.errors), ("kept", saved.kept), *random):
             batch = WordBatch.from_codes(words)
             arrays |= {f"codes/{name}": np.array(batch.codes), f"offsets/{name}": np.array(batch.offsets)}
         document = _Document(_FORMAT, self._question, saved.progressed)
@@ -105,7 +107,7 @@ class RepairCheckpoint:
         rounds = len(document.progressed.rounds)
         random = [words(f"random{number}") for number in range(rounds)]
         weights = group("now/"), group("best/"), group("verified/")
-        return Saved(document.progressed, *weights, words("errors"), random)
+        return Saved(document.progressed, *weights, words("errors"), words("kept"), random)
 
     def _check(self, document: _Document) -> None:
         if document.format != _FORMAT:

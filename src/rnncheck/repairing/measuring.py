@@ -77,7 +77,7 @@ class Audit:
 def right_answers(words: Sequence[Codes], question: Question, given: dict[Codes, int]) -> Examples:
     """The right answer to each word: the label given for it, or that of the model as it came, where it is allowed."""
     batch = WordBatch.from_codes(words)
-    answers, _ = question.demands.answers(batch, scores_along(question.before, batch, question.labels))
+    answers = question.demands.answers(batch, scores_along(question.before, batch, question.labels)).answers
     ends = batch.offsets[1:] + np.arange(len(batch))
     right = answers[ends]
     for place, word in enumerate(words):

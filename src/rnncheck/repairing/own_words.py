@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from rnncheck.automata.moore import NO_YES
-from rnncheck.errors import FormatError, InputError, short_repr
+from rnncheck.errors import InputError, short_repr
 from rnncheck.repairing.requirements import UNKNOWN, Requirement, contradictions
 from rnncheck.training.datasets import LabelledWords
 from rnncheck.training.labelled_files import read_labelled_words
-from rnncheck.word_files import Sequences, content_lines, read_sequences
+from rnncheck.word_files import USUAL, Sequences, WordFormat, content_lines, is_table, read_rows, read_sequences
 from rnncheck.words import Alphabet, IntArray, Word, WordBatch, format_word
 
 _SHOWN = 5  # words that contradict a property
-_LABEL = "label"  # the name of a column, or of a field
 _HELD_OUT = 0.2  # of the words, half of it to choose by and half to measure with
 
 OwnWords = LabelledWords | Sequences | Iterable[Iterable[str]]
@@ -55,50 +51,16 @@ class Collection:
         return np.sort(order[2 * held :]), np.sort(order[:held]), np.sort(order[held : 2 * held])
 
 
-def read_own_words(path: Path, alphabet: Alphabet) -> LabelledWords | Sequences:
+def read_own_words(path: Path, alphabet: Alphabet, form: WordFormat = USUAL) -> LabelledWords | Sequences:
     """The words of a file: with labels where it has them, without otherwise.
 
-    Labels stand before a tab, in a column called label (.csv), or in a field called label (.jsonl).
+    Labels stand before a tab, or in a column (.csv) or field (.jsonl) called label or class, or as the format says.
     """
-    kind = path.suffix.lower()
-    if kind not in (".csv", ".jsonl", ".ndjson"):
-        first = next(iter(content_lines(path)), None)
-        if first is not None and "\t" in first[1]:
-            return read_labelled_words(path, alphabet)
-    sequences = read_sequences(path, alphabet)
-    labels = _column(path) if kind == ".csv" else _fields(path) if kind in (".jsonl", ".ndjson") else {}
-    if not labels:
-        return sequences
-    missing = next((line for line in sequences.lines if line not in labels), None)
-    if missing is not None:
-        raise FormatError("there is no label here, and there is one elsewhere; give all, or none", str(path), missing)
-    pairs = [(word, labels[line]) for word, line in zip(sequences.words, sequences.lines, strict=True)]
-    try:
-        return LabelledWords.from_pairs(pairs, alphabet)
-    except InputError as error:
-        raise FormatError(str(error), str(path)) from None
-
-
-def _column(path: Path) -> dict[int, str]:
-    """The label on each line of a CSV file; none where no column is called so."""
-    lines = list(content_lines(path))
-    rows = list(csv.reader((text for _, text in lines), skipinitialspace=True))
-    names = [name.strip().lower() for name in rows[0]]
-    if _LABEL not in names or not {"word", "sequence"} & set(names):
-        return {}
-    column = names.index(_LABEL)
-    numbered = zip([line for line, _ in lines[1:]], rows[1:], strict=True)
-    return {line: row[column].strip() for line, row in numbered if len(row) > column and row[column].strip()}
-
-
-def _fields(path: Path) -> dict[int, str]:
-    """The label on each line of a JSON Lines file."""
-    found = {}
-    for line, text in content_lines(path):
-        label = value.get(_LABEL) if isinstance(value := json.loads(text), dict) else None
-        if label is not None:
-            found[line] = NO_YES[label] if isinstance(label, bool) else str(label)
-    return found
+    if is_table(path, form):
+        labelled = any(row.label for row in read_rows(path, form))
+    else:
+        labelled = any("\t" in text for _, text in content_lines(path))
+    return (read_labelled_words if labelled else read_sequences)(path, alphabet, form)
 
 
 def collected(words: OwnWords | None, alphabet: Alphabet, labels: Sequence[str]) -> Collection:

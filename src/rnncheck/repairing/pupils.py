@@ -1,4 +1,9 @@
-"""What is being repaired, as something to train and to ask: a network of arrays, or a person's own PyTorch module."""
+"""What is being repaired, as something to train and to ask: a network of arrays, or a person's own PyTorch module.
+
+Teaching and measuring ask a model for whole batches, beside the membership oracle: what it would remember is of no use
+once the weights have changed, and these steps are no part of a verdict, whose cost it counts. Whatever is said of a
+property, and the search for words to teach, goes through the oracle.
+"""
 
 from __future__ import annotations
 

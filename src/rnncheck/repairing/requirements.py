@@ -12,6 +12,7 @@ import functools
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -133,6 +134,14 @@ class _Game:
     at_start: Mask  # which labels the empty word may have
 
 
+class Answers(NamedTuple):
+    """At each prefix: what to teach, whether the model's own answer is forbidden, and whether only one is allowed."""
+
+    answers: IntArray  # UNKNOWN where nothing is known of the model's own, and several are allowed
+    corrected: Mask
+    bound: Mask
+
+
 class Demands:
     """All requirements together, for a model over an alphabet that says one of some labels.
 
@@ -155,15 +164,15 @@ class Demands:
             at_start = np.broadcast_to(at_start, len(self._labels))
             self._games = [_game_of_traces(functools.reduce(intersection, automata), pairs, at_start)]
 
-    def answers(self, words: WordBatch, scores: Scores) -> tuple[IntArray, Mask]:
-        """For each prefix of each word the answer to teach, and whether a requirement left no choice but others.
+    def answers(self, words: WordBatch, scores: Scores) -> Answers:
+        """For each prefix of each word the answer to teach.
 
         ``scores`` (prefixes × labels) say what the model would answer: the largest that is allowed is taken. They are
         not a number where nothing is known of the model's answer; there the answer is unknown too, unless only one is
         allowed.
         """
         answers = np.full(len(scores), UNKNOWN, dtype=np.int64)
-        forced = np.zeros(len(scores), dtype=np.bool_)
+        corrected, bound = np.zeros((2, len(scores)), dtype=np.bool_)
         starts = words.offsets[:-1] + np.arange(len(words))
         allowed = np.ones((len(words), len(self._labels)), dtype=np.bool_)
         for game in self._games:
@@ -172,7 +181,7 @@ class Demands:
         rows, letters = np.arange(len(words)), None
         for t in itertools.count():
             at = starts[rows] + t
-            answers[at], forced[at] = self._choose(scores[at], allowed)
+            answers[at], corrected[at], bound[at] = self._choose(scores[at], allowed)
             if letters is not None:
                 said = answers[at].clip(min=0)  # of one that is unknown no game depends on it
                 for number, game in enumerate(self._games):
@@ -185,18 +194,18 @@ class Demands:
             allowed = np.ones((len(rows), len(self._labels)), dtype=np.bool_)
             for number, game in enumerate(self._games):
                 allowed &= game.allowed[states[:, number], letters]
-        return answers, forced
+        return Answers(answers, corrected, bound)
 
-    def _choose(self, scores: Scores, allowed: Mask) -> tuple[IntArray, Mask]:
-        """The best allowed label of each row, and where the model's own choice is forbidden."""
+    def _choose(self, scores: Scores, allowed: Mask) -> Answers:
+        """The same for rows whose allowed labels are known."""
         known = np.logical_not(np.isnan(scores).any(axis=1))
         own = np.where(known[:, None], scores, 0.0)
         masked = np.where(allowed, own, -np.inf)
         best = masked.argmax(axis=1)
         only = allowed.sum(axis=1) == 1
         answers = np.where(known | only, best, UNKNOWN)
-        forced = np.where(known, ~allowed[np.arange(len(own)), own.argmax(axis=1)], only)
-        return answers, forced
+        corrected = np.where(known, ~allowed[np.arange(len(own)), own.argmax(axis=1)], only)
+        return Answers(answers, corrected, only)
 
     def _game_of_words(self, requirement: Requirement) -> _Game:
         spec = requirement.spec.dfa

@@ -65,7 +65,7 @@ class Run:
         learn, self._choose_by, self._measure_with = own.split(question.rng(SPLIT))
         self._to_learn = own.words.take(learn)
         given = {own.words[i]: int(own.answers[i]) for i in learn.tolist() if own.answers[i] != UNKNOWN}
-        self._lesson = Lesson(question, given)
+        self._lesson = Lesson(question, given, budget)
         self._verifier = Verifier(question, budget, self._tell)
         self._state = Progressed()
         self._best_arrays = self._verified_arrays = self._initial
@@ -289,11 +289,12 @@ class Run:
     def _save(self, file: RepairCheckpoint) -> None:
         state, lesson = msgspec.structs.replace(self._state, seconds=self._seconds), self._lesson
         weights = self._question.pupil.arrays(), self._best_arrays, self._verified_arrays
-        now = Saved(state, *weights, lesson.errors, lesson.random)
+        now = Saved(state, *weights, lesson.errors, lesson.kept, lesson.random)
         self._trouble = saved(lambda: file.save(now))
 
     def _go_on_from(self, saved: Saved) -> None:
         self._state = saved.progressed
         self._best_arrays, self._verified_arrays = dict(saved.best_weights), dict(saved.verified_weights)
-        self._lesson.errors, self._lesson.random = saved.errors, saved.random
+        lesson = self._lesson
+        lesson.errors, lesson.kept, lesson.random = saved.errors, saved.kept, saved.random
         self._question.pupil.load(saved.weights)

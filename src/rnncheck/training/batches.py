@@ -61,14 +61,21 @@ class Stage:
         return normalised
 
     def thinned(self, rng: np.random.Generator, prefixes: int) -> Stage:
-        """The same words with fewer answers: those of whole words, and of so many prefixes of each, at random."""
+        """Whole words alone: the words, and so many prefixes of each at random, each once, whose answer is known.
+
+        What asks for each prefix anew is faster with words of one length together than with prefixes of all lengths.
+        """
         lengths = self.words.lengths
-        kept = self.starts + lengths
-        chosen = self.starts + (rng.random((prefixes, len(lengths))) * (lengths + 1)).astype(np.int64)
-        answers = np.full(len(self.answers), UNKNOWN, dtype=np.int64)
-        for some in (kept, *chosen):
-            answers[some] = self.answers[some]
-        return Stage(self.words, answers, self.every_prefix, self.times)
+        ends = [lengths, *(rng.random((prefixes, len(lengths))) * (lengths + 1)).astype(np.int64)]
+        found = {
+            word[:end]: answer
+            for some in ends
+            for word, end, answer in zip(
+                self.words, some.tolist(), self.answers[self.starts + some].tolist(), strict=True
+            )
+            if answer != UNKNOWN
+        }
+        return _whole_words(WordBatch.from_codes(list(found)), np.array(list(found.values()), dtype=np.int64))
 
     def usable(self, longest: int) -> IntArray:
         """The positions of the words to use when none may have more than ``longest`` letters."""
@@ -124,18 +131,19 @@ def training_stage(data: TrainingData) -> Stage:
 
 def whole_word_stage(words: LabelledWords) -> Stage:
     """The answers to whole words alone."""
-    answers = np.full(len(words.words.codes) + len(words), UNKNOWN, dtype=np.int64)
-    answers[words.words.offsets[1:] + np.arange(len(words))] = words.answers
-    return Stage(words.words, answers, every_prefix=False)
+    return _whole_words(words.words, words.answers)
+
+
+def _whole_words(words: WordBatch, answers: IntArray, times: IntArray | None = None) -> Stage:
+    placed = np.full(len(words.codes) + len(words), UNKNOWN, dtype=np.int64)
+    placed[words.offsets[1:] + np.arange(len(words))] = answers
+    return Stage(words, placed, every_prefix=False, times=times)
 
 
 def _counted_stage(words: LabelledWords, times: IntArray) -> Stage:
     """The answers to whole words, each word with each of its labels as often as it has it."""
     rows, answers = np.nonzero(times)
-    batch = words.words.take(rows)
-    placed = np.full(len(batch.codes) + len(batch), UNKNOWN, dtype=np.int64)
-    placed[batch.offsets[1:] + np.arange(len(batch))] = answers
-    return Stage(batch, placed, every_prefix=False, times=times[rows, answers])
+    return _whole_words(words.words.take(rows), answers, times[rows, answers])
 
 
 def prefix_answers(dfa: DFA, words: WordBatch) -> IntArray:

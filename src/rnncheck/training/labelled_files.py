@@ -30,7 +30,7 @@ from rnncheck.training.datasets import (
     number_labels,
     times_of_each,
 )
-from rnncheck.word_files import USUAL, Row, WordFormat, content_lines, encode_line, read_rows
+from rnncheck.word_files import USUAL, Row, WordFormat, content_lines, encode_line, is_table, read_rows
 from rnncheck.words import Alphabet, WordBatch, format_word, quoted, read_quoted
 
 Conflicts = Literal["error", "majority", "weight"]
@@ -87,7 +87,7 @@ def read_labelled_words(
 
 
 def _labelled_rows(path: Path, form: WordFormat) -> list[Row]:
-    if path.suffix.lower() in (".csv", ".jsonl", ".ndjson") or form.column or form.label_column:
+    if is_table(path, form):
         rows = read_rows(path, form)
         for row in rows:
             if not row.label:
