@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from rnncheck import zoo
+from rnncheck.automata.dfa import DFA
 from rnncheck.automata.minimisation import canonical
 from rnncheck.automata.product import inclusion_witness
 from rnncheck.errors import InputError, ModelError
@@ -48,6 +49,7 @@ def test_another_network_is_contained_and_the_result_says_how_far() -> None:
     model = CompiledNetwork(entry.network())
     found = extract_automaton(model, method="cells", settings=LearningSettings(max_states=120), **QUICK)
     words = [word for n in range(9) for word in itertools.product(entry.alphabet, repeat=n)]
+    assert isinstance(found.automaton, DFA)
     assert (model.accepts_batch(words) <= found.automaton.accepts_batch(words)).all()
     assert not found.passed
     assert found.open_mass is not None

@@ -21,7 +21,7 @@ from rnncheck.models.engine import compiled, known_checks
 from rnncheck.models.engine import kernel as kernels
 from rnncheck.models.engine.compiled import CompiledNetwork
 from rnncheck.models.engine.kernel import SWITCH, Kernel, usable_kernel
-from rnncheck.models.engine.kernel_layer import kernel_layers
+from rnncheck.models.engine.kernel_layer import KernelLayer, kernel_layers
 from rnncheck.models.network import Cell, RecurrentNetwork
 from rnncheck.words import WordBatch
 from support.networks import random_network
@@ -319,3 +319,23 @@ def test_importing_compiles_nothing(tmp_path: Path) -> None:
     environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path)}
     subprocess.run([sys.executable, "-c", "import rnncheck.models.engine.compiled"], check=True, env=environment)
     assert not (tmp_path / "rnncheck").exists()
+
+
+@pytest.mark.parametrize("cache", [False, True])
+def test_a_kernel_that_is_too_far_from_the_reference_gives_way_to_numpy(
+    kernel: Kernel, anew: Path, monkeypatch: pytest.MonkeyPatch, cache: bool
+) -> None:
+    """Should not refuse a network that carries roundings on, where numpy's are small enough."""
+    advance = KernelLayer.advance
+
+    def imprecise(self: KernelLayer, rows: Any, *others: Any) -> None:
+        advance(self, rows, *others)
+        rows += np.float32(0.01)
+
+    monkeypatch.setattr(KernelLayer, "advance", imprecise)
+    network = random_network(Cell.LSTM, seed=1, hidden=(7,))
+    model = CompiledNetwork(network, cache=cache)
+    assert "kernel" not in model.describe()["queries"]
+    assert model.self_check == without_kernel(network).self_check
+    words = WordBatch.from_codes(list(itertools.product(range(len(network.alphabet)), repeat=4)))
+    assert np.array_equal(model.prefix_scores(words), without_kernel(network).prefix_scores(words))

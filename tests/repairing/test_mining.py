@@ -22,7 +22,7 @@ def model() -> CompiledNetwork:
 @pytest.mark.parametrize("relation", ["subset", "superset", "equal"])
 def test_all_that_is_mined_violates(model: CompiledNetwork, relation: str) -> None:
     """A property that the network was never meant for is violated everywhere."""
-    requirement = Requirement("p", Spec.from_regex("(a|b)* a", model.alphabet).over(model.alphabet), relation)  # type: ignore[arg-type]
+    requirement = Requirement("p", Spec.from_regex("(a|b)* a", model.alphabet).over(model.alphabet), relation)
     words = mined(requirement, model, np.random.default_rng(0), steps=5_000, most=60, budget=UNLIMITED)
     assert len(set(words)) == 60
     assert violating(requirement, model, WordBatch.from_codes(words)).all()

@@ -75,7 +75,7 @@ def test_what_is_not_proved_is_bounded_and_the_bound_is_checked_again() -> None:
 
 
 def test_enough_is_what_was_asked_for_and_no_more() -> None:
-    bound = partly()[0].guarantee.invariant.unproved  # type: ignore[union-attr]
+    bound = partly()[0].guarantee.invariant.unproved
     enough, proof, model = partly(epsilon=bound * 1.01)
     assert enough.satisfied
     assert enough.guarantee is not None
