@@ -298,6 +298,18 @@ def test_covering_words_take_every_transition_and_the_states_are_right() -> None
     assert taken == {(state, letter) for state in range(len(spec)) for letter in range(3)}
 
 
+def test_covering_words_reach_what_a_single_long_word_reaches() -> None:
+    """Of random words over four letters one in 4⁸ gets there; all others end in a state that is never left."""
+    long = DFA(
+        [*"abcd"],
+        [[at + 1 if at < 8 and letter == at % 4 else 9 if at < 8 else at for letter in range(4)] for at in range(10)],
+        np.arange(10) == 8,
+    )
+    words, rng = CoveringWords(long), np.random.default_rng(0)
+    met = sum(np.bincount(words.draw(rng, 48, 10)[1].ravel(), minlength=10) for _ in range(30))
+    assert (met > 20).all(), met
+
+
 def test_the_empty_word_is_judged_as_the_network_judges_it() -> None:
     network = random_network(Cell.GRU, (4,), seed=1)
     padded = dataclasses.replace(network, padding=np.full(network.inputs.shape[1], 0.7, dtype=np.float32))

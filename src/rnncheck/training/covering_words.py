@@ -9,10 +9,14 @@ from rnncheck.automata.dfa import DFA
 from rnncheck.words import IntArray
 
 _FORGOTTEN = 0.1  # of what was counted, after each batch
+_FARTHER = 0.9  # of what a rare transition counts is left one letter before it
 
 
 class CoveringWords:
-    """Half of the words are uniform; in the others a letter is the likelier, the less its transition was taken."""
+    """Half of the words are uniform; in the others a letter is the likelier, the rarer the transitions it leads to.
+
+    So a state that only one long word reaches is met, too, and one that is never left is not all that is met.
+    """
 
     def __init__(self, dfa: DFA) -> None:
         self._next = dfa.transitions.astype(np.int64)
@@ -36,9 +40,9 @@ class CoveringWords:
         along = np.empty((length + 1, count), dtype=np.int64)
         along[0] = states
         uniform = np.arange(count) < count // 2
-        last = self._next.shape[1] - 1
+        last, pull = self._next.shape[1] - 1, self._pull()
         for t in range(length):
-            chances = 1.0 / self.taken[along[t]]
+            chances = pull[along[t]]
             chances[uniform] = 1.0
             reached = np.cumsum(chances, axis=1)
             picked = (reached <= rng.random(count)[:, None] * reached[:, -1:]).sum(axis=1).clip(max=last)
@@ -46,3 +50,14 @@ class CoveringWords:
             letters[t], along[t + 1] = picked, self._next[along[t], picked]
         self.taken = (1.0 - _FORGOTTEN) * self.taken + _FORGOTTEN
         return letters, along
+
+    def _pull(self) -> npt.NDArray[np.float64]:
+        """For each state and letter, how rare its transition is, or one that it leads towards."""
+        own = 1.0 / self.taken
+        pull = own
+        for _ in range(len(own)):
+            farther = np.maximum(own, _FARTHER * pull.max(axis=1)[self._next])
+            if np.array_equal(farther, pull):
+                break
+            pull = farther
+        return np.asarray(pull**4)
