@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 _ASKED = 3_000  # words by which it is seen whether a network's own answers are those of the specification
 _SEARCHED = 20_000  # words, shortest first, among which a wrong one is looked for
 _CLASSES = 4_000  # of words, at most: each has a box that is trained
-_ROUNDS = 300  # of the prover's search
+_ROUNDS = 1_000  # of the search of the prover, as in `prove`
 _FRESH, _WEIGHTS, _OWN = 10, 11, 12  # what random numbers are for, beside those of the training itself
 _READING_LONGER = 600  # iterations on what reads off states, where rules may need no more
 _ATTEMPT_EVERY = 4  # rounds, where nothing says that a proof is near
