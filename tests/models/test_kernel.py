@@ -16,7 +16,6 @@ import numpy as np
 import pytest
 
 from rnncheck import Spec, verify
-from rnncheck.errors import ModelError
 from rnncheck.models.engine import compiled, known_checks
 from rnncheck.models.engine import kernel as kernels
 from rnncheck.models.engine.compiled import CompiledNetwork
@@ -103,8 +102,8 @@ def test_a_wrong_weight_is_seen_by_the_self_check(kernel: Kernel, monkeypatch: p
         return layers
 
     monkeypatch.setattr(compiled, "kernel_layers", broken)
-    with pytest.raises(ModelError, match="its values depend on rounding"):
-        CompiledNetwork(random_network(Cell.LSTM, (5, 4), seed=8))
+    model = CompiledNetwork(random_network(Cell.LSTM, (5, 4), seed=8))
+    assert "kernel" not in model.describe()["queries"]  # numpy takes its place
 
 
 @pytest.mark.parametrize("cell", Cell)
