@@ -306,7 +306,7 @@ def test_covering_words_reach_what_a_single_long_word_reaches() -> None:
         np.arange(10) == 8,
     )
     words, rng = CoveringWords(long), np.random.default_rng(0)
-    met = sum(np.bincount(words.draw(rng, 48, 10)[1].ravel(), minlength=10) for _ in range(30))
+    met = np.sum([np.bincount(words.draw(rng, 48, 10)[1].ravel(), minlength=10) for _ in range(30)], axis=0)
     assert (met > 20).all(), met
 
 
