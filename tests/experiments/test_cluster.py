@@ -24,7 +24,6 @@ def cluster(tmp_path) -> Iterator[Cluster]:
 
 
 @pytest.mark.filterwarnings("ignore")  # what Dask and its event loop warn about is theirs
-@pytest.mark.slow
 def test_a_cluster_gives_the_same_run_although_a_worker_is_killed(tmp_path, cluster) -> None:
     source = DrawnSubjects(count=2)
     out = tmp_path / "cluster"
