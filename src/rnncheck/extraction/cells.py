@@ -8,9 +8,8 @@ first. That one may be wrong; it decides how fine the result is, and not whether
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
 
 from rnncheck.automata.dfa import DFA
 from rnncheck.automata.minimisation import minimise
@@ -25,11 +24,10 @@ from rnncheck.proving.cells import Cells, best_cells, mass_above
 from rnncheck.proving.closure import Progress
 from rnncheck.proving.prove import ProofSettings
 from rnncheck.relations import Property, Relation
-from rnncheck.runtime.turns import Turns
+from rnncheck.runtime.turns import Turns, telling
 from rnncheck.words import Codes
 
 _ROUNDS = 100  # what closes mostly does so in fewer
-_Result = TypeVar("_Result")
 
 
 def cells(task: LearningTask) -> Extracting:
@@ -88,18 +86,10 @@ class _Cells:
     def _found(self, context: int, weight: Callable[[Cells], float]) -> Turns[Cells | None]:
         empty = self.task.oracle.reference_answer(())
         work = best_cells(self.network, self.guide, context, empty, self._settings, weight)
-        return (yield from self._told(work))
+        return (yield from telling(work, self._tell))
 
-    def _told(self, work: Generator[Progress, None, _Result]) -> Turns[_Result]:
-        """The work, its progress where the task tells it."""
-        while True:
-            try:
-                progress = next(work)
-            except StopIteration as end:
-                result: _Result = end.value
-                return result
-            self.task.boxes = (progress.growing, progress.classes)
-            yield
+    def _tell(self, progress: Progress) -> None:
+        self.task.boxes = (progress.growing, progress.classes)
 
     def _extraction(self, found: Cells | None, unfinished: str) -> Extraction:
         task = self.task

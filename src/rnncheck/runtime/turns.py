@@ -6,6 +6,7 @@ from collections.abc import Callable, Generator
 from typing import TypeAlias, TypeVar
 
 Result = TypeVar("Result")
+Event = TypeVar("Event")
 
 Turns: TypeAlias = Generator[None, None, Result]
 
@@ -23,3 +24,15 @@ def finish(work: Generator[object, None, Result], between: Callable[[], None] = 
             result: Result = end.value
             return result
         between()
+
+
+def telling(work: Generator[Event, None, Result], tell: Callable[[Event], None]) -> Turns[Result]:
+    """The work, where what it yields is told between its pieces."""
+    while True:
+        try:
+            event = next(work)
+        except StopIteration as end:
+            result: Result = end.value
+            return result
+        tell(event)
+        yield

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
 from dataclasses import dataclass, replace
-from typing import TypeVar
 
 from rnncheck.models.network import RecurrentNetwork
 from rnncheck.proving.cells import Cells, best_cells, mass_above
@@ -12,7 +10,7 @@ from rnncheck.proving.certifying import certificate_of
 from rnncheck.proving.closure import Progress
 from rnncheck.proving.layers import Layers, prove_lengths
 from rnncheck.proving.plane import on_plane
-from rnncheck.runtime.turns import Turns
+from rnncheck.runtime.turns import Turns, telling
 from rnncheck.verdict.facts import Outcome
 from rnncheck.verdict.guarantee import at_most
 from rnncheck.verification.task import Algorithm, Finding, Task
@@ -20,7 +18,6 @@ from rnncheck.verification.task import Algorithm, Finding, Task
 # Where nothing closes, boxes grow until they are stopped, and more of them show little more.
 _CLASSES = 2_000
 _ROUNDS = 100
-_Result = TypeVar("_Result")
 
 
 def prove_partly(task: Task, network: RecurrentNetwork, why: str) -> Algorithm:
@@ -53,7 +50,8 @@ class _Part:
     def lengths(self) -> Turns[None]:
         """The greatest length to which all words are proved, over all contexts."""
         for context in range(self._settings.context + 1):
-            found = yield from self._told(prove_lengths(self.network, self.task.wanted, context, self._settings))
+            work = prove_lengths(self.network, self.task.wanted, context, self._settings)
+            found = yield from telling(work, self._tell)
             if found is None:
                 break
             if self.longest is None or found.length > self.longest.length:
@@ -66,7 +64,7 @@ class _Part:
         empty = self.task.oracle.reference_answer(())
         for context in range(self._settings.context + 1):
             work = best_cells(self.network, self.task.wanted, context, empty, self._settings, self._unproved)
-            found = yield from self._told(work)
+            found = yield from telling(work, self._tell)
             if found is None or self.bound == 0.0:
                 break
             if self._unproved(found) < self.bound:
@@ -100,13 +98,5 @@ class _Part:
     def _unproved(self, cells: Cells) -> float:
         return mass_above(self.task.distribution, cells.unproved())
 
-    def _told(self, work: Generator[Progress, None, _Result]) -> Turns[_Result]:
-        """The work, with its progress told."""
-        while True:
-            try:
-                progress = next(work)
-            except StopIteration as end:
-                result: _Result = end.value
-                return result
-            self.task.boxes = (progress.growing, progress.classes)
-            yield
+    def _tell(self, progress: Progress) -> None:
+        self.task.boxes = (progress.growing, progress.classes)
