@@ -20,8 +20,9 @@ from rnncheck.contacts import (
     synthetic_contacts,
     write_contacts,
 )
+from rnncheck.contacts.dataset import ONE_BREAK
 from rnncheck.contacts.synthetic import DAY, RESOLUTION
-from rnncheck.contacts.walks import as_words, is_whole, timed_walks
+from rnncheck.contacts.walks import as_words, broken_walks, is_whole, timed_walks
 from rnncheck.errors import InputError, ResourceLimitError
 from support.clocks import calls_of
 from support.contact_networks import FIGURE_3, contact_lists, networks
@@ -92,7 +93,7 @@ def test_broken_paths_are_of_all_kinds() -> None:
     assert set(words.broken) == {"strangers", "backwards", "repeated"}
     assert all(count > 500 for count in words.broken.values())
     assert sum(words.broken.values()) == 1800
-    for kind in BreakKind:
+    for kind in ONE_BREAK:
         part = draw(train=300, kinds=(kind,)).train
         for codes in (codes for codes, valid in zip(part.words, part.valid, strict=True) if not valid):
             pairs = list(itertools.pairwise(codes))
@@ -103,6 +104,38 @@ def test_broken_paths_are_of_all_kinds() -> None:
                 BreakKind.BACKWARDS: not strangers and not stutter,
                 BreakKind.REPEATED: stutter,
             }[kind]
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_paths_may_break_at_every_step(strict: bool) -> None:
+    """Should break most words at several places, in all three ways, and have no time-respecting path among them."""
+    part = draw(train=600, kinds=(BreakKind.MANY,), strict=strict).train
+    broken = [codes for codes, valid in zip(part.words, part.valid, strict=True) if not valid]
+    assert len(broken) == 300
+    assert {len(codes) for codes in broken} == set(range(5, 16))
+    assert not respect_time(NETWORK, [NETWORK.people.decode(codes) for codes in broken], strict=strict).any()
+    pairs = [list(itertools.pairwise(codes)) for codes in broken]
+    stutters = [sum(a == b for a, b in each) for each in pairs]
+    strangers = [sum(a != b and not NETWORK.met[a, b] for a, b in each) for each in pairs]
+    steps = sum(map(len, pairs))
+    assert 0.2 * steps < sum(stutters) < 0.35 * steps
+    assert 0.2 * steps < sum(strangers) < 0.35 * steps
+    assert np.median(np.add(stutters, strangers)) >= 3
+    triples = [triple for codes in broken for triple in zip(codes, codes[1:], codes[2:], strict=False)]
+    walked = [triple for triple in triples if NETWORK.met[triple[0], triple[1]] and NETWORK.met[triple[1], triple[2]]]
+    backwards = ~respect_time(NETWORK, [NETWORK.people.decode(codes) for codes in walked], strict=strict)
+    assert backwards.sum() >= 5
+
+
+@settings(max_examples=30)
+@given(networks(max_people=5, max_time=6), st.integers(0, 99), st.booleans())
+def test_steps_of_broken_walks_are_between_people(network: TemporalNetwork, seed: int, strict: bool) -> None:
+    """Should fill every walk, whoever never met a stranger, an earlier or a later contact."""
+    lengths = np.array([2, 3, 5, 5])
+    walks = broken_walks(network, lengths, np.random.default_rng(seed), strict=strict)
+    inside = np.arange(5) < lengths[:, None]
+    assert ((walks >= 0) == inside).all()
+    assert (walks < len(network.people)).all()
 
 
 def test_sizes_and_proportions_are_options() -> None:

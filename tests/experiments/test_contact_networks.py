@@ -66,6 +66,18 @@ def test_facts_tell_size_and_accuracy(folder) -> None:
     assert 0.5 < facts["accuracy"] <= 1.0
 
 
+def test_by_the_papers_recipe_a_network_learns_whole_words_that_break_at_many_places(folder) -> None:
+    """Should have one label a word, and say so; ours breaks in three ways, and labels every prefix."""
+    source = ContactNetworks(synthetic=True, people=10, recipe="paper", **SMALL | {"words": 60})
+    data = source._data(source.contacts("synthetic"))
+    assert data.target is None
+    assert data.facts["broken"] == {"many": 36}
+    assert source.make("synthetic", None).facts["recipe"] == "paper"
+    ours = ContactNetworks(synthetic=True, people=10, **SMALL | {"words": 60})
+    assert ours._data(ours.contacts("synthetic")).target is not None
+    assert read_results(folder).subjects["synthetic"]["recipe"] == "ours"
+
+
 def test_a_file_is_read_as_it_is(tmp_path) -> None:
     contacts = ContactNetworks(synthetic=True, people=8).contacts("synthetic")
     write_contacts(contacts, tmp_path / "met.csv")

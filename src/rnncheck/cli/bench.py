@@ -65,6 +65,12 @@ def run_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
+def recipe_option(meaning: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    return click.option(
+        "--recipe", type=click.Choice(["ours", "paper"]), default="ours", show_default=True, help=meaning
+    )
+
+
 @bench.command("random")
 @click.option("--count", type=click.IntRange(min=1), default=5, show_default=True, help="Networks.")
 @click.option("--states", type=click.IntRange(min=1), default=10, show_default=True, help="Of an automaton, at most.")
@@ -79,13 +85,7 @@ def run_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.option("--target-accuracy", type=float, default=0.99, show_default=True, help="Training stops there.")
 @click.option("--draws", type=click.IntRange(min=1), default=10, show_default=True, help="Of a network, at most.")
 @click.option("--train-seconds", type=float, default=3600.0, show_default=True, help="For a network, at most.")
-@click.option(
-    "--recipe",
-    type=click.Choice(["ours", "paper"]),
-    default="ours",
-    show_default=True,
-    help="paper: one label a word, accuracy of the words trained with; ours: every prefix, of test words.",
-)
+@recipe_option("paper: one label a word, accuracy of the words trained with; ours: every prefix, of test words.")
 @click.option("--paper", is_flag=True, help="The paper's sizes: 30 networks of at most 30 states.")
 @click.option(
     "--models",
@@ -147,6 +147,7 @@ def random(ctx: click.Context, /, **choices: Any) -> None:
     help="A network that answers no more of its test words rightly is not verified.",
 )
 @click.option("--train-seconds", type=float, default=1800.0, show_default=True, help="For a network, at most.")
+@recipe_option("paper: every step of a broken path may break, one label a word; ours: one break, every prefix.")
 @click.option("--strict", is_flag=True, help="Times must increase along a path; without it they may stay equal.")
 @run_options
 def contacts(paths: tuple[str, ...], synthetic: bool, people: int, models: str | None, **choices: Any) -> None:
@@ -162,7 +163,7 @@ def contacts(paths: tuple[str, ...], synthetic: bool, people: int, models: str |
         name: choices.pop(name)
         for name in (
             "columns", "self_contacts", "words", "cell", "hidden", "layers", "target_accuracy", "min_accuracy",
-            "strict",
+            "strict", "recipe",
         )
     }  # fmt: skip
     shape["training_seconds"] = choices.pop("train_seconds")

@@ -31,6 +31,7 @@ from rnncheck.contacts import (
     time_automaton,
     write_contacts,
 )
+from rnncheck.contacts.dataset import ONE_BREAK
 from rnncheck.contacts.reading import SelfContacts
 from rnncheck.errors import visible
 from rnncheck.runtime.files import write_atomically
@@ -178,13 +179,13 @@ def spec(network: TemporalNetwork, output: Path, timed: bool, strict: bool, gap:
 @click.option("--longest", type=click.IntRange(min=2), default=15, show_default=True, help="…and at most.")
 @_strict_option
 @click.option("--broken", multiple=True, type=click.Choice([kind.value for kind in BreakKind]),
-              help="How the others are broken; may be repeated.  [default: all three]")  # fmt: skip
+              help="How the others are broken; may be repeated.  [default: the first three]")  # fmt: skip
 def dataset(network: TemporalNetwork, output: Path, seed: int, broken: tuple[str, ...], **choices: Any) -> None:
     """Write labelled words to train on: time-respecting paths, and broken ones.
 
     FOLDER gets train.tsv, test.tsv (label, tab, word) and alphabet.txt, the people in order.
     """
-    kinds = tuple(map(BreakKind, dict.fromkeys(broken))) or tuple(BreakKind)
+    kinds = tuple(map(BreakKind, dict.fromkeys(broken))) or ONE_BREAK
     settings = DatasetSettings(kinds=kinds, **choices)
     words = contact_dataset(network, np.random.default_rng(seed), settings)
     output.mkdir(parents=True, exist_ok=True)

@@ -136,7 +136,7 @@ _RULES = (
     Rule(("train",), (*_ON_WORDS, "label", "checkpoint", "resume"), _given("provable"), "with --provable"),
     Rule(("train",), ("certificate", "iterations", "no_rules"), _missing("provable"), "without --provable"),
     Rule(("bench random",), (*_RANDOM, *_TRAINING), _given("models"), "with --models"),
-    Rule(("bench contacts",), (*_TRAINING, "min_accuracy", "strict"), _given("models"), "with --models"),
+    Rule(("bench contacts",), (*_TRAINING, "min_accuracy", "strict", "recipe"), _given("models"), "with --models"),
     Rule(("bench contacts",), ("people",), _missing("synthetic"), "without --synthetic"),
     Rule(("bench contacts",), ("columns", "self_contacts"), _missing("paths"), "without files of contacts"),
     Rule(("bench contacts",), ("columns", "self_contacts"), _given("models"), "with --models"),

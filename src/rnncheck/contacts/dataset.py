@@ -7,6 +7,10 @@ no time-respecting path:
     backwards   every two neighbours met, but at one place the time goes back, and no choice of other times mends it
     repeated    one person stands twice in a row; nobody meets itself
 
+or in a fourth, where it is asked for, as the paper's authors do in their code:
+
+    many        every step may break in one of these ways, so that most words break at several places
+
 That a person comes again later breaks nothing: time-respecting paths may do that.
 """
 
@@ -20,7 +24,7 @@ import numpy as np
 
 from rnncheck.automata.dfa import Mask
 from rnncheck.contacts.temporal import TemporalNetwork
-from rnncheck.contacts.walks import as_words, is_whole, pairs_met, timed_walks, walks_respect_time
+from rnncheck.contacts.walks import as_words, broken_walks, is_whole, pairs_met, timed_walks, walks_respect_time
 from rnncheck.errors import InputError, ResourceLimitError
 from rnncheck.words import Alphabet, IntArray, WordBatch
 
@@ -38,6 +42,10 @@ class BreakKind(enum.Enum):
     STRANGERS = "strangers"
     BACKWARDS = "backwards"
     REPEATED = "repeated"
+    MANY = "many"
+
+
+ONE_BREAK = (BreakKind.STRANGERS, BreakKind.BACKWARDS, BreakKind.REPEATED)
 
 
 @dataclass(frozen=True)
@@ -50,7 +58,7 @@ class DatasetSettings:
     test_share: float = 0.2
     valid_share: float = 0.5
     strict: bool = False
-    kinds: tuple[BreakKind, ...] = tuple(BreakKind)
+    kinds: tuple[BreakKind, ...] = ONE_BREAK
 
     def __post_init__(self) -> None:
         if not 2 <= self.shortest <= self.longest:
@@ -64,7 +72,7 @@ class DatasetSettings:
             if not 0.0 < share < 1.0:
                 raise InputError(f"the {name} share is {share}; it must lie between 0 and 1")
         if not self.kinds:
-            raise InputError("there must be a kind of broken path: strangers, backwards or repeated")
+            raise InputError("there must be a kind of broken path: strangers, backwards, repeated or many")
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,8 +181,13 @@ class _Drawer:
         return lengths, self.rng.permutation((np.arange(count) + first) % kinds)
 
     def _walks(self, lengths: IntArray, *, turn_back: bool = False) -> IntArray:
-        """Walks as a matrix that is as wide as the longest allowed."""
-        walks = timed_walks(self.network, lengths, self.rng, strict=self.settings.strict, turn_back=turn_back)
+        """Walks of these numbers of people, each along contacts in time."""
+        return self._widened(
+            timed_walks(self.network, lengths, self.rng, strict=self.settings.strict, turn_back=turn_back)
+        )
+
+    def _widened(self, walks: IntArray) -> IntArray:
+        """The walks in a matrix that is as wide as the longest allowed."""
         missing = self.settings.longest - walks.shape[1]
         return np.pad(walks, ((0, 0), (0, missing)), constant_values=-1)
 
@@ -189,6 +202,7 @@ class _Drawer:
             BreakKind.STRANGERS: self._strangers,
             BreakKind.BACKWARDS: self._backwards,
             BreakKind.REPEATED: self._repeated,
+            BreakKind.MANY: self._many,
         }
         for number, kind in enumerate(self.settings.kinds):
             chosen = np.flatnonzero(kinds == number)
@@ -216,6 +230,10 @@ class _Drawer:
         good = is_whole(walks, lengths)
         walks[rows, position + 1] = walks[rows, position]
         return walks, good
+
+    def _many(self, lengths: IntArray) -> tuple[IntArray, Mask]:
+        walks = broken_walks(self.network, lengths, self.rng, strict=self.settings.strict)
+        return self._widened(walks), np.ones(len(lengths), dtype=bool)
 
 
 def _stutters(walks: IntArray, lengths: IntArray) -> Mask:

@@ -60,6 +60,36 @@ def timed_walks(
     return walks
 
 
+def broken_walks(
+    network: TemporalNetwork, lengths: IntArray, rng: np.random.Generator, *, strict: bool = False
+) -> IntArray:
+    """Walks of these numbers of people that may break at every step.
+
+    Each step goes on to a contact that is not before the last one, goes back to an earlier contact, goes to a person
+    never met, or stays: each as likely as the others, as far as there is one.
+    """
+    index = network.index
+    walks = np.full((len(lengths), int(lengths.max(initial=1))), NOBODY, dtype=np.int64)
+    at = rng.integers(len(index.rank), size=len(lengths))
+    walks[:, 0], clock = index.start[at], index.rank[at]
+    for step in range(walks.shape[1] - 1):
+        moving = np.flatnonzero(lengths > step + 1)
+        person, now = walks[moving, step], clock[moving]
+        first, last = index.person_offsets[person], index.person_offsets[person + 1]
+        key = person * index.width + now
+        onward = _one_from(np.searchsorted(index.person_keys, key + (strict and step > 0)), last, rng)
+        earlier = _one_from(first, np.searchsorted(index.person_keys, key), rng)
+        stranger = _stranger(network, person, rng)
+        anew = _one_from(index.person_offsets[stranger], index.person_offsets[stranger + 1], rng)
+        partner, rank = index.person_partner, index.person_rank
+        moves = np.array([partner[onward], partner[earlier], stranger, person])
+        clocks = np.array([rank[onward], rank[earlier], rank[anew], now])
+        possible = np.array([onward, earlier, stranger, person]) >= 0
+        chosen = np.argmax(np.where(possible, rng.random(possible.shape), -1.0), axis=0), np.arange(len(moving))
+        walks[moving, step + 1], clock[moving] = moves[chosen], clocks[chosen]
+    return walks
+
+
 def as_words(walks: IntArray, lengths: IntArray) -> WordBatch:
     """The first people of each row as a word."""
     inside = np.arange(walks.shape[1]) < lengths[:, None]
@@ -102,3 +132,17 @@ def _first_of(left: IntArray, needed: IntArray, rng: np.random.Generator) -> Int
     """The least of ``needed`` positions drawn from ``left`` ones."""
     least = 1.0 - rng.random(len(left)) ** (1.0 / np.maximum(needed, 1))
     return np.minimum((least * left).astype(np.int64), left - 1)
+
+
+def _one_from(begin: IntArray, end: IntArray, rng: np.random.Generator) -> IntArray:
+    """A position from ``begin`` up to ``end`` for each; -1 where there is none."""
+    at = begin + (rng.random(len(begin)) * (end - begin)).astype(np.int64)
+    return np.where(begin < end, at, -1)
+
+
+def _stranger(network: TemporalNetwork, person: IntArray, rng: np.random.Generator) -> IntArray:
+    """Somebody whom each never met; -1 where none of some draws is."""
+    drawn = rng.integers(len(network.people), size=(_DRAWS, len(person)))
+    strange = ~network.met[person, drawn] & (drawn != person)
+    found = drawn[np.argmax(strange, axis=0), np.arange(len(person))]
+    return np.where(strange.any(axis=0), found, -1)

@@ -12,7 +12,9 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
+from rnncheck.automata.dfa import DFA
 from rnncheck.contacts import (
+    BreakKind,
     ContactWords,
     DatasetSettings,
     SyntheticSettings,
@@ -25,11 +27,12 @@ from rnncheck.contacts import (
     synthetic_contacts,
     time_automaton,
 )
+from rnncheck.contacts.dataset import ONE_BREAK
 from rnncheck.contacts.reading import SelfContacts
 from rnncheck.errors import InputError, RnncheckError, StateLimitError, short_repr
 from rnncheck.experiments.folder import safe_name
 from rnncheck.experiments.released_networks import ReleasedNetworks
-from rnncheck.experiments.subjects import Subject
+from rnncheck.experiments.subjects import Recipe, Subject
 from rnncheck.models.network import Cell
 from rnncheck.training import LabelledWords, TrainingData, TrainingSettings, train
 
@@ -57,6 +60,9 @@ class ContactNetworks(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A network for each file of contacts; with ``synthetic``, for made-up contacts instead.
 
     With |V| people it has max(|V|, 100) dimensions and ⌊2 + |V| / 100⌋ layers unless told, as the paper's have.
+
+    By the ``recipe`` "ours" a broken path breaks at one place, and a network learns from every prefix. By the paper's
+    (its authors' code) every step of a broken path may break, and a word has one label.
     """
 
     files: tuple[str, ...] = ()
@@ -72,6 +78,7 @@ class ContactNetworks(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     min_accuracy: float = 0.0  # of the test words; a network that is not above it is not verified
     training_seconds: float = 1800.0
     strict: bool = False  # whether times must increase along a path
+    recipe: Recipe = "ours"
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -120,6 +127,7 @@ class ContactNetworks(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             "hidden": settings.hidden,
             "layers": settings.layers,
             "accuracy": accuracy,
+            "recipe": self.recipe,
             "training_seconds": trained.report.seconds,
         }
         return Subject(trained.network, {"graph": graph_automaton(contacts)}, facts)
@@ -146,20 +154,26 @@ class ContactNetworks(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def _data(self, contacts: TemporalNetwork) -> TrainingData:
         rng = self._rng(_DATA)
-        drawn = contact_dataset(contacts, rng, DatasetSettings(train=self.words, strict=self.strict))
+        kinds = ONE_BREAK if self.recipe == "ours" else (BreakKind.MANY,)
+        drawn = contact_dataset(contacts, rng, DatasetSettings(train=self.words, strict=self.strict, kinds=kinds))
         words = _labelled(drawn.train)
         order = rng.permutation(len(words))
         held = max(1, round(_VALIDATION * len(words)))
         facts = {"people": len(contacts.people), "contacts": len(contacts), "broken": drawn.broken}
-        # A path is wrong from where it first breaks. The automaton of time-respecting paths knows that place, so a
-        # network learns from every prefix, and needs far fewer words than with one label per word.
+        training, held_out = words.take(order[held:]), words.take(order[:held])
+        target = self._target(contacts) if self.recipe == "ours" else None
+        return TrainingData(training, held_out, _labelled(drawn.test), target=target, facts=facts)
+
+    def _target(self, contacts: TemporalNetwork) -> DFA | None:
+        """The automaton of time-respecting paths, unless it is too large.
+
+        A path is wrong from where it first breaks. The automaton knows that place, so a network learns from every
+        prefix, and needs far fewer words than with one label a word.
+        """
         try:
-            target = time_automaton(contacts, strict=self.strict, max_states=_MOST_TARGET_CELLS // len(contacts.people))
+            return time_automaton(contacts, strict=self.strict, max_states=_MOST_TARGET_CELLS // len(contacts.people))
         except StateLimitError:
-            target = None
-        return TrainingData(
-            words.take(order[held:]), words.take(order[:held]), _labelled(drawn.test), target=target, facts=facts
-        )
+            return None
 
     def _rng(self, purpose: int) -> np.random.Generator:
         return np.random.default_rng([self.seed, purpose])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal
 
 import msgspec
 import numpy as np
@@ -13,7 +12,7 @@ import numpy as np
 from rnncheck.automata.dfa import DFA
 from rnncheck.automata.minimisation import minimise
 from rnncheck.errors import InputError
-from rnncheck.experiments.subjects import Subject
+from rnncheck.experiments.subjects import Recipe, Subject
 from rnncheck.models.engine.compiled import CompiledNetwork
 from rnncheck.models.network import Cell
 from rnncheck.training import TrainedNetwork, TrainingSettings, train, train_on_automaton
@@ -23,9 +22,6 @@ from rnncheck.words import Alphabet
 _DRAWS = 10_000  # of an automaton that must be large enough; a random one nearly always is
 _LEAST_STATES = 3
 _AUTOMATON, _SPECS, _WORDS = range(3)  # what random numbers are for; each use has its own stream
-
-
-Recipe = Literal["ours", "paper"]
 
 
 class RandomAutomata(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -16,6 +16,8 @@ from rnncheck.experiments.folder import RunFolder
 from rnncheck.models.files.safetensors_file import load_network, save_network
 from rnncheck.models.network import RecurrentNetwork
 
+Recipe = Literal["ours", "paper"]  # how networks are trained: as we would, or as for the paper
+
 
 @dataclass(frozen=True)
 class Subject:
