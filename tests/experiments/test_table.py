@@ -14,6 +14,7 @@ from rnncheck.errors import InputError
 from rnncheck.experiments.results import Result, RunResults, overlaps, summarise
 from rnncheck.experiments.table import render
 from rnncheck.report.charts.run_charts import plots
+from rnncheck.report.page.benchmark_page import run_page
 
 METHODS = ["smc", "pdv", "auto"]
 
@@ -172,3 +173,16 @@ def test_plots_are_pictures_and_the_same_each_time(results) -> None:
             assert content == again[name]
         else:
             assert content.startswith(b"\x89PNG")
+
+
+def test_plots_and_the_page_call_methods_as_the_table_does() -> None:
+    """Should say that a method is as printed, and not the name that the run's folder has for it."""
+    results = [result(1, "smc", "violated", 2.0, 4), result(1, "smc_printed", "violated", 60.0, 9)]
+    run = dataclasses.replace(run_of(results), settings={"methods": ["smc", "smc_printed"]})
+    drawn = plots(run)
+    for name in ("cactus", "lengths", "queries", "time-against-time"):
+        assert b"smc, as printed" in drawn[f"{name}.svg"]
+        assert b"smc_printed" not in drawn[f"{name}.svg"]
+    page = run_page(run)
+    assert "smc, as printed" in page
+    assert page.count("smc_printed") == 1  # among the settings, as the folder has them

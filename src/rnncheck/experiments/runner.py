@@ -57,7 +57,7 @@ class Questions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     shrink: bool = True
 
     def __post_init__(self) -> None:
-        unknown = [method for method in self.methods if _own_name(method) not in METHODS]
+        unknown = [method for method in self.methods if own_name(method) not in METHODS]
         if unknown or not self.methods:
             raise InputError(f"unknown methods {unknown}; choose some of {', '.join(METHODS)}")
         if len(set(self.methods)) < len(self.methods):
@@ -83,9 +83,14 @@ def as_printed(methods: Iterable[str]) -> tuple[str, ...]:
     return tuple(name for method in methods for name in (method, *([method + AS_PRINTED] * (method in PRINTED))))
 
 
-def _own_name(method: str) -> MethodName:
-    """What ``verify`` calls a method of a run."""
+def own_name(method: str) -> MethodName:
+    """What ``verify``, and the paper, call a method of a run."""
     return cast(MethodName, method.removesuffix(AS_PRINTED))
+
+
+def told_name(method: str) -> str:
+    """What people are told that a method of a run is."""
+    return f"{own_name(method)}, as printed" if method.endswith(AS_PRINTED) else method
 
 
 class VerdictPiece(msgspec.Struct, forbid_unknown_fields=True):
@@ -258,7 +263,7 @@ def verify_piece(network: RecurrentNetwork, spec: DFA, method: str, piece: str, 
     return verify(
         CompiledNetwork(network, threads=1),
         spec,
-        method=_own_name(method),
+        method=own_name(method),
         relation=questions.relation,
         epsilon=questions.epsilon,
         gamma=questions.gamma,

@@ -14,7 +14,7 @@ import msgspec
 from rnncheck.errors import InputError
 from rnncheck.experiments.published_figures import CONTACTS, RANDOM, ContactsCell, RandomRow
 from rnncheck.experiments.results import MethodSummary, Result, RunResults, overlaps, summarise
-from rnncheck.experiments.runner import AS_PRINTED
+from rnncheck.experiments.runner import AS_PRINTED, own_name, told_name
 
 Row: TypeAlias = list[str]
 _PAPER = "  paper"
@@ -56,25 +56,16 @@ def _random_table(run: RunResults) -> tuple[Row, list[Row]]:
     return header, rows
 
 
-def _told(method: str) -> str:
-    return f"{_printed(method)}, as printed" if method.endswith(AS_PRINTED) else method
-
-
-def _printed(method: str) -> str:
-    """The paper's name of a method."""
-    return method.removesuffix(AS_PRINTED)
-
-
 def _beside(run: RunResults, method: str) -> str | None:
     """The paper's method to show below one of ours: below the one as printed, where there is one."""
-    printed = _printed(method)
+    printed = own_name(method)
     better = not method.endswith(AS_PRINTED) and method + AS_PRINTED in run.methods
     return None if better or printed not in RANDOM else printed
 
 
 def _own_row(row: MethodSummary) -> Row:
     return [
-        _told(row.method), str(row.instances), str(row.mistakes), str(row.satisfied), str(row.undecided),
+        told_name(row.method), str(row.instances), str(row.mistakes), str(row.satisfied), str(row.undecided),
         _seconds(row.average_seconds), _seconds(row.median_seconds), _number(row.average_length, 1),
         _number(row.average_words), _number(row.average_queries), _number(row.average_steps),
         _number(row.average_states, 1), str(row.with_flows), str(row.contradicted),
@@ -100,21 +91,21 @@ def _contacts_table(run: RunResults) -> tuple[Row, list[Row]]:
         for method in run.methods:
             for result in run.of(method):
                 if result.subject == subject:
-                    published = CONTACTS.get(case, {}).get(_printed(method))
+                    published = CONTACTS.get(case, {}).get(own_name(method))
                     rows.append([case, _accuracy(facts), *_contacts_row(result), _paper_cell(published)])
     return header, [*rows, *map(_average_row, summarise(run))]
 
 
 def _average_row(row: MethodSummary) -> Row:
     """A method over all networks, and the average of what the paper has for its seven."""
-    published = [cells[method] for cells in CONTACTS.values() if (method := _printed(row.method)) in cells]
+    published = [cells[method] for cells in CONTACTS.values() if (method := own_name(row.method)) in cells]
     states = [cell.states for cell in published if cell.states is not None]
     paper = ""
     if published:
         length, seconds = fmean(cell.length for cell in published), fmean(cell.seconds for cell in published)
         paper = f"{length:.1f}, {f'{fmean(states):.1f}' if states else _UNKNOWN}, {seconds:.2f}"
     return [
-        "average", "", _told(row.method), f"{row.mistakes} of {row.instances} violated",
+        "average", "", told_name(row.method), f"{row.mistakes} of {row.instances} violated",
         _number(row.average_length, 1), _number(row.average_states, 1), _seconds(row.average_seconds),
         _number(row.average_words), _number(row.average_queries), _number(row.average_steps), paper,
     ]  # fmt: skip
@@ -127,8 +118,8 @@ def _accuracy(facts: Mapping[str, object]) -> str:
 
 def _contacts_row(result: Result) -> Row:
     return [
-        _told(result.method), result.verdict, _number(result.length), _number(result.states), _seconds(result.seconds),
-        str(result.words), str(result.queries), str(result.steps),
+        told_name(result.method), result.verdict, _number(result.length), _number(result.states),
+        _seconds(result.seconds), str(result.words), str(result.queries), str(result.steps),
     ]  # fmt: skip
 
 
@@ -150,7 +141,7 @@ def remarks(run: RunResults) -> list[str]:
     lines.append(f"a mistake is known in {len(found)} of {len(asked)} instances")
     for (one, other), instances in overlaps(run).items():
         if instances:
-            lines.append(f"{_told(one)} found what {_told(other)} missed: {_some(instances)}")
+            lines.append(f"{told_name(one)} found what {told_name(other)} missed: {_some(instances)}")
     return lines + (_meanings(run) if run.kind == "contacts" else [])
 
 

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from rnncheck.experiments.results import Result, RunResults
+from rnncheck.experiments.runner import AS_PRINTED, own_name, told_name
 from rnncheck.report.charts.figure import FORMS, LOOKS, chart
 
-# For each method a colour, a marker and a line of its own.
+# For each method a colour, a marker and a line of its own; as printed it has the same colour, a cross and a thin line.
 _LOOKS = {
     "smc": (*LOOKS[0], "-"),
     "aamc": (*LOOKS[1], "--"),
@@ -41,7 +42,7 @@ def _time_against_time(figure: Any, run: RunResults) -> None:
     """One panel for each other method against the last one asked for, on logarithmic axes."""
     base = run.methods[-1]
     others = run.methods[:-1]
-    figure.set_size_inches(1.0 + 2.4 * len(others), 2.9)
+    figure.set_size_inches(1.0 + 2.4 * len(others), 3.2)
     panels = figure.subplots(1, len(others), squeeze=False, sharex=True, sharey=True)[0]
     mine = {result.instance: result for result in run.of(base)}
     marks = {"violated": ("o", "found by both"), "one": ("^", "found by one"), "none": ("x", "found by neither")}
@@ -60,7 +61,7 @@ def _time_against_time(figure: Any, run: RunResults) -> None:
                 facecolors="none" if marker != "x" else None,
                 edgecolors=_looks(other)[0] if marker != "x" else None,
             )
-        panel.set(xlabel=f"{base} (s)", ylabel=f"{other} (s)")
+        panel.set(xlabel=f"{told_name(base)} (s)", ylabel=f"{told_name(other)} (s)")
         _logarithmic(panel, "x")
         _logarithmic(panel, "y")
         low, high = _limits([*run.of(base), *run.of(other)])
@@ -79,8 +80,9 @@ def _cactus(figure: Any, run: RunResults) -> None:
     for method in run.methods:
         seconds = np.sort([max(result.seconds, 1e-3) for result in run.of(method) if result.violated])
         colour, marker, line = _looks(method)
+        counted, width = np.arange(1, len(seconds) + 1), 0.8 if method.endswith(AS_PRINTED) else 1.5
         panel.plot(
-            seconds, np.arange(1, len(seconds) + 1), line, marker=marker, markersize=4, color=colour, label=method
+            seconds, counted, line, marker=marker, markersize=4, color=colour, linewidth=width, label=told_name(method)
         )
     panel.set(xlabel="seconds for an instance", ylabel="mistakes found")
     _logarithmic(panel, "x")
@@ -110,7 +112,7 @@ def _strips(figure: Any, run: RunResults, label: str, value: Callable[[Result], 
         panel.plot(figures, row + spread, marker, color=colour, markersize=4.5, markerfacecolor="none")
         if figures:
             panel.plot([np.median(figures)] * 2, [row - 0.35, row + 0.35], color=colour, linewidth=1.6)
-    panel.set(xlabel=f"{label} (bar: median)", yticks=range(len(run.methods)), yticklabels=run.methods)
+    panel.set(xlabel=f"{label} (bar: median)", yticks=range(len(run.methods)), yticklabels=map(told_name, run.methods))
     if everything and max(everything) > _WIDE * min(everything):
         _logarithmic(panel, "x")
     panel.set_ylim(len(run.methods) - 0.5, -0.5)
@@ -129,4 +131,5 @@ def _limits(results: Sequence[Result]) -> tuple[float, float]:
 
 
 def _looks(method: str) -> tuple[str, str, str]:
-    return _LOOKS.get(method, _OTHER)
+    colour, marker, line = _LOOKS.get(own_name(method), _OTHER)
+    return (colour, "x", line) if method.endswith(AS_PRINTED) else (colour, marker, line)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from rnncheck.errors import MissingExtraError
 from rnncheck.experiments.results import Result, RunResults
+from rnncheck.experiments.runner import told_name
 from rnncheck.experiments.table import remarks, table
 from rnncheck.report.charts.run_charts import plots
 from rnncheck.report.contacts.meanings import drawn_meanings
@@ -96,7 +97,7 @@ def _instances(run: RunResults) -> Markup:
         [instance, *(_verdict(found.get(method)) for method in run.methods), _shortest(found.values())]
         for instance, found in by_instance.items()
     ]
-    header = ["instance", *run.methods, "shortest counterexample"]
+    header = ["instance", *map(told_name, run.methods), "shortest counterexample"]
     return section("instances", "Every instance", grid(header, rows))
 
 
