@@ -77,30 +77,29 @@ def robustness(
     _check(asked, request, alphabet)
     kept = None if checkpoint is None else RobustCheckpoint(checkpoint, model, request, resume=resume)
     run = _Run(model, request, sorted(set(asked)), Budget.lasting(timeout, clock=clock), kept)
-    told = progress or (lambda _: None)
-    if workers is None and cluster is None:
-        with watchdog(lambda: run.budget.remaining()):
-            run.here(told)
-    else:
-        with open_executor(workers or 1, cluster, seconds=run.budget.remaining()) as executor:
-            run.on(executor, told)
+    run.work(workers, cluster, progress or (lambda _: None))
+    return _result(run, asked, spec, clock() - began)
+
+
+def _result(run: _Run, asked: Sequence[Word], spec: Spec | DFA | None, seconds: float) -> Robustness:
+    model, request = run.model, run.request
     facts = model.describe()
     return Robustness(
         distance=plain(request.distance),
         distances=tuple(map(plain, request.edits.distances(request.distance))),
         edits=request.edits.describe(),
         spec=None if spec is None else spec.origin if isinstance(spec, Spec) else "an automaton",
-        gamma=gamma,
-        seed=seed,
+        gamma=request.confidence.gamma,
+        seed=request.seed,
         words=tuple(run.result(word) for word in asked),
         evaluator=str(facts.get("queries", "as the model answers")),
         reference=str(facts.get("reference", BY_REFERENCE)),
         compared=run.compared,
         notes=tuple(dict.fromkeys(run.notes)),
         network_steps=run.steps,
-        seconds=clock() - began,
+        seconds=seconds,
         model_sha256=None if "sha256" not in facts else str(facts["sha256"]),
-        alphabet=tuple(alphabet),
+        alphabet=tuple(model.alphabet),
         version=__version__,
     )
 
@@ -138,6 +137,15 @@ class _Run:
         self.compared = 0 if kept is None else kept.compared
         self.steps = 0 if kept is None else kept.steps
         self.notes: list[str] = [] if kept is None else kept.notes
+
+    def work(self, workers: int | None, cluster: str | None, progress: Callable[[RobustnessProgress], None]) -> None:
+        """Do all pieces, here or where they are told to be done."""
+        if workers is None and cluster is None:
+            with watchdog(lambda: self.budget.remaining()):
+                self.here(progress)
+        else:
+            with open_executor(workers or 1, cluster, seconds=self.budget.remaining()) as executor:
+                self.on(executor, progress)
 
     def here(self, progress: Callable[[RobustnessProgress], None]) -> None:
         """Do the pieces one after the other."""
