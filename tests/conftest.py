@@ -1,10 +1,16 @@
 """What holds for every test."""
 
 import math
+import os
 import signal
 from collections.abc import Iterator
 
 import pytest
+
+# Tests run beside one another, and their networks are small: a second thread of a product waits for a core more than it
+# works. The libraries read this when they are loaded, which is after this file.
+for _library in ("OMP", "OPENBLAS", "MKL"):
+    os.environ.setdefault(f"{_library}_NUM_THREADS", "1")
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -26,11 +26,6 @@ Inside: TypeAlias = Callable[..., tuple[int, str, str]]
 FORMULA = "G(a -> F b)"
 
 
-def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "rnncheck", "repair", *arguments]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300)
-
-
 def _heard() -> None:
     """Let Ctrl-C be heard: a background job of a shell, which this may be, ignores it, as do its children."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
@@ -208,12 +203,14 @@ def test_ctrl_c_tells_what_there_is_and_exits_with_3(folder: Path) -> None:
         (["model.safetensors", "--regex", "a*", "--dfa", "none.dot", "-o", "f.safetensors"], "none.dot"),
     ],
 )
-def test_bad_input_is_one_line_and_changes_nothing(folder: Path, arguments: list[str], said: str) -> None:
+def test_bad_input_is_one_line_and_changes_nothing(
+    folder: Path, inside: Inside, arguments: list[str], said: str
+) -> None:
     (folder / "bad.tsv").write_text("yes\ta b\nyes\ta\n")
     before = (folder / "model.safetensors").read_bytes()
-    result = run(folder, *arguments)
-    assert result.returncode == 2
-    assert said in result.stderr
-    assert len(result.stderr.strip().splitlines()) == 1
+    code, _, err = inside(*arguments)
+    assert code == 2
+    assert said in err
+    assert len(err.strip().splitlines()) == 1
     assert (folder / "model.safetensors").read_bytes() == before
     assert not (folder / "f.safetensors").exists()

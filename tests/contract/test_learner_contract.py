@@ -193,10 +193,10 @@ def test_there_is_a_pause_after_little_work(variant: str, letters: int) -> None:
         since_pause += sum(1 if prefixes else 1 + len(access) + len(suffix) for access, suffix in queries)
         return [no_structure(access + suffix) for access, suffix in queries]
 
-    learner = make(variant, alphabet, ask, max_states=400)
+    learner = make(variant, alphabet, ask, max_states=150)
     learner.start()
     rng = np.random.default_rng(0)
-    words = [tuple(rng.integers(0, letters, 12).tolist()) for _ in range(30)]
+    words = [tuple(rng.integers(0, letters, 12).tolist()) for _ in range(10)]
     states = len(learner.hypothesis)
     grown = since_pause = most = 0
     with contextlib.suppress(LearningBoundReached):

@@ -197,8 +197,8 @@ def test_merging_from_words_that_somebody_has() -> None:
     assert "words that were given" in found.how
 
 
-@settings(max_examples=8, deadline=None)
-@given(st.integers(0, 10**6), st.integers(1, 12))
+@settings(max_examples=4, deadline=None)
+@given(st.integers(0, 10**6), st.integers(1, 8))
 def test_merged_states_are_told_apart_by_the_network(seed: int, states: int) -> None:
     """Should never have more states than the network's own language needs: each is told from all others by a suffix."""
     rng = np.random.default_rng(seed)

@@ -527,11 +527,7 @@ def test_the_alphabet_may_stand_beside_the_file(tmp_path):
 
 @pytest.fixture(scope="module")
 def torch():
-    torch = pytest.importorskip("torch")
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield torch
-    torch.set_num_threads(threads)
+    return pytest.importorskip("torch")
 
 
 def tensors_of(torch, network):

@@ -329,7 +329,6 @@ def test_torch_states_with_the_words_on_the_second_axis() -> None:
     """Should step a PyTorch LSTM by its own states: layers × words × hidden."""
     torch = pytest.importorskip("torch")
     torch.manual_seed(0)
-    torch.set_num_threads(1)
     lstm, head, embedding = torch.nn.LSTM(3, 5, num_layers=2), torch.nn.Linear(5, 1), torch.nn.Embedding(2, 3)
 
     def forward(states: Any, letters: Any) -> Any:

@@ -24,14 +24,6 @@ LETTERS = Alphabet(["a", "b", "c", "<d>", "5"])
 K = len(LETTERS)
 
 
-@pytest.fixture(autouse=True, scope="module")
-def _one_thread():
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
-
-
 class Classifier(nn.Module):
     """Embedding, recurrent layers, dropout, linear layer: under names that say nothing."""
 

@@ -32,7 +32,6 @@ from support.doc_pages import (
     blocks_of,
     commands_of,
     difference,
-    one_thread,
     provide,
 )
 from support.paths import ROOT
@@ -58,12 +57,6 @@ def reader_has(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("reader")
     provide(folder)
     return folder
-
-
-@pytest.fixture(autouse=True)
-def quick() -> Iterator[None]:
-    with one_thread():
-        yield
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)

@@ -8,23 +8,15 @@ import runpy
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import rnncheck
-from support.doc_pages import one_thread
 from support.paths import ROOT
 
 EXAMPLES = ROOT / "examples"
-
-
-@pytest.fixture(autouse=True)
-def quick() -> Iterator[None]:
-    with one_thread():
-        yield
 
 
 def run_example(name: str) -> str:

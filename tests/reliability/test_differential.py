@@ -8,7 +8,6 @@ import importlib
 import io
 import itertools
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -22,7 +21,6 @@ from rnncheck.models.network import Cell
 from rnncheck.verdict.facts import Outcome
 from rnncheck.verdict.guarantee import Guarantee
 from rnncheck.verification.methods import METHODS
-from support.doc_pages import one_thread
 from support.paths import ROOT
 
 SCRIPTS = ROOT / "scripts"
@@ -30,13 +28,12 @@ pytestmark = pytest.mark.skipif(not SCRIPTS.is_dir(), reason="the scripts are no
 
 
 @pytest.fixture
-def cases(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
+def cases(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     pytest.importorskip("torch", reason="the extra torch is not installed")
     monkeypatch.syspath_prepend(SCRIPTS)
-    with one_thread():
-        module = importlib.import_module("differential_cases")
-        module.network_subject.cache_clear()
-        yield module
+    module = importlib.import_module("differential_cases")
+    module.network_subject.cache_clear()
+    return module
 
 
 @pytest.mark.parametrize("part", [0, pytest.param(1, marks=pytest.mark.slow)])

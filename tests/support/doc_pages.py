@@ -126,26 +126,6 @@ def commands_of(block: Block) -> list[Command]:
     return commands
 
 
-@contextlib.contextmanager
-def one_thread() -> Iterator[None]:
-    """Let PyTorch use one thread. Small networks gain nothing from a second, and lose much where others work beside."""
-    before = os.environ.get("OMP_NUM_THREADS")
-    os.environ["OMP_NUM_THREADS"] = "1"  # for other processes, and for this one where PyTorch is not loaded yet
-    torch = sys.modules.get("torch")
-    threads = torch.get_num_threads() if torch else 1
-    if torch:
-        torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        if torch:
-            torch.set_num_threads(threads)
-        if before is None:
-            del os.environ["OMP_NUM_THREADS"]
-        else:
-            os.environ["OMP_NUM_THREADS"] = before
-
-
 def provide(folder: Path) -> None:
     """What a reader has at hand: the zoo's networks, one as ``model.safetensors``, its property and its verdict."""
     for entry in zoo.entries():

@@ -62,7 +62,6 @@ class ByTorch:
     def __init__(self, network: RecurrentNetwork) -> None:
         import torch
 
-        torch.set_num_threads(1)  # two threads that wait for one another are slower on words alone
         self.torch = torch
         self.network = network
         first = network.layers[0]
