@@ -310,6 +310,32 @@ def test_covering_words_reach_what_a_single_long_word_reaches() -> None:
     assert (met > 20).all(), met
 
 
+def test_covering_words_look_right_long_after_their_only_mistake() -> None:
+    """Random words lose "(a b c d)*" at once, and no stretch of what follows looks as if they had not."""
+    cycle = Spec.from_regex("(a b c d)*", [*"abcd"]).dfa
+    words, rng = CoveringWords(cycle), np.random.default_rng(0)
+    lost = next(at for at, row in enumerate(cycle.transitions.tolist()) if set(row) == {at})
+    met = 0
+    for _ in range(30):
+        letters, states = words.draw(rng, 48, 24)
+        for column in range(48):
+            word = "".join("abcd"[letter] for letter in letters[states[:-1, column] == lost, column])
+            met += "abcdabcd" in word
+    assert met > 100, met
+
+
+def test_words_are_meant_to_be_where_they_are_until_they_slip() -> None:
+    cycle = Spec.from_regex("(a b c d)*", [*"abcd"]).dfa
+    words, begin = CoveringWords(cycle), np.full(48, cycle.initial)
+    letters, states, meant = words.go_on(np.random.default_rng(0), begin, begin, 40)
+    assert letters.shape == (40, 48) and states.shape == meant.shape == (41, 48)
+    np.testing.assert_array_equal(meant[:, :36], states[:, :36])  # these never slip
+    astray = meant[:, 36:] != states[:, 36:]
+    assert astray[-1].any() and not astray[0].any()
+    never = np.array([at for at, row in enumerate(cycle.transitions.tolist()) if set(row) == {at}])
+    assert not np.isin(meant[:, 36:], never).any()  # and these go on as if nothing had been lost
+
+
 def test_the_empty_word_is_judged_as_the_network_judges_it() -> None:
     network = random_network(Cell.GRU, (4,), seed=1)
     padded = dataclasses.replace(network, padding=np.full(network.inputs.shape[1], 0.7, dtype=np.float32))

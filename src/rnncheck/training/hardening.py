@@ -50,7 +50,7 @@ _SWELLING = 2.0  # times the radius: larger boxes are cut in between, or a netwo
 _MARGIN = 0.5  # of every score and guess
 _INFLATED = 2e-4  # each bound, by each step
 _NARROW, _WIDTH_SHARE = 0.1, 0.3  # a box much narrower than this is narrow enough; what the logarithm of widths counts
-_WORST_SHARE = 0.3  # of the worst box, beside the mean of all
+_WORST_SHARE = 0.3  # of the worst box, beside the mean of all: a state that is never left has many, and few are wide
 _FULL_WEIGHT = 0.5  # a larger loss of boxes is scaled down to this, or it would destroy what words have taught
 _FIRST_RADIUS, _LEAST_RADIUS, _LARGEST_RADIUS = 0.005, 0.001, 4.0
 _GROWTH, _SHRINKAGE = 1.04, 0.98  # while every box is on its side of the decision, and while one is not
@@ -207,20 +207,23 @@ class Hardening:
     def _word_loss(self, rng: np.random.Generator, noise: float) -> Tensor:
         """Words are read on from where they were, with noise; some begin again."""
         reading, network = self._reading, self._network
-        ending = _LETTERS / (2.0 * self._length) * self._words.commonness[reading.at]
+        ending = _LETTERS / (2.0 * self._length) * self._words.commonness[reading.meant]
         reading.begin_again(rng.random(_WORDS) < ending.clip(max=_MOST_ENDING), self._words.initial)
-        letters, states = self._words.go_on(rng, reading.at, _LETTERS)
+        letters, states, meant = self._words.go_on(rng, reading.at, reading.meant, _LETTERS)
         moved = torch.from_numpy(rng.uniform(-noise, noise, (_LETTERS, _WORDS, network.width)).astype(np.float32))
         after, penalty = reading.read(network, letters, moved)
-        reading.at = states[-1]
+        reading.at, reading.meant = states[-1], meant[-1]
         at = torch.from_numpy(np.append(self._words.initial, states[1:]))
         outputs, guesses, accept = network.outputs(after), network.guesses(after), self._accepting[at]
         scores = network.scores(outputs)
-        rarity = 1.0 / torch.bincount(at, minlength=guesses.shape[-1]).clamp(min=1.0)
-        weights = rarity[at] / rarity[at].sum()  # every state counts alike, however often it is met
+        # Every state counts alike, however often it is met, and once more by words that are meant to be elsewhere.
+        astray = torch.from_numpy(np.append(False, states[1:] != meant[1:]))
+        met_as = 2 * at + astray
+        rarity = 1.0 / torch.bincount(met_as)[met_as]
+        weights = rarity / rarity.sum()
         loss = (
             functional.binary_cross_entropy_with_logits(scores, accept.float(), weights, reduction="sum")
-            + functional.cross_entropy(guesses, at, weight=rarity)
+            + (weights * functional.cross_entropy(guesses, at, reduction="none")).sum()
             + _EMPTY_SHARE * functional.binary_cross_entropy_with_logits(scores[0], accept[0].float())
             + self._gate_penalty * penalty / _LETTERS
         )
@@ -265,7 +268,7 @@ class Hardening:
         outside = torch.log1p(beyond / radius).mean(dim=1)[INITIAL + 1 :]
         width = torch.log1p((boxes.hi - boxes.lo) / _NARROW).mean(dim=1)[INITIAL + 1 :]
         each = losses + guessed + outside + _WIDTH_SHARE * width
-        return (self._shares * each).sum() + _WORST_SHARE * losses.max()
+        return (self._shares * each).sum() + _WORST_SHARE * each.max()
 
     @property
     def _centres(self) -> Tensor:
@@ -304,11 +307,12 @@ class _Reading:
 
     def __init__(self, initial: int, network: TrainableNetwork, teacher: TrainableNetwork | None) -> None:
         self.at: IntArray = np.full(_WORDS, initial, dtype=np.int64)
+        self.meant = self.at  # where they would be without their slips
         self._states = torch.zeros(_WORDS, network.width)
         self._taught = torch.zeros(_WORDS, 0 if teacher is None else teacher.width)
 
     def begin_again(self, which: Mask, initial: int) -> None:
-        self.at = np.where(which, initial, self.at)
+        self.at, self.meant = (np.where(which, initial, states) for states in (self.at, self.meant))
         for states in (self._states, self._taught):
             states[torch.from_numpy(which)] = 0.0
 
