@@ -328,10 +328,12 @@ def test_words_are_meant_to_be_where_they_are_until_they_slip() -> None:
     cycle = Spec.from_regex("(a b c d)*", [*"abcd"]).dfa
     words, begin = CoveringWords(cycle), np.full(48, cycle.initial)
     letters, states, meant = words.go_on(np.random.default_rng(0), begin, begin, 40)
-    assert letters.shape == (40, 48) and states.shape == meant.shape == (41, 48)
+    assert letters.shape == (40, 48)
+    assert states.shape == meant.shape == (41, 48)
     np.testing.assert_array_equal(meant[:, :36], states[:, :36])  # these never slip
     astray = meant[:, 36:] != states[:, 36:]
-    assert astray[-1].any() and not astray[0].any()
+    assert astray[-1].any()
+    assert not astray[0].any()
     never = np.array([at for at, row in enumerate(cycle.transitions.tolist()) if set(row) == {at}])
     assert not np.isin(meant[:, 36:], never).any()  # and these go on as if nothing had been lost
 

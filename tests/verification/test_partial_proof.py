@@ -166,19 +166,31 @@ def test_no_bound_is_below_the_mass_of_a_planted_violation(cell: Cell, relation:
         assert (verdict.guarantee.exact_length or 0) < 6
 
 
-def test_words_that_are_never_drawn_need_no_proof() -> None:
-    """One wrong word has a letter of weight 0: a violation has probability 0, which is what is told, and no proof."""
-    spec = Spec.from_regex("(a|b)*", ["a", "b"])
-    model = CompiledNetwork(robust_network(with_one_word_changed(spec.dfa, (0, 1, 1))))
+@pytest.mark.parametrize("weight", [0.0, 1e-4])
+def test_words_that_are_never_drawn_need_no_proof(weight: float) -> None:
+    """The one wrong word has letters of that weight. With none it has probability 0, which is told, and is no proof."""
+    spec, word = Spec.from_regex("a* | a* b (a|b)* b", ["a", "b"]).dfa, (1, 0, 0, 1, 1)
+    changed = with_one_word_changed(spec, word)
+    model, words = CompiledNetwork(robust_network(changed)), WordDistribution(spec.alphabet, {"a": 1.0, "b": weight})
     verdict = verify(
         model,
-        spec,
+        Spec.from_dfa(spec),
         method="prove",
-        relation="superset",
-        distribution=WordDistribution(spec.dfa.alphabet, {"a": 1.0, "b": 0.0}),
-        settings=VerifySettings(proof=ProofSettings(context=1)),
+        relation="equal",
+        distribution=words,
+        settings=VerifySettings(proof=ProofSettings(context=2)),
     )
-    assert verdict.violated or (verdict.guarantee is not None and not verdict.guarantee.proof)
+    assert verdict.satisfied == (weight == 0.0)
+    assert not verdict.violated
+    guarantee = verdict.guarantee
+    assert guarantee is not None
+    assert guarantee.invariant is not None
+    unproved = guarantee.invariant.unproved
+    assert unproved is not None
+    assert (unproved == 0.0) == (weight == 0.0)
+    assert unproved >= words.mass(symmetric_difference(changed, spec))
+    assert not guarantee.proof
+    assert (guarantee.exact_length or 0) < len(word)
 
 
 def test_a_bound_is_never_told_smaller_than_it_is() -> None:
