@@ -74,7 +74,7 @@ def test_where_none_passes_it_says_how_each_ended() -> None:
     assert not found.passed
     assert "pac: " in found.unfinished
     assert "merging: " in found.unfinished
-    assert "kmeans" not in found.unfinished
+    assert "tree" not in found.unfinished
     assert found.how in {f"the best automaton seen is of {name}" for name in ("pac", "merging")}
 
 

@@ -55,7 +55,7 @@ _WITH_MODEL = ("verify", "prove", "harden", "repair", "extract", "compare-surrog
 _METHODICAL = ("verify", "diff")
 _LEARNER = ("learner", "max_query", "known_words")
 _FORMAT = ("column", "separator")
-_HIDDEN_STATES = ("kmeans", "grid")
+_HIDDEN_STATES = ("tree", "kmeans", "grid")
 _TRAINING = ("cell", "hidden", "layers", "words", "target_accuracy", "train_seconds")
 _ON_WORDS = (
     *("epochs", "patience", "accuracy", "hold", "learning_rate", "count", "balance", "pumped", "stop"),

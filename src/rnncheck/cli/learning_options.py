@@ -10,7 +10,7 @@ import click
 
 from rnncheck.cli.options import Command, ModelRequest
 from rnncheck.learning import EQUIVALENCES, LEARNERS
-from rnncheck.learning.settings import LearningSettings
+from rnncheck.learning.settings import MAX_STATES, MAX_STATES_IN_TIME, LearningSettings
 from rnncheck.learning.task import Progress
 from rnncheck.models.protocol import Model
 from rnncheck.probability.confidence import Bound, Confidence
@@ -37,8 +37,9 @@ def learning_options(command: Command) -> Command:
             click.option("--equivalence", type=click.Choice(list(EQUIVALENCES)),
                          help="What looks for words on which a learned automaton is wrong; a sample is part of "
                          "every test.  [default: sampling; for verify --method auto coverage]"),
-            click.option("--max-hypothesis", type=click.IntRange(min=2), default=LearningSettings.max_states,
-                         show_default=True, help="States of the learned automaton at most."),
+            click.option("--max-hypothesis", type=click.IntRange(min=2),
+                         help="States of the learned automaton at most.  "
+                         f"[default: {MAX_STATES}; for extract with --timeout {MAX_STATES_IN_TIME}]"),
             click.option("--max-query", type=click.IntRange(min=2), help="Letters of a learner's query at most."),
             click.option("--known-words", type=click.Path(), metavar="FILE", help="Words to start the learner with."),
             click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True),

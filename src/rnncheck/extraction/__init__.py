@@ -14,11 +14,12 @@ from rnncheck.extraction.merging import merging
 from rnncheck.extraction.method import Extracting, ExtractionMethod
 from rnncheck.extraction.pac import bounded, pac
 from rnncheck.extraction.quantisation import quantised
+from rnncheck.extraction.tree import tree
 from rnncheck.extraction.weiss import weiss
 from rnncheck.learning.task import LearningTask
 from rnncheck.words import Word, format_word
 
-ExtractionName = Literal["pac", "bounded", "merging", "auto", "weiss", "kmeans", "grid", "cells"]
+ExtractionName = Literal["pac", "bounded", "merging", "auto", "weiss", "tree", "kmeans", "grid", "cells"]
 DEFAULT_EXTRACTION: ExtractionName = "pac"
 
 EXTRACTIONS: Mapping[str, ExtractionMethod] = MappingProxyType(
@@ -28,13 +29,14 @@ EXTRACTIONS: Mapping[str, ExtractionMethod] = MappingProxyType(
         "merging": ExtractionMethod(merging, black_box=True),
         "auto": ExtractionMethod(auto, black_box=True),
         "weiss": ExtractionMethod(weiss),
+        "tree": ExtractionMethod(tree),
         "kmeans": ExtractionMethod(functools.partial(quantised, kind="kmeans")),
         "grid": ExtractionMethod(functools.partial(quantised, kind="grid")),
         "cells": ExtractionMethod(cells, contains=True),
     }
 )
 # Those that stand side by side where nobody chose: auto is some of them, and cells aims to contain, not to be alike.
-COMPARED: tuple[ExtractionName, ...] = ("pac", "bounded", "merging", "weiss", "kmeans", "grid")
+COMPARED: tuple[ExtractionName, ...] = ("pac", "bounded", "merging", "weiss", "tree", "kmeans", "grid")
 BLACK_BOX = tuple(name for name, method in EXTRACTIONS.items() if method.black_box)
 
 

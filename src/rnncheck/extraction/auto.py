@@ -1,7 +1,7 @@
 """Extraction by what suits: several methods in turns, and the first automaton that passes a test.
 
 A small language is learned from answers in a moment, and then nothing else is tried. Where the learner is not done
-after a while, the language is large or the network noisy: clusters of its hidden states, if it shows them, and state
+after a while, the language is large or the network noisy: cells of its hidden states, if it shows them, and state
 merging then have their share of the work, counted in letters and not in seconds. Each method has its share of γ.
 """
 
@@ -14,14 +14,16 @@ from types import MappingProxyType
 from rnncheck.extraction.merging import merging
 from rnncheck.extraction.method import Extracting, Extraction
 from rnncheck.extraction.pac import pac
-from rnncheck.extraction.quantisation import quantised
+from rnncheck.extraction.tree import tree
 from rnncheck.learning.task import LearningTask
 from rnncheck.probability.confidence import Confidence
 
 _PATIENCE = 100_000  # letters that a method is asked to wait for the one before it
+# How many letters of a method are as much work as one of a learner: a tree reads thousands at once and ponders little.
+_LETTERS_FOR_ONE = MappingProxyType({"tree": 16})
 
 _RUNS: Mapping[str, Callable[[LearningTask], Extracting]] = MappingProxyType(
-    {"pac": pac, "kmeans": lambda task: quantised(task, "kmeans"), "merging": merging}
+    {"pac": pac, "tree": tree, "merging": merging}
 )
 
 
@@ -51,7 +53,7 @@ class _Run:
             next(self.work)
         except StopIteration as end:
             self.ended = end.value
-        self.testing += self.task.oracle.cost.work - before
+        self.testing += (self.task.oracle.cost.work - before) // _LETTERS_FOR_ONE.get(self.name, 1)
         if self.task.latest() is not hypothesis:
             self.letters, self.testing = self.letters + self.testing, 0
 
@@ -77,7 +79,7 @@ def auto(task: LearningTask) -> Extracting:
 def _suited(task: LearningTask) -> list[str]:
     """The methods that this task allows for, the first to begin with; the person's own words are merged first."""
     looking_inside = task.oracle.stepping and not task.several_labels and task.max_length is None
-    others = ["kmeans", "merging"] if looking_inside else ["merging"]
+    others = ["tree", "merging"] if looking_inside else ["merging"]
     return ["merging", "pac", *others[:-1]] if task.settings.known_words else ["pac", *others]
 
 

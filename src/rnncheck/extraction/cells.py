@@ -114,7 +114,7 @@ class _Cells:
 
     @property
     def _most(self) -> int:
-        return self.task.settings.max_states - len(self.guide.spec)
+        return self.task.max_states - len(self.guide.spec)
 
     @property
     def _settings(self) -> ProofSettings:

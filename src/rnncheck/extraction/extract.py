@@ -10,7 +10,7 @@ from rnncheck.errors import InputError
 from rnncheck.extraction import BLACK_BOX, DEFAULT_EXTRACTION, ExtractionName, extracting, extraction_method
 from rnncheck.extraction.judge import Judge, smallest
 from rnncheck.extraction.method import Extraction
-from rnncheck.learning.settings import LearningSettings, check_least
+from rnncheck.learning.settings import MAX_STATES_IN_TIME, LearningSettings, check_least
 from rnncheck.learning.task import ENDINGS, LearningTask, Progress
 from rnncheck.models.labelled import LabelledNetwork
 from rnncheck.models.protocol import Model
@@ -138,5 +138,7 @@ def extraction_task(
     if model.max_length is not None:
         distribution = up_to(distribution, model.max_length)
     confidence = replace(confidence, bound=settings.bound)
+    if timeout is not None and settings.max_states is None:
+        settings = replace(settings, max_states=MAX_STATES_IN_TIME)
     names = NO_YES if network is None else network.labels
     return LearningTask(oracle, distribution, confidence, seed, settings, labels=names, max_length=model.max_length)

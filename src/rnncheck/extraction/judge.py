@@ -20,7 +20,7 @@ from rnncheck.words import WordBatch
 _CHOOSING = 500
 _MEASURING = 1_000
 _AT_ONCE = 50  # words
-_GROWTH = 1.1  # a hypothesis is looked at when it has so many times the states of the last one
+_GROWTH = 1.1  # a hypothesis is looked at when it has so many times the states of the last one, or the last has of it
 
 
 class _Sample:
@@ -55,7 +55,7 @@ class Judge:
         self._measuring = _Sample(task, "measure", _MEASURING)
         self._seen: list[Point] = []
         self._maker: dict[int, str] = {}  # of the automaton with that id, which is kept in a point
-        self._next_size: dict[str, float] = {}
+        self._last_size: dict[str, int] = {}
 
     def asking(self) -> Turns[None]:
         """Put the samples to the network."""
@@ -63,9 +63,12 @@ class Judge:
         yield from self._measuring.asking()
 
     def show(self, hypothesis: Hypothesis | None, maker: str = "", *, last: bool = False) -> None:
-        """Look at a method's hypothesis, if it has grown since its last one or is the last."""
-        if hypothesis is not None and (last or len(hypothesis) >= self._next_size.get(maker, 0.0)):
-            self._next_size[maker] = max(len(hypothesis) + 1, _GROWTH * len(hypothesis))
+        """Look at a method's hypothesis, if it is of another size than its last one or is the last."""
+        if hypothesis is None:
+            return
+        before = self._last_size.get(maker, 0)
+        if last or not before / _GROWTH < len(hypothesis) < max(before + 1, _GROWTH * before):
+            self._last_size[maker] = len(hypothesis)
             self._look_at(smallest(hypothesis), maker)
 
     def reduce(self, most_states: int | None) -> None:

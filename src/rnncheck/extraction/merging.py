@@ -108,7 +108,7 @@ class _Merged:
             self.nodes += 1
             home = yield from self._home(node)
             if home is None:
-                if len(self._access) >= self._task.settings.max_states:
+                if len(self._access) >= self._task.max_states:
                     continue
                 home = self._add(node)
                 queue += [(home, after, below) for after, below in sorted(node.below.items())]

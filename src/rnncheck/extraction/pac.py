@@ -29,7 +29,7 @@ def bounded(task: LearningTask) -> Extracting:
     limit = task.settings.max_query_length
     learner = task.learner(
         learner="lstar",
-        max_states=min(task.settings.max_states, BOUNDED_STATES),
+        max_states=min(task.max_states, BOUNDED_STATES),
         max_query_length=BOUNDED_QUERY if limit is None else min(limit, BOUNDED_QUERY),
     )
     return _learned(task, learner)

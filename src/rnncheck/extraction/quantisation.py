@@ -37,7 +37,7 @@ def quantised(task: LearningTask, kind: str) -> Extracting:
     """The surrogate of the coarsest clustering (``kmeans`` or ``grid``) with the best agreement on fresh words."""
     if kind not in ("kmeans", "grid"):
         raise InputError(f"unknown kind of quantisation {kind!r}; known are kmeans and grid")
-    oracle, most_states = task.oracle, task.settings.max_states
+    oracle, most_states = task.oracle, task.max_states
     stepper = task.oracle.stepper
     observed = observe(task, stepper)
     oracle.budget.check()
@@ -86,21 +86,21 @@ class View:
     """
 
     def __init__(self, states: States) -> None:
-        points = _squashed(states)
+        points = squashed(states)
         self._telling = np.ptp(points, axis=0) > 0.0
         if not self._telling.any():
             self._telling[0] = True
         points = points[:, self._telling]
         self._directions: Vectors | None = None
         if points.shape[1] > _MOST_DIMENSIONS:
-            self._directions = _widest_directions(points - points.mean(axis=0), _MOST_DIMENSIONS)
+            self._directions = widest_directions(points - points.mean(axis=0), _MOST_DIMENSIONS)
 
     def points(self, states: States) -> Vectors:
-        points = _squashed(states)[:, self._telling]
+        points = squashed(states)[:, self._telling]
         return points if self._directions is None else points @ self._directions
 
 
-def _widest_directions(points: Vectors, count: int) -> Vectors:
+def widest_directions(points: Vectors, count: int) -> Vectors:
     """About the directions of the largest spread, one a column, by subspace iteration.
 
     The exact ones would take seconds for a network of a thousand units, and nothing here needs them exactly.
@@ -111,14 +111,14 @@ def _widest_directions(points: Vectors, count: int) -> Vectors:
     return basis
 
 
-def _squashed(states: States) -> Vectors:
+def squashed(states: States) -> Vectors:
     values = np.asarray(states, dtype=np.float64).reshape(len(states), -1)
     return np.asarray(values / (1.0 + np.abs(values)))
 
 
 def observe(task: LearningTask, stepper: Stepper, letters: int = _OBSERVED_LETTERS) -> Observed:
     """Run sampled words of so many letters in all and keep every state on the way."""
-    words = _observed_words(task, letters)
+    words = observed_words(task, letters)
     initial = stepper.initial(1)
     states = np.empty((len(words.codes) + 1, *initial.shape[1:]), dtype=initial.dtype)
     states[0] = initial[0]
@@ -134,7 +134,7 @@ def observe(task: LearningTask, stepper: Stepper, letters: int = _OBSERVED_LETTE
     return Observed(states, View(states), said, before, words.codes.astype(np.int64))
 
 
-def _observed_words(task: LearningTask, letters: int) -> WordBatch:
+def observed_words(task: LearningTask, letters: int) -> WordBatch:
     """Sampled words of so many letters, the last cut off, and all short words: the states after these are rarely met
     again, and a network is in one of them at the beginning of every word.
     """

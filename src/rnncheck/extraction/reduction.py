@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -26,10 +26,10 @@ def reductions(automaton: Hypothesis, words: WordBatch, most_states: int | None 
     often = np.zeros(len(automaton), dtype=np.int64)
     often[ends] = counts
     by_visits = np.argsort(-often, kind="stable")
-    said = _said(automaton)
-    for size in _sizes(len(automaton), most_states):
+    sizes = _sizes(len(automaton), most_states)
+    for size, alike in zip(sizes, _most_alike(_said(automaton), by_visits, sizes), strict=True):
         kept = np.sort(by_visits[:size])
-        goes_to = _most_alike(said, kept)
+        goes_to = np.searchsorted(kept, alike)
         goes_to[kept] = np.arange(size)
         yield _of_states(automaton, kept, goes_to)
 
@@ -61,14 +61,25 @@ def _said(automaton: Hypothesis) -> npt.NDArray[np.int64]:
     return np.stack(columns, axis=1).astype(np.int64)
 
 
-def _most_alike(said: npt.NDArray[np.int64], kept: npt.NDArray[np.integer]) -> npt.NDArray[np.int64]:
-    """For every state the position of the kept one that says the same most often, some rows at a time."""
+def _most_alike(
+    said: npt.NDArray[np.int64], order: npt.NDArray[np.integer], sizes: Sequence[int]
+) -> npt.NDArray[np.int64]:
+    """For each size, in rising order, and every state: which of the first so many in the order is most like it.
+
+    Some rows at a time, and every pair is compared once for all sizes.
+    """
     outputs = np.unique(said)
-    found = []
+    found = np.zeros((len(sizes), len(said)), dtype=np.int64)
     for start in range(0, len(said), _ROWS_AT_ONCE):
         rows = said[start : start + _ROWS_AT_ONCE]
-        alike = sum(
-            (rows == output).astype(np.float32) @ (said[kept] == output).astype(np.float32).T for output in outputs
-        )
-        found.append(np.asarray(alike).argmax(axis=1))
-    return np.concatenate(found)
+        before, most, best = 0, np.full(len(rows), -1.0, dtype=np.float32), np.zeros(len(rows), dtype=np.int64)
+        for number, size in enumerate(sizes):
+            more = said[order[before:size]]
+            alike = np.zeros((len(rows), len(more)), dtype=np.float32)
+            for output in outputs:
+                alike += (rows == output).astype(np.float32) @ (more == output).astype(np.float32).T
+            here = alike.max(axis=1)
+            best = np.where(here > most, order[before + alike.argmax(axis=1)], best)
+            most, before = np.maximum(most, here), size
+            found[number, start : start + len(rows)] = best
+    return found

@@ -14,6 +14,10 @@ from rnncheck.probability.confidence import Bound, Confidence
 from rnncheck.runtime.budget import Clock, never
 from rnncheck.words import Word
 
+# States of a hypothesis where nobody said how many: as a rule, and in an extraction that its time limit ends.
+MAX_STATES = 2_000
+MAX_STATES_IN_TIME = 1 << 16
+
 
 @dataclass(frozen=True)
 class LearningSettings:
@@ -23,7 +27,7 @@ class LearningSettings:
     equivalence: EquivalenceName | None = None  # what looks for counterexamples; None: what the method prefers
     bound: Bound = Confidence.bound
     plain: bool = False  # ask every drawn word, as a whole, one after the other, and look at nothing besides
-    max_states: int = 2_000
+    max_states: int | None = None  # None: 2 000, or 65 536 where an extraction has a time limit
     max_query_length: int | None = None
     known_words: tuple[Word, ...] = ()  # the learner begins with them
     memory_limit: int = DEFAULT_MEMORY

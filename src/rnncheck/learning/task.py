@@ -19,7 +19,7 @@ from rnncheck.learning.equivalence.sampling import SamplingEquivalence
 from rnncheck.learning.learners import make_learner
 from rnncheck.learning.learners.answers import Ask
 from rnncheck.learning.learners.learner import Learner
-from rnncheck.learning.settings import LearningSettings
+from rnncheck.learning.settings import MAX_STATES, LearningSettings
 from rnncheck.oracle import MembershipOracle
 from rnncheck.probability.confidence import Confidence
 from rnncheck.probability.distributions import WordDistribution
@@ -101,6 +101,11 @@ class LearningTask:
         return twin
 
     @property
+    def max_states(self) -> int:
+        """How many states a hypothesis may have."""
+        return MAX_STATES if self.settings.max_states is None else self.settings.max_states
+
+    @property
     def several_labels(self) -> bool:
         """Whether there are more answers than yes and no."""
         return len(self._labels) > 2
@@ -109,7 +114,7 @@ class LearningTask:
         """A learner that asks the oracle, or ``ask``; ``bounds`` and the learner's name stand in for the settings'."""
         settings = self.settings
         name = bounds.pop("learner", settings.learner)
-        options = {"max_states": settings.max_states, "max_query_length": settings.max_query_length, **bounds}
+        options = {"max_states": self.max_states, "max_query_length": settings.max_query_length, **bounds}
         if self.max_length is not None:
             options["max_query_length"] = min(self.max_length, options["max_query_length"] or self.max_length)
         return make_learner(
