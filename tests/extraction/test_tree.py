@@ -13,6 +13,7 @@ from rnncheck.automata.minimisation import minimise
 from rnncheck.automata.product import symmetric_difference
 from rnncheck.extraction.bisection import Bisection, grouped_sums
 from rnncheck.extraction.extract import extract_automaton, extraction_task
+from rnncheck.extraction.quantisation import squashed
 from rnncheck.extraction.tree import tree
 from rnncheck.learning.settings import MAX_STATES, MAX_STATES_IN_TIME, LearningSettings
 from rnncheck.models.engine.compiled import CompiledNetwork
@@ -150,6 +151,36 @@ def test_there_is_progress_after_little_work(letters: int) -> None:
     )
     assert len(told) > 50
     assert max(np.diff(told)) <= 40_000
+
+
+def test_states_that_tell_nothing_are_one_state() -> None:
+    """Should be a constant answer where all weights are 0, in one unit as in many."""
+    for hidden in (1, 30):
+        model = CompiledNetwork(random_network(Cell.RNN_TANH, (hidden,), alphabet=LETTERS, scale=0.0, threshold=0.3))
+        found = extract_automaton(model, method="tree", distribution=SHORT, epsilon=0.05, gamma=0.05)
+        assert found.passed
+        assert len(found.automaton) == 1
+
+
+def test_infinite_states_are_seen_at_the_end_of_the_scale() -> None:
+    assert squashed(np.array([[np.inf, -np.inf, 0.0, 1.0]])).tolist() == [[1.0, -1.0, 0.0, 0.5]]
+
+
+def test_intervals_hold_the_truth() -> None:
+    """Should contain the exact agreement about as often as they say, wherever it ended: fresh words measure."""
+    outside = 0
+    for seed in range(6):
+        target = exact(seed, 25)
+        found = extract_automaton(
+            CompiledNetwork(exact_network(target)),
+            method="tree",
+            distribution=SHORT,
+            seed=seed,
+            settings=LearningSettings(max_states=6),
+        )
+        low, high = found.measured.interval
+        outside += not low <= 1.0 - SHORT.mass(symmetric_difference(found.automaton.support, target)) <= high
+    assert outside <= 2
 
 
 def test_words_without_letters_end_it_too() -> None:

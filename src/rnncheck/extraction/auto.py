@@ -20,7 +20,7 @@ from rnncheck.probability.confidence import Confidence
 
 _PATIENCE = 100_000  # letters that a method is asked to wait for the one before it
 # How many letters of a method are as much work as one of a learner: a tree reads thousands at once and ponders little.
-_LETTERS_FOR_ONE = MappingProxyType({"tree": 16})
+_LETTERS_FOR_ONE = MappingProxyType({"tree": 64})
 
 _RUNS: Mapping[str, Callable[[LearningTask], Extracting]] = MappingProxyType(
     {"pac": pac, "tree": tree, "merging": merging}

@@ -112,7 +112,8 @@ def widest_directions(points: Vectors, count: int) -> Vectors:
 
 
 def squashed(states: States) -> Vectors:
-    values = np.asarray(states, dtype=np.float64).reshape(len(states), -1)
+    """Every value between -1 and 1; an infinite one, which a memory may grow to, is at the end."""
+    values = np.nan_to_num(np.asarray(states, dtype=np.float64).reshape(len(states), -1))
     return np.asarray(values / (1.0 + np.abs(values)))
 
 
