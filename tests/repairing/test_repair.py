@@ -206,6 +206,7 @@ def test_what_cannot_be_trained_is_refused() -> None:
         rnncheck.repair("model.pt", Spec.from_regex("a*", ["a", "b"]))
 
 
+@pytest.mark.slow  # test_a_module_comes_back_with_its_own_layout does the same from the command line
 def test_a_module_keeps_its_class_and_its_layout() -> None:
     import torch
 
