@@ -44,7 +44,7 @@ class Apart:
         return Judgement(3.0, True) if self._apart(word) else judgement
 
 
-@pytest.mark.parametrize("method", ["auto", "smc", "pdv"])
+@pytest.mark.parametrize("method", ["smc", *(pytest.param(name, marks=pytest.mark.slow) for name in ("auto", "pdv"))])
 def test_an_original_that_accepts_what_its_engine_rejects_is_found_out(method):
     """It accepts long words that end in a; the self-check's 64 words of up to 500 letters cannot have seen it."""
     network = rejecting()
