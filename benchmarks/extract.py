@@ -34,7 +34,7 @@ from rnncheck.models.protocol import Model
 from rnncheck.oracle import MembershipOracle
 from rnncheck.probability.distributions import WordDistribution
 
-METHODS = ("before", "pac", "mixed", "auto", "aalpy-kv", "aalpy-lsharp", "aalpy-rpni")
+METHODS = ("before", "pac", "mixed", "tree", "auto", "aalpy-kv", "aalpy-lsharp", "aalpy-rpni")
 WORDS = 3_000
 SAMPLE = 2_000  # words for RPNI
 
@@ -173,7 +173,7 @@ def measured(method: str, name: str, folder: Path, limit: float) -> dict[str, An
     model = network(name, folder)
     if method.startswith("aalpy-"):
         return aalpy(method.removeprefix("aalpy-"), model, limit)
-    options = {"mixed": {"equivalence": "mixed"}, "auto": {"method": "auto"}}
+    options = {"mixed": {"equivalence": "mixed"}, "tree": {"method": "tree"}, "auto": {"method": "auto"}}
     return ours(model, limit, **options.get(method, {}))
 
 
