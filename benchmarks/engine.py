@@ -37,6 +37,7 @@ LETTERS = 5
 EMBEDDING = 10
 SHAPES = [(100, 1), (100, 2), (180, 1), (180, 2), (280, 1), (280, 2)]  # hidden, layers
 PACKED_BATCH = 200
+PAUSE = 0.15  # seconds
 
 
 @dataclass
@@ -100,13 +101,18 @@ Work = Callable[[], object]
 
 
 def in_turns(contenders: dict[str, Work], rounds: int, threads: int) -> dict[str, list[float]]:
-    """Times of each contender, one warm-up apart, round by round."""
+    """Times of each contender, one warm-up apart, round by round.
+
+    With several threads there is a pause before each: BLAS's own threads look for more work for a tenth of a second
+    when they have ended, on the core that the next contender would use.
+    """
     clock = time.process_time if threads == 1 else time.perf_counter
     for work in contenders.values():
         work()
     times: dict[str, list[float]] = {name: [] for name in contenders}
     for _ in range(rounds):
         for name, work in contenders.items():
+            time.sleep(0.0 if threads == 1 else PAUSE)
             start = clock()
             work()
             times[name].append(clock() - start)

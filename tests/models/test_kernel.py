@@ -9,6 +9,7 @@ import stat
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +17,12 @@ import numpy as np
 import pytest
 
 from rnncheck import Spec, verify
-from rnncheck.models.engine import compiled, known_checks
+from rnncheck.errors import ModelError
+from rnncheck.models.engine import compiled, kernel_rows, known_checks
 from rnncheck.models.engine import kernel as kernels
 from rnncheck.models.engine.compiled import CompiledNetwork
 from rnncheck.models.engine.kernel import SWITCH, Kernel, usable_kernel
-from rnncheck.models.engine.kernel_layer import KernelLayer, kernel_layers
+from rnncheck.models.engine.kernel_rows import KernelRows
 from rnncheck.models.network import Cell, RecurrentNetwork
 from rnncheck.words import WordBatch
 from support.networks import random_network
@@ -97,11 +99,11 @@ def test_it_computes_what_the_numpy_layers_compute(kernel: Kernel, cell: Cell, h
 
 def test_a_wrong_weight_is_seen_by_the_self_check(kernel: Kernel, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*arguments: Any) -> object:
-        layers = kernel_layers(*arguments)
-        layers[0]._numbers["own"][0, 1, 0, 0] += 0.1
-        return layers
+        rows = KernelRows(*arguments)
+        rows.numbers[0]["own"][0, 1, 0, 0] += 0.1
+        return rows
 
-    monkeypatch.setattr(compiled, "kernel_layers", broken)
+    monkeypatch.setattr(compiled, "KernelRows", broken)
     model = CompiledNetwork(random_network(Cell.LSTM, (5, 4), seed=8))
     assert "kernel" not in model.describe()["queries"]  # numpy takes its place
 
@@ -119,6 +121,76 @@ def test_a_row_is_computed_by_itself(kernel: Kernel, cell: Cell) -> None:
     assert np.array_equal(together, model.with_threads(2).step(states, each, rows))
     for row in (0, 95, 96, 449):
         assert np.array_equal(together[[row]], model.step(states[rows[[row]]], each[[row]]))
+    words = WordBatch.from_codes([rng.integers(letters, size=1 + number % 40).tolist() for number in range(150)])
+    scores = model.prefix_scores(words)
+    for word in (0, 38, 149):
+        alone = model.prefix_scores(words.take(np.array([word])))
+        assert np.array_equal(scores[words.offsets[word] : words.offsets[word + 1]], alone)
+
+
+@pytest.mark.parametrize("cell", [Cell.GRU, Cell.LSTM])
+def test_no_bit_depends_on_threads_or_on_who_else_asks(
+    kernel: Kernel, monkeypatch: pytest.MonkeyPatch, cell: Cell
+) -> None:
+    """Two callers at a time, one of which finds the kernel's threads taken."""
+    monkeypatch.setattr(kernel_rows, "TOO_LITTLE_TO_SPLIT", 1)
+    network = random_network(cell, (17, 9), seed=6)
+    models = [CompiledNetwork(network, threads=threads) for threads in (1, 2, 3, 100)]
+    rng = np.random.default_rng(0)
+    states = models[0].step(models[0].initial(400), rng.integers(3, size=400))
+    rows, letters = np.sort(rng.integers(400, size=1000)), rng.integers(3, size=1000)
+    words = WordBatch.from_codes([rng.integers(3, size=size).tolist() for size in rng.integers(30, size=300)])
+    after, scores = models[0].step(states, letters, rows), models[0].prefix_scores(words)
+
+    def the_same(model: CompiledNetwork) -> bool:
+        again, along = model.step(states, letters, rows), model.prefix_scores(words)
+        return np.array_equal(after, again) and np.array_equal(scores, along)
+
+    with ThreadPoolExecutor(3) as callers:
+        assert all(callers.map(the_same, models * 10))
+
+
+def test_a_fork_has_threads_of_its_own(kernel: Kernel) -> None:
+    """The kernel's threads are not copied, whatever they were doing; a step that waited for one would never end."""
+    script = """if True:
+        import os, sys, threading
+        import numpy as np
+        from rnncheck.models.engine.compiled import CompiledNetwork
+        from rnncheck.models.network import Cell
+        from support.networks import random_network
+
+        model = CompiledNetwork(random_network(Cell.LSTM, (64,)), threads=3)
+        states, letters = model.initial(2000), np.arange(2000) % 3
+        after, ended = model.step(states, letters), False
+
+        def work():
+            while not ended:
+                model.step(states, letters)
+
+        other = threading.Thread(target=work)
+        other.start()
+        for _ in range(5):
+            child = os.fork()
+            if not child:
+                os._exit(0 if np.array_equal(after, model.step(states, letters)) else 1)
+            assert os.waitpid(child, 0)[1] == 0
+        ended = True
+        other.join()
+    """
+    path = os.pathsep.join([str(Path(__file__).parents[1]), *sys.path])
+    subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", script], check=True, timeout=60, env={**os.environ, "PYTHONPATH": path}
+    )
+
+
+def test_rows_that_there_are_not_are_refused(kernel: Kernel) -> None:
+    model = CompiledNetwork(random_network(Cell.LSTM, (5,)))
+    states, letters = model.initial(3), np.array([0, 1])
+    for rows in ([0, 3], [-1, 0], [0]):
+        with pytest.raises(ModelError, match="of 3 states for 2 letters"):
+            model.step(states, letters, np.array(rows))
+    with pytest.raises(ModelError, match="have 11 numbers"):
+        model.step(states[:, 1:], np.array([0, 1, 2]))
 
 
 @pytest.mark.parametrize("cell", Cell)
@@ -325,13 +397,14 @@ def test_a_kernel_that_is_too_far_from_the_reference_gives_way_to_numpy(
     kernel: Kernel, anew: Path, monkeypatch: pytest.MonkeyPatch, cache: bool
 ) -> None:
     """Should not refuse a network that carries roundings on, where numpy's are small enough."""
-    advance = KernelLayer.advance
+    advance = KernelRows._advance
 
-    def imprecise(self: KernelLayer, rows: Any, *others: Any) -> None:
-        advance(self, rows, *others)
-        rows += np.float32(0.01)
+    def imprecise(self: KernelRows, *arguments: Any) -> None:
+        advance(self, *arguments)
+        for result in arguments[3:]:
+            result += np.float32(0.01)
 
-    monkeypatch.setattr(KernelLayer, "advance", imprecise)
+    monkeypatch.setattr(KernelRows, "_advance", imprecise)
     network = random_network(Cell.LSTM, seed=1, hidden=(7,))
     model = CompiledNetwork(network, cache=cache)
     assert "kernel" not in model.describe()["queries"]

@@ -37,7 +37,6 @@ Array: TypeAlias = npt.NDArray[Any]
 Vector: TypeAlias = npt.NDArray[Any]
 
 _FITS_IN_CACHE = 1 << 16  # numbers; up to this size, fewer calls matter more than locality
-_KERNEL_ROWS = 2 * 96  # what the compiled kernel copies at a time: a block of rows of two layers
 SIBLINGS = 2  # so many rows must continue one state, on average, for its products to be worth keeping
 
 
@@ -137,8 +136,7 @@ class Scratch:
 
     def __init__(self, rows: int, cell: CellType, hidden: int, dtype: npt.DTypeLike) -> None:
         blocks = cell.gates + cell.compiled.spare_blocks
-        self._gates = np.empty(max(blocks * rows, _KERNEL_ROWS) * hidden, dtype=dtype)
-        self.address = address_of(self._gates)
+        self._gates = np.empty(blocks * rows * hidden, dtype=dtype)
         self._spare = np.empty(max(rows * hidden, _FITS_IN_CACHE), dtype=dtype)
         self._shared = np.empty(cell.gates * rows * hidden // SIBLINGS, dtype=dtype)
 
@@ -189,7 +187,7 @@ class CompiledLayer(ABC):
         self._own = slice(layout.ones[number], self._hidden.stop)
         self._below = slice(layout.hidden[number - 1].start, layout.ones[number] + 1) if number else None
         self._dtype = dtype
-        self._arrange(layer, None if inputs is None else _table(layer, inputs))
+        self._arrange(layer, None if inputs is None else letter_table(layer, inputs))
 
     @abstractmethod
     def _arrange(self, layer: Layer, table: Array | None) -> None:
@@ -251,7 +249,7 @@ def _bias(bias: Array | None, like: Array) -> Array:
     return np.zeros(len(like)) if bias is None else bias.astype(np.float64)
 
 
-def _table(layer: Layer, inputs: Array) -> Array:
+def letter_table(layer: Layer, inputs: Array) -> Array:
     """What each letter contributes: letters × gates·H, the input bias included."""
     product = inputs.astype(np.float64) @ layer.input_weight.T.astype(np.float64)
     return np.asarray(product + _bias(layer.input_bias, layer.input_weight))

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import itertools
-import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, TypeAlias
 
@@ -14,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from rnncheck.errors import ModelError, short_repr
-from rnncheck.models.cells.cell_type import CompiledLayer, Scratch, Siblings, StateLayout, compile_layers
+from rnncheck.models.cells.cell_type import StateLayout, compile_layers
 from rnncheck.models.engine.kernel import Kernel, usable_kernel
-from rnncheck.models.engine.kernel_layer import kernel_layers
+from rnncheck.models.engine.kernel_rows import KernelRows
 from rnncheck.models.engine.known_checks import KnownCheck, key_of, known_check, remember
 from rnncheck.models.engine.memory import ScoreMemory, StepMemory
 from rnncheck.models.engine.reference import (
@@ -25,8 +23,9 @@ from rnncheck.models.engine.reference import (
     reference_judgement,
     reference_prefix_scores,
 )
+from rnncheck.models.engine.rows import NumpyRows, Rows
 from rnncheck.models.engine.stepped_reference import SteppedReference
-from rnncheck.models.engine.threads import Workers
+from rnncheck.models.engine.threads import thread_count
 from rnncheck.models.identity import digest_of
 from rnncheck.models.network import RecurrentNetwork
 from rnncheck.models.protocol import (
@@ -38,7 +37,6 @@ from rnncheck.models.protocol import (
     SteppingModel,
     Tick,
     check_letters,
-    letters_in_step,
     no_tick,
 )
 from rnncheck.words import Codes, IntArray, WordBatch, format_word
@@ -50,15 +48,9 @@ MARGIN_FACTOR = 100.0
 TOLERANCE = 1e-4
 _SMALLEST_SCALE = 0.1
 
-_BLOCK_NUMBERS = 1 << 19  # gate values in a block of rows: what the cache of one core can hold, about
-_BLOCK_ROWS = (128, 1024)
-# Rows are cut into pieces by their number alone, whatever the threads, so that no bit depends on how many there are.
-_PIECE_PRODUCTS, _PIECE_ROWS = 1 << 24, 64  # a piece has so many multiplications and rows at least, unless it is all
-_PIECES = 4  # or more, where a piece would be larger than a block
 _CHECKED_RUNS, _CHECKED_WORDS, _LONGEST_CHECKED = 16, 64, 100
 _CHECKED_LOOPS = 8
 _FAR_LONGER = (250, 500)  # letters; rounding may grow so slowly that a hundred letters do not show it
-_TOO_LITTLE_TO_SPLIT = 1 << 20  # multiplications; BLAS keeps these to one thread by itself
 
 
 class SelfCheckError(ModelError):
@@ -115,18 +107,12 @@ class CompiledNetwork(SteppingModel):
         self._memory: ScoreMemory | None = None
         self._reference_memory: StepMemory | None = None
         self._judge = reference or functools.partial(reference_judgement, network)
-        self._workers = Workers(threads)
-        self._local = threading.local()
+        self._threads = thread_count(threads)
         self._cell = network.cell.kind
-        self._layout = StateLayout(self._cell, network.layers)
         self._kernel = self._usable_kernel()
         with np.errstate(all="ignore"):  # what overflows shows in the comparison with the reference
-            self._layers = self._compiled_layers()
-            self._head = _head(network).astype(self._dtype)
+            self._rows = self._compiled_rows()
         self._others = [output for output in range(network.outputs) if output != network.label]
-        self._products = sum(layer.input_weight.size + layer.recurrent_weight.size for layer in network.layers)
-        self._widest = max(layer.hidden for layer in network.layers)
-        self._block_rows = int(np.clip(_BLOCK_NUMBERS // (self._cell.gates * self._widest), *_BLOCK_ROWS))
         self.empty_score, self.accepts_empty = self._judge(())
         self.self_check = self._checked()
         self.margin = self._choose_margin(margin)
@@ -150,73 +136,34 @@ class CompiledNetwork(SteppingModel):
         return again
 
     def initial(self, rows: int) -> States:
-        states = np.zeros((rows, self._layout.width), dtype=self._dtype)
-        states[:, self._layout.ones] = 1
-        return states
+        return self._rows.initial(rows)
 
     def step(self, states: States, letters: Letters, rows: IntArray | None = None) -> States:
         letters = np.asarray(letters)
         check_letters(letters, self.alphabet)
         if rows is None and len(states) != len(letters):
             raise ModelError(f"{len(letters)} letters for {len(states)} states; give one each, or say which rows")
-        after = np.empty((len(letters), self._layout.width), dtype=self._dtype)
-
-        def piece(start: int, end: int) -> None:
-            block, siblings = after[start:end], None
-            if rows is None:
-                np.copyto(block, states[start:end])
-            else:
-                states.take(rows[start:end], axis=0, out=block, mode="clip")
-                siblings = Siblings.among(states, rows[start:end])
-            with np.errstate(all="ignore"):
-                self._advance(block, letters[start:end], siblings)
-
-        if len(letters) <= self._block_rows and len(letters) * self._products < _TOO_LITTLE_TO_SPLIT:
-            piece(0, len(letters))
-        else:
-            cuts = self._cuts(len(letters))
-            self._workers.run([functools.partial(piece, *cut) for cut in itertools.pairwise(cuts)])
-        return after
+        return self._rows.step(states, letters, rows)
 
     def scores(self, states: States) -> Scores:
         with np.errstate(all="ignore"):
-            return self._scores(states)
+            return self._scores(self._rows.outputs(states))
 
     def outputs(self, states: States) -> npt.NDArray[Any]:
         """What the head puts out in each state, one row each."""
         with np.errstate(all="ignore"):
-            return np.asarray(np.matmul(states[:, self._layout.read_by_head], self._head))
+            return self._rows.outputs(states)
 
     def prefix_scores(self, words: WordBatch, tick: Tick = no_tick) -> Scores:
-        """The score after every letter of every word, aligned with ``words.codes``.
-
-        Words of similar length run together, longest first; a few pieces take every so manieth word each, so that all
-        have the same work.
-        """
+        """The score after every letter of every word, aligned with ``words.codes``."""
         words.check_codes(len(self.alphabet))
         if self._memory is not None:
             return self._memory.scores(words, tick, self._prefix_scores)
         return self._prefix_scores(words, tick)
 
     def _prefix_scores(self, words: WordBatch, tick: Tick) -> Scores:
-        out = np.empty(len(words.codes), dtype=np.float64)
-
-        def piece(picked: IntArray) -> None:
-            states = self.initial(len(picked))
-            with np.errstate(all="ignore"):
-                for at in letters_in_step(words.offsets[:-1][picked], words.lengths[picked]):
-                    tick(len(at))
-                    rows = states[: len(at)]
-                    self._advance(rows, words.codes[at])
-                    out[at] = self._scores(rows)
-
-        order, pieces, block = np.argsort(-words.lengths, kind="stable"), self._pieces(len(words)), self._block_rows
-        if pieces > _PIECES:
-            shares = [order[start : start + block] for start in range(0, len(order), block)]
-        else:
-            shares = [order[nth::pieces] for nth in range(pieces)]
-        self._workers.run([functools.partial(piece, share) for share in shares])
-        return out
+        with np.errstate(all="ignore"):
+            return self._rows.run(words, tick, self._scores)
 
     def reference_answer(self, codes: Codes) -> bool:
         return self._judge(tuple(codes)).accepted
@@ -269,38 +216,19 @@ class CompiledNetwork(SteppingModel):
             return None
         return usable_kernel(keep=self._options["cache"] is not False)
 
-    def _compiled_layers(self) -> Sequence[CompiledLayer]:
+    def _compiled_rows(self) -> Rows:
+        layers, inputs, layout = self.network.layers, self.network.inputs, StateLayout(self._cell, self.network.layers)
+        head = _head(self.network)
         if self._kernel is not None:
-            return kernel_layers(self._kernel, self._cell, self.network.layers, self.network.inputs, self._layout)
-        return compile_layers(self._cell, self.network.layers, self.network.inputs, self._layout, self._dtype)
+            return KernelRows(self._kernel, self._cell, layers, inputs, layout, head, self._threads)
+        compiled = compile_layers(self._cell, layers, inputs, layout, self._dtype)
+        return NumpyRows(compiled, self._cell, layers, layout, head, self._dtype, self._threads)
 
-    def _advance(self, rows: States, letters: Letters, siblings: Siblings | None = None) -> None:
-        """Read one letter in every row, in place; at most a block of rows."""
-        scratch = self._scratch()
-        for layer in self._layers:
-            layer.advance(rows, letters, scratch, siblings)
-
-    def _scratch(self) -> Scratch:
-        scratch: Scratch | None = getattr(self._local, "scratch", None)
-        if scratch is None:
-            scratch = self._local.scratch = Scratch(self._block_rows, self._cell, self._widest, self._dtype)
-        return scratch
-
-    def _scores(self, states: States) -> Scores:
-        outputs = np.matmul(states[:, self._layout.read_by_head], self._head).astype(np.float64)
+    def _scores(self, outputs: npt.NDArray[Any]) -> Scores:
+        outputs = outputs.astype(np.float64)
         if self.network.label is None:
             return np.asarray(outputs[:, 0] - self.network.logit_threshold)
         return np.asarray(outputs[:, self.network.label] - outputs[:, self._others].max(axis=1))
-
-    def _pieces(self, rows: int) -> int:
-        """Into how many pieces to cut so many rows, none above a block: enough for a few threads, where that pays."""
-        worth = min(_PIECES, rows // max(_PIECE_ROWS, _PIECE_PRODUCTS // self._products))
-        return max(1, worth, -(-rows // self._block_rows))
-
-    def _cuts(self, rows: int) -> list[int]:
-        """Where to cut rows into equal pieces."""
-        pieces = self._pieces(rows)
-        return [rows * piece // pieces for piece in range(pieces + 1)]
 
     def _checked(self) -> SelfCheck:
         """The comparison with the reference. A kernel that is too far from it gives way to the numpy layers, whose
@@ -314,7 +242,7 @@ class CompiledNetwork(SteppingModel):
                 raise
         self._kernel = None
         with np.errstate(all="ignore"):
-            self._layers = self._compiled_layers()
+            self._rows = self._compiled_rows()
         return self._checked()
 
     def _known_check(self) -> SelfCheck:

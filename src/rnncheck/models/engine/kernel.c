@@ -1,11 +1,18 @@
-/* One letter read by one recurrent layer in many rows, in float32: products, gates and new state in one pass.
+/* One letter read by a recurrent network in many rows, in float32: products, gates and new state in one pass, the rows
+   shared out among a few threads.
 
-   Compiled on first use by kernel.py, which says when; kernel_layer.py arranges the numbers as they are read here. The
+   Compiled on first use by kernel.py, which says when; kernel_rows.py arranges the numbers as they are read here. The
    numpy layers in models/cells do the same and are what runs where there is no compiler.
 
-   Every row is computed by itself, its sums in one fixed order: no bit of it depends on the rows beside it. */
+   Every row is computed by itself, its sums in one fixed order: no bit of it depends on the rows beside it, nor on the
+   thread that it falls to. */
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <string.h>
+#include <xmmintrin.h>
 
 #if defined(__AVX512F__)
 enum { LANES = 16, TILE_OF_4 = 6, TILE_OF_3 = 8 }; /* sums of a tile stay in the registers: 24 of 32 */
@@ -16,7 +23,7 @@ enum { BLOCK = 96, WIDEST = 4 * LANES }; /* rows at a time, an even number; numb
 
 typedef float vec __attribute__((vector_size(LANES * sizeof(float)), aligned(sizeof(float)), may_alias));
 
-enum cell { RNN_TANH, RNN_RELU, GRU, LSTM }; /* the order is known to kernel_layer.py */
+enum cell { RNN_TANH, RNN_RELU, GRU, LSTM }; /* the order is known to kernel_rows.py */
 
 /* Units stand in groups: LANES units with all gates each, or 4 * LANES units of a cell with one gate. Weights are
    [group][input][gate][unit], biases [group][gate][unit] and the table [letter][group][gate][unit], in PyTorch's order
@@ -131,42 +138,219 @@ static inline void advance_row(const struct layer *layer, const float *own, cons
     copy(hidden, h, count);
 }
 
-/* ``states`` has the rows, each ``width`` numbers, and is changed in place; ``before`` has the states they continue, of
-   which row r continues number ``origin[r]``, never decreasing and none left out (without: its own). ``scratch`` has
-   room for BLOCK * (size + inputs) numbers. */
-void rnncheck_advance(const struct layer *layer, int64_t rows, int64_t width, float *states, const int64_t *letters,
-                      const float *before, const int64_t *origin, float *scratch)
+/* One letter in every row of ``after``, each ``width`` numbers. Row r continues number ``origin[r]`` of ``before``, or
+   without ``origin`` number r, where both may be the same memory. What neighbours that continue the same state compute
+   from it alone is computed once. */
+struct step {
+    const struct layer *layers;
+    int64_t depth, width, rows;
+    const float *before;
+    const int64_t *origin, *letters;
+    float *after, *scratch; /* scratch: room for BLOCK * 2 * the widest layer's units, for each thread */
+    int64_t room, each;
+    const float *head; /* or NULL: for each output its bias and what it takes of the top layer's units */
+    int64_t outputs;
+    float *out; /* rows × outputs */
+    int seats; /* threads at most */
+    unsigned rounding; /* the caller's, so that all round alike */
+    atomic_long next;
+    atomic_int joined;
+};
+
+static void advance(const struct step *step, const struct layer *layer, int64_t start, int64_t count, float *scratch)
 {
     vec own[4 * BLOCK], below[4 * BLOCK];
-    const int64_t size = layer->size, inputs = layer->inputs;
+    const int64_t size = layer->size, inputs = layer->inputs, width = step->width, *origin = step->origin;
     const int64_t gates = layer->cell == LSTM ? 4 : layer->cell == GRU ? 3 : 1;
     const int64_t units = gates == 1 ? 4 * LANES : LANES, groups = (size + units - 1) / units, each = gates * units;
+    float *x = scratch, *x_below = scratch + BLOCK * size, *block = step->after + start * width;
+    int64_t distinct = 0, place[BLOCK];
     void (*product)(int64_t, int64_t, const float *, const vec *, const vec *, vec *);
-    float *x = scratch, *x_below = scratch + BLOCK * size;
 
     product = gates == 3 ? product_of_3 : product_of_4;
-    for (int64_t start = 0; start < rows; start += BLOCK) {
-        const int64_t count = rows - start < BLOCK ? rows - start : BLOCK;
-        const int64_t first = origin ? origin[start] : start;
-        const int64_t distinct = origin ? origin[start + count - 1] - first + 1 : count;
-        float *block = states + start * width;
-        for (int64_t r = 0; r < distinct; r++)
-            memcpy(x + r * size, before + (first + r) * width + layer->hidden_at, (size_t)size * sizeof(float));
-        for (int64_t r = 0; inputs && r < count; r++)
-            memcpy(x_below + r * inputs, block + r * width + layer->below_at, (size_t)inputs * sizeof(float));
-        for (int64_t g = 0; g < groups; g++) {
-            const int64_t left = size - g * units, used = left < units ? left : units;
-            product(distinct, size, x, (const vec *)(layer->own + g * size * each),
-                    (const vec *)(layer->own_bias + g * each), own);
-            if (inputs)
-                product(count, inputs, x_below, (const vec *)(layer->below + g * inputs * each),
-                        (const vec *)(layer->below_bias + g * each), below);
-            for (int64_t r = 0; r < count; r++) {
-                const int64_t from = origin ? origin[start + r] - first : r;
-                const float *in = inputs ? (const float *)below + r * each
-                                         : layer->table + (letters[start + r] * groups + g) * each;
-                advance_row(layer, (const float *)own + from * each, in, block + r * width, g * units, used);
-            }
+    for (int64_t r = 0; r < count; r++) {
+        const int64_t of = origin ? origin[start + r] : start + r;
+        if (r == 0 || !origin || of != origin[start + r - 1])
+            memcpy(x + distinct++ * size, step->before + of * width + layer->hidden_at, (size_t)size * sizeof(float));
+        place[r] = distinct - 1;
+    }
+    for (int64_t r = 0; inputs && r < count; r++)
+        memcpy(x_below + r * inputs, block + r * width + layer->below_at, (size_t)inputs * sizeof(float));
+    for (int64_t g = 0; g < groups; g++) {
+        const int64_t left = size - g * units, used = left < units ? left : units;
+        product(distinct, size, x, (const vec *)(layer->own + g * size * each),
+                (const vec *)(layer->own_bias + g * each), own);
+        if (inputs)
+            product(count, inputs, x_below, (const vec *)(layer->below + g * inputs * each),
+                    (const vec *)(layer->below_bias + g * each), below);
+        for (int64_t r = 0; r < count; r++) {
+            const float *in = inputs ? (const float *)below + r * each
+                                     : layer->table + (step->letters[start + r] * groups + g) * each;
+            advance_row(layer, (const float *)own + place[r] * each, in, block + r * width, g * units, used);
         }
     }
+}
+
+/* What the head puts out after the letter. */
+static void read_out(const struct step *step, int64_t start, int64_t end)
+{
+    const struct layer *top = step->layers + step->depth - 1;
+    const int64_t size = top->size, whole = size - size % LANES;
+    for (int64_t r = start; r < end; r++) {
+        const float *h = step->after + r * step->width + top->hidden_at, *head = step->head;
+        for (int64_t o = 0; o < step->outputs; o++, head += 1 + size) {
+            vec sums = {0.0f};
+            float sum = head[0];
+            for (int64_t k = 0; k < whole; k += LANES)
+                sums += *(const vec *)(h + k) * *(const vec *)(head + 1 + k);
+            for (int64_t k = whole; k < size; k++)
+                sum += h[k] * head[1 + k];
+            for (int i = 0; i < LANES; i++)
+                sum += sums[i];
+            step->out[r * step->outputs + o] = sum;
+        }
+    }
+}
+
+/* Take pieces of the rows, one after the other, until there is none left. */
+static void work(struct step *step)
+{
+    const int seat = atomic_fetch_add(&step->joined, 1);
+    if (seat >= step->seats)
+        return;
+    for (;;) {
+        const int64_t start = atomic_fetch_add(&step->next, 1) * step->each;
+        const int64_t end = start + step->each < step->rows ? start + step->each : step->rows;
+        if (start >= step->rows)
+            return;
+        for (int64_t r = start; step->before != step->after && r < end; r++)
+            memcpy(step->after + r * step->width, step->before + (step->origin ? step->origin[r] : r) * step->width,
+                   (size_t)step->width * sizeof(float));
+        for (const struct layer *layer = step->layers; layer < step->layers + step->depth; layer++)
+            for (int64_t r = start; r < end; r += BLOCK)
+                advance(step, layer, r, end - r < BLOCK ? end - r : BLOCK, step->scratch + seat * step->room);
+        if (step->head)
+            read_out(step, start, end);
+    }
+}
+
+/* Helpers wait for the next step for a moment, since it mostly comes at once, and then sleep. A caller never waits for
+   one to wake up: it does what nobody else has begun. Where two call at a time, the second works alone. */
+enum { HELPERS = 63, MOMENT = 4096, OPEN = 1 << 15, INSIDE = OPEN - 1, NUMBER = 1 << 16 };
+
+static struct {
+    atomic_int taken;    /* by a caller */
+    atomic_ulong state;  /* NUMBER * how many steps there were, OPEN to more helpers, and how many are INSIDE */
+    struct step *step;
+    atomic_int sleeping;
+    int helpers;
+    pthread_mutex_t lock;
+    pthread_cond_t opened;
+} team = {.lock = PTHREAD_MUTEX_INITIALIZER, .opened = PTHREAD_COND_INITIALIZER};
+
+static int is_new(unsigned long state, unsigned long last) { return (state & OPEN) && state / NUMBER != last; }
+
+static unsigned long next_step(unsigned long last)
+{
+    unsigned long state;
+    for (int i = 0; i < MOMENT; i++, _mm_pause())
+        if (is_new(state = atomic_load(&team.state), last))
+            return state;
+    pthread_mutex_lock(&team.lock);
+    atomic_fetch_add(&team.sleeping, 1);
+    while (!is_new(state = atomic_load(&team.state), last))
+        pthread_cond_wait(&team.opened, &team.lock);
+    atomic_fetch_sub(&team.sleeping, 1);
+    pthread_mutex_unlock(&team.lock);
+    return state;
+}
+
+static void *help(void *nothing)
+{
+    for (unsigned long last = 0;;) {
+        unsigned long state = next_step(last);
+        while ((state & OPEN) && !atomic_compare_exchange_weak(&team.state, &state, state + 1))
+            ;
+        last = state / NUMBER;
+        if (state & OPEN) {
+            _mm_setcsr(team.step->rounding);
+            work(team.step);
+            atomic_fetch_sub(&team.state, 1);
+        }
+    }
+    return nothing;
+}
+
+/* A fork has no helpers, whatever they were at. */
+static void start_anew(void)
+{
+    atomic_store(&team.taken, 0);
+    atomic_store(&team.state, 0);
+    atomic_store(&team.sleeping, 0);
+    team.helpers = 0;
+    pthread_mutex_init(&team.lock, NULL);
+    pthread_cond_init(&team.opened, NULL);
+}
+
+/* So many helpers, or as many as can be had; no signal is theirs. */
+static void hire(int wanted)
+{
+    static int knows_of_forks;
+    sigset_t all, before;
+    pthread_t helper;
+    if (team.helpers >= wanted || team.helpers >= HELPERS)
+        return;
+    if (!knows_of_forks && pthread_atfork(NULL, NULL, start_anew))
+        return;
+    knows_of_forks = 1;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    while (team.helpers < wanted && team.helpers < HELPERS && !pthread_create(&helper, NULL, help, NULL)) {
+        pthread_detach(helper);
+        team.helpers++;
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+static void work_together(struct step *step)
+{
+    int nobody = 0;
+    if (!atomic_compare_exchange_strong(&team.taken, &nobody, 1)) {
+        work(step);
+        return;
+    }
+    hire(step->seats - 1);
+    team.step = step;
+    atomic_store(&team.state, (atomic_load(&team.state) / NUMBER + 1) * NUMBER | OPEN);
+    if (atomic_load(&team.sleeping)) {
+        pthread_mutex_lock(&team.lock);
+        pthread_cond_broadcast(&team.opened);
+        pthread_mutex_unlock(&team.lock);
+    }
+    work(step);
+    atomic_fetch_and(&team.state, ~(unsigned long)OPEN);
+    for (int i = 0; atomic_load(&team.state) & INSIDE; i++)
+        if (i < MOMENT)
+            _mm_pause();
+        else
+            sched_yield();
+    atomic_store(&team.taken, 0);
+}
+
+void rnncheck_step(const struct layer *layers, int64_t depth, int64_t width, int64_t rows, const float *before,
+                   const int64_t *origin, const int64_t *letters, float *after, const float *head, int64_t outputs,
+                   float *out, float *scratch, int64_t room, int64_t threads)
+{
+    const int64_t seats = threads < HELPERS + 1 ? threads : HELPERS + 1;
+    const int64_t turns = (rows + seats * 2 * BLOCK - 1) / (seats * 2 * BLOCK), pieces = seats * (turns ? turns : 1);
+    struct step step = {
+        .layers = layers, .depth = depth, .width = width, .rows = rows, .before = before, .origin = origin,
+        .letters = letters, .after = after, .head = head, .outputs = outputs, .out = out,
+        .scratch = scratch, .room = room,
+        .each = (rows + pieces - 1) / pieces + 1 & ~(int64_t)1, .seats = (int)seats, .rounding = _mm_getcsr(),
+    };
+    if (rows > step.each && seats > 1)
+        work_together(&step);
+    else
+        work(&step);
 }

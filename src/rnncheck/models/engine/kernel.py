@@ -31,7 +31,16 @@ from rnncheck.runtime.files import read_limited, write_atomically
 from rnncheck.version import __version__
 
 SWITCH = "RNNCHECK_KERNEL"
-_FLAGS = ("-std=gnu11", "-O3", "-ffp-contract=fast", "-fno-math-errno", "-fno-trapping-math", "-fPIC", "-shared")
+_FLAGS = (
+    "-std=gnu11",
+    "-O3",
+    "-ffp-contract=fast",
+    "-fno-math-errno",
+    "-fno-trapping-math",
+    "-fPIC",
+    "-shared",
+    "-pthread",
+)
 _SECONDS = 60.0  # for the compiler, which takes half a second
 _LARGEST_ERROR = 8 * 2.0**-24  # what proofs assume of any tanh
 _compiling = threading.Lock()
@@ -43,9 +52,9 @@ class Kernel:
     def __init__(self, path: Path, digest: str) -> None:
         library, number, address = ctypes.CDLL(str(path)), ctypes.c_int64, ctypes.c_void_p
         self.digest = digest
-        self.advance = library.rnncheck_advance
-        self.advance.argtypes = [address, number, number, *[address] * 5]
-        self.advance.restype = None
+        self.step = library.rnncheck_step
+        self.step.argtypes = [address, *[number] * 3, *[address] * 5, number, address, address, number, number]
+        self.step.restype = None
         self._tanh = library.rnncheck_tanh
         self._tanh.argtypes = [number, address, address]
         self._tanh.restype = None

@@ -59,9 +59,7 @@ class Workers:
     """
 
     def __init__(self, threads: int | None = None) -> None:
-        if threads is not None and threads < 1:
-            raise InputError(f"{threads} threads were asked for; give at least 1, or leave it out for all cores")
-        self.threads = threads or available_cores()
+        self.threads = thread_count(threads)
         self._pool: ThreadPoolExecutor | None = None
 
     def run(self, pieces: Iterable[Callable[[], None]]) -> None:
@@ -103,6 +101,13 @@ class Workers:
         if self._pool is None:
             self._pool = ThreadPoolExecutor(max(1, self.threads - 1), thread_name_prefix="rnncheck")
         return self._pool
+
+
+def thread_count(threads: int | None) -> int:
+    """So many threads, or one for each core."""
+    if threads is not None and threads < 1:
+        raise InputError(f"{threads} threads were asked for; give at least 1, or leave it out for all cores")
+    return threads or available_cores()
 
 
 def available_cores() -> int:

@@ -1,0 +1,151 @@
+"""State rows that the compiled kernel advances, in place of the numpy layers of ``models/cells``."""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from collections.abc import Callable, Sequence
+from typing import ClassVar
+
+import numpy as np
+
+from rnncheck.errors import ModelError, short_repr
+from rnncheck.models.cells.cell_type import (
+    Array,
+    CellType,
+    Floats,
+    Layer,
+    StateLayout,
+    address_of,
+    input_rows,
+    letter_table,
+    recurrent_rows,
+)
+from rnncheck.models.engine.kernel import Kernel
+from rnncheck.models.engine.rows import TOO_LITTLE_TO_SPLIT, Rows, products
+from rnncheck.models.protocol import Letters, Scores, States, Tick, letters_in_step
+from rnncheck.words import IntArray, WordBatch
+
+_BLOCK = 96  # rows that a thread of the kernel copies at a time, of two layers
+_RUN_ROWS = 2048  # words that run together: many, since all threads share each letter's rows
+
+
+class _Layer(ctypes.Structure):
+    """``struct layer`` of kernel.c."""
+
+    _fields_: ClassVar = [
+        *((name, ctypes.c_int64) for name in ("cell", "size", "inputs", "hidden_at", "memory_at", "below_at")),
+        *((name, ctypes.c_void_p) for name in ("own", "own_bias", "below", "below_bias", "table")),
+    ]
+
+
+class KernelRows(Rows):
+    """State rows in float32; kernel.c says how the numbers are arranged, and shares the rows out among threads."""
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        cell: CellType,
+        layers: Sequence[Layer],
+        inputs: Floats,
+        layout: StateLayout,
+        head: Array,
+        threads: int,
+    ) -> None:
+        super().__init__(layout, head, np.float32)
+        self._columns = np.ascontiguousarray(self._head.T)
+        self._kernel, self._threads, self._local = kernel, threads, threading.local()
+        self._products = products(layers)
+        self._room = 2 * _BLOCK * max(layer.hidden for layer in layers)
+        self.numbers = [  # the kernel reads them there, so they are kept
+            _arranged(cell, layer, letter_table(layer, inputs) if layer is layers[0] else None, kernel.lanes)
+            for layer in layers
+        ]
+        self._layers = (_Layer * len(layers))(
+            *(self._described(cell, number, layer) for number, layer in enumerate(layers))
+        )
+        self._address = ctypes.addressof(self._layers)
+
+    def step(self, states: States, letters: Letters, rows: IntArray | None = None) -> States:
+        before, width = np.ascontiguousarray(states, dtype=np.float32), self._layout.width
+        if before.shape != (len(states), width):
+            raise ModelError(f"states of shape {before.shape}, and rows of this network have {width} numbers")
+        if rows is not None:  # the kernel would read whatever is there
+            rows = np.ascontiguousarray(rows, dtype=np.int64)
+            if rows.shape != letters.shape or (len(rows) and (rows.min() < 0 or rows.max() >= len(states))):
+                raise ModelError(f"rows {short_repr(rows.tolist())} of {len(states)} states for {len(letters)} letters")
+        after = np.empty((len(letters), width), dtype=np.float32)
+        self._advance(before, rows, letters, after)
+        return after
+
+    def run(self, words: WordBatch, tick: Tick, scores: Callable[[Array], Scores]) -> Scores:
+        out = np.empty(len(words.codes), dtype=np.float64)
+        order = np.argsort(-words.lengths, kind="stable")
+        for start in range(0, len(order), _RUN_ROWS):
+            picked = order[start : start + _RUN_ROWS]
+            states, outputs = self.initial(len(picked)), np.empty((len(picked), len(self._columns)), dtype=np.float32)
+            for at in letters_in_step(words.offsets[:-1][picked], words.lengths[picked]):
+                tick(len(at))
+                rows = states[: len(at)]
+                self._advance(rows, None, words.codes[at], rows, outputs)
+                out[at] = scores(outputs[: len(at)])
+        return out
+
+    def _advance(
+        self, before: States, origin: IntArray | None, letters: Letters, after: States, outputs: Floats | None = None
+    ) -> None:
+        """``after`` becomes what the states are after the letters, and ``outputs`` what the head puts out then."""
+        letters = np.ascontiguousarray(letters, dtype=np.int64)
+        count = len(after)
+        threads = 1 if count * self._products < TOO_LITTLE_TO_SPLIT else self._threads
+        head: tuple[int | None, int, int | None] = (None, 0, None)
+        if outputs is not None:
+            head = (address_of(self._columns), len(self._columns), address_of(outputs))
+        self._kernel.step(
+            self._address, len(self._layers), self._layout.width, count, address_of(before),
+            None if origin is None else address_of(origin), address_of(letters), address_of(after),
+            *head, self._scratch(), self._room, threads,
+        )  # fmt: skip
+
+    def _scratch(self) -> int:
+        """Memory for all threads of the kernel that work for this one."""
+        scratch: Floats | None = getattr(self._local, "scratch", None)
+        if scratch is None:
+            scratch = self._local.scratch = np.empty(self._threads * self._room, dtype=np.float32)
+        return address_of(scratch)
+
+    def _described(self, cell: CellType, number: int, layer: Layer) -> _Layer:
+        assert cell.kernel is not None
+        layout, numbers = self._layout, self.numbers[number]
+        memory_at = layout.memory[number].start if cell.memory else 0
+        below_at = layout.hidden[number - 1].start if number else 0
+        inputs = layer.input_weight.shape[1] if number else 0
+        places = (layout.hidden[number].start, memory_at, below_at)
+        pointers = {name: address_of(array) for name, array in numbers.items()}
+        return _Layer(cell.kernel.number, layer.hidden, inputs, *places, **pointers)
+
+
+def _arranged(cell: CellType, layer: Layer, table: Array | None, lanes: int) -> dict[str, Floats]:
+    """The weights as the kernel reads them; the lowest layer has a ``table`` in the place of its input."""
+    form = cell.kernel
+    assert form is not None
+    scales = np.repeat([0.5 if gate in form.sigmoid_gates else 1.0 for gate in range(cell.gates)], layer.hidden)
+    read = 1 / cell.hidden_scale
+    units = lanes * (4 if cell.gates == 1 else 1)
+
+    def groups(rows: Array) -> Array:
+        """Rows × gates·H as gates × rows × groups × units of a group, with zeros for units that there are not."""
+        count = -(-layer.hidden // units)
+        padded = np.zeros((cell.gates, len(rows), count * units), dtype=np.float32)
+        padded[..., : layer.hidden] = rows.reshape(len(rows), cell.gates, layer.hidden).transpose(1, 0, 2)
+        return padded.reshape(cell.gates, len(rows), count, units)
+
+    def by_input(rows: Array) -> Floats:
+        return np.ascontiguousarray(groups(rows).transpose(2, 1, 0, 3))
+
+    own = recurrent_rows(layer) * scales
+    numbers = {"own": by_input(own[1:] * read), "own_bias": by_input(own[:1])}
+    if table is not None:
+        return numbers | {"table": np.ascontiguousarray(groups(table * scales).transpose(1, 2, 0, 3))}
+    below = input_rows(layer) * scales
+    return numbers | {"below": by_input(below[:-1] * read), "below_bias": by_input(below[-1:])}
