@@ -23,6 +23,9 @@ from rnncheck.models.network import RecurrentNetwork
 from rnncheck.models.protocol import BY_REFERENCE, Letters, Scores, States, SteppingModel, check_letters
 from rnncheck.words import Codes, IntArray, WordBatch, encode_batch
 
+# Of the rows that are read at a time; memory for more is fetched from the system anew, and given back, at every step.
+_GATE_VALUES = 1 << 16
+
 
 class SteppedReference(SteppingModel):
     """Every answer is the reference's. A state is the hidden states of all layers, then their memories."""
@@ -39,6 +42,7 @@ class SteppedReference(SteppingModel):
         self._sizes = [layer.hidden for layer in network.layers] * 2
         self._cuts = np.cumsum(self._sizes)[:-1]
         self._kinds = _number_types(network)
+        self._at_once = max(1, _GATE_VALUES // max(len(layer.recurrent_weight) for layer in network.layers))
         self.empty_score, self.accepts_empty = reference_judgement(network, ())
 
     def initial(self, rows: int) -> States:
@@ -94,6 +98,14 @@ class SteppedReference(SteppingModel):
         return self
 
     def _next(self, states: States, letters: Letters) -> States:
+        """The states after the letters, some rows at a time: each has its own products anyway."""
+        after = np.empty(states.shape, dtype=states.dtype)
+        for start in range(0, len(states), self._at_once):
+            some = slice(start, start + self._at_once)
+            after[some] = self._some_next(states[some], letters[some])
+        return after
+
+    def _some_next(self, states: States, letters: Letters) -> States:
         parts = np.split(states, self._cuts, axis=1)
         layers = self.network.layers
         hidden, memory = parts[: len(layers)], parts[len(layers) :]
