@@ -10,6 +10,7 @@ proves nothing when it finds nothing.
 from __future__ import annotations
 
 import enum
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from rnncheck.search.prefix_tree import DEFAULT_MEMORY, Frontier, PrefixTree
 from rnncheck.words import Codes, IntArray
 
 _FIRST_LENGTH = 24
+_OUTLIERS = 5  # one word in so many is an outlier, about
 
 
 class Ranking(enum.Enum):
@@ -28,6 +30,7 @@ class Ranking(enum.Enum):
     OUTLIER_LOOSELY = "the same, with noise"
     WRONG_SIDE = "the score is on the wrong side, or least far on the right one"
     NEAR_DECISION = "the score is close to the decision"
+    NEAR_DECISION_OR_OUTLIER = "the score is close to the decision, or, for one word in so many, the state is far off"
     TOWARDS_VIOLATION = "the score is on the side that a violation needs"
     RANDOM = "chance"
 
@@ -43,9 +46,22 @@ class Ranking(enum.Enum):
         ties = 1e-3 * noise  # saturated scores are all alike
         if self is Ranking.NEAR_DECISION:
             return ties - np.abs(scores)
+        if self is Ranking.NEAR_DECISION_OR_OUTLIER:
+            near, far = (_places(frontier, values) for values in (ties - np.abs(scores), _distance_from_mean(frontier)))
+            return -np.minimum(near, _OUTLIERS * far)
         if self is Ranking.TOWARDS_VIOLATION and tree.relation is not Relation.EQUAL:
             return ties + (scores if tree.relation is Relation.SUBSET else -scores)
         return ties + np.where(tree.spec.accepting[frontier.spec_states], -scores, scores)
+
+
+RANKINGS = (
+    Ranking.OUTLIER,
+    Ranking.OUTLIER_LOOSELY,
+    Ranking.WRONG_SIDE,
+    Ranking.NEAR_DECISION,
+    Ranking.TOWARDS_VIOLATION,
+    Ranking.RANDOM,
+)
 
 
 def _distance_from_mean(frontier: Frontier) -> Scores:
@@ -58,6 +74,20 @@ def _distance_from_mean(frontier: Frontier) -> Scores:
         apart -= apart.sum(axis=0) / len(rows)
         squared[rows] = np.einsum("ij,ij->i", apart, apart)
     return squared
+
+
+def _places(frontier: Frontier, values: Scores) -> Scores:
+    """Which place each word has among those at the same state of the specification, the highest value 0."""
+    order = np.lexsort((-values, frontier.spec_states))
+    places = np.empty(len(order), dtype=np.float64)
+    places[order] = _within_runs(frontier.spec_states[order])
+    return places
+
+
+def _within_runs(numbers: IntArray) -> IntArray:
+    """The place of each of some sorted numbers among those that are equal."""
+    starts = np.flatnonzero(np.append(True, numbers[1:] != numbers[:-1]))
+    return np.arange(len(numbers)) - np.repeat(starts, np.diff(np.append(starts, len(numbers))))
 
 
 class Beam:
@@ -104,9 +134,7 @@ class Beam:
         """The rows to keep, as equally divided among the specification's states as can be."""
         values = self._ranking.values(self._tree, frontier, scores, self._rng)
         order = np.lexsort((-values, frontier.spec_states))
-        states = frontier.spec_states[order]
-        starts = np.flatnonzero(np.append(True, states[1:] != states[:-1]))
-        rank = np.arange(len(order)) - np.repeat(starts, np.diff(np.append(starts, len(order))))
+        rank = _within_runs(frontier.spec_states[order])
         room = frontier.room(self._memory, len(self._tree.spec.alphabet))
         return np.sort(order[np.argsort(rank, kind="stable")[: max(1, min(self._width, room))]])
 
@@ -114,7 +142,7 @@ class Beam:
 class GuidedSearch:
     """One beam after another, each ranking in its turn; then all again, with other noise and to twice the length.
 
-    ``shorter_than`` bounds the length of what is looked for. ``first`` is the ranking that comes before the others.
+    ``shorter_than`` bounds the length of what is looked for.
     """
 
     def __init__(
@@ -125,9 +153,9 @@ class GuidedSearch:
         width: int = 512,
         memory: int = DEFAULT_MEMORY,
         shorter_than: int | None = None,
-        first: Ranking = Ranking.OUTLIER,
+        rankings: Sequence[Ranking] = RANKINGS,
     ) -> None:
-        self._rankings = [first, *(ranking for ranking in Ranking if ranking is not first)]
+        self._rankings = rankings
         self._tree = tree
         self._rng = rng
         self._width = width
@@ -150,7 +178,7 @@ class GuidedSearch:
             self._begin_beam()
 
     def _begin_beam(self) -> None:
-        rounds, place = divmod(self.beams, len(Ranking))
+        rounds, place = divmod(self.beams, len(self._rankings))
         self._longest = _FIRST_LENGTH << rounds
         bound = None if self._shorter_than is None else self._shorter_than - 1
         if bound is not None:

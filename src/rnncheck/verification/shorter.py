@@ -6,7 +6,7 @@ come no further: at least so far every word is asked here too.
 
 from __future__ import annotations
 
-from rnncheck.search.guided import GuidedSearch, Ranking
+from rnncheck.search.guided import RANKINGS, GuidedSearch, Ranking
 from rnncheck.search.merged import MergedPass
 from rnncheck.verification.searches import every_word, prefix_tree
 from rnncheck.verification.task import Task
@@ -15,7 +15,9 @@ from rnncheck.words import Codes
 _MERGED_SHARE = 0.65  # of the steps that are left; beams have the rest
 _FEWEST_STEPS = 5_000  # of a pass that is worth beginning
 _BEAM_WIDTH = 1024
-_BEAMS = 12  # tried in vain before the search gives up: every ranking twice
+# The network is known to err, and a short word is where it hardly decides.
+_RANKINGS = (Ranking.NEAR_DECISION_OR_OUTLIER, *(ranking for ranking in RANKINGS if ranking != Ranking.NEAR_DECISION))
+_BEAMS = 2 * len(_RANKINGS)  # tried in vain before the search gives up
 
 
 def shortest_violation(task: Task, than: Codes, steps: int, plainly: int) -> Codes:
@@ -63,13 +65,11 @@ def _merged(task: Task, than: Codes, steps: int) -> Codes:
 
 
 def _guided(task: Task, best: Codes, end: int) -> Codes:
-    """Beams of every ranking; the network is known to err, and a short word is where it hardly decides."""
+    """Beams of every ranking."""
     tree, rng = prefix_tree(task), task.rng("shorter")
     while not _proved(task, best):
         memory = task.settings.memory_limit // 4
-        search = GuidedSearch(
-            tree, rng, width=_BEAM_WIDTH, shorter_than=len(best), memory=memory, first=Ranking.NEAR_DECISION
-        )
+        search = GuidedSearch(tree, rng, width=_BEAM_WIDTH, shorter_than=len(best), memory=memory, rankings=_RANKINGS)
         while not search.finished:
             if task.oracle.cost.work >= end or search.beams > _BEAMS:
                 return best
