@@ -26,9 +26,9 @@ from rnncheck.search.flows import (
     shortest_loops,
     turned,
 )
-from rnncheck.search.guided import GuidedSearch
+from rnncheck.search.guided import GuidedSearch, Ranking
 from rnncheck.search.merged import MergedPass
-from rnncheck.search.prefix_tree import PrefixTree
+from rnncheck.search.prefix_tree import Frontier, PrefixTree
 from rnncheck.search.sampler import Sampler
 from rnncheck.words import Alphabet
 from support.networks import random_network
@@ -203,6 +203,24 @@ def test_guided_search_respects_a_length_limit() -> None:
     while not longer.finished:
         longer.advance()
     assert len(longer.violation) == 5
+
+
+def test_a_ranking_of_two_kinds_has_the_best_of_both_at_every_state() -> None:
+    """Of 40 words at two states, the first and every fifth place go to an outlier, the others to those near zero."""
+    rng = np.random.default_rng(0)
+    spec_states = np.arange(40, dtype=np.int32) % 2
+    scores, states = rng.permutation(40) / 8 - 2.5, rng.normal(size=(40, 3))
+    frontier = Frontier(np.zeros((40, 1), dtype=np.int32), states, spec_states)
+    tree = tree_of(DFAModel(random_dfa(1, 3)), random_dfa(2, 3), Relation.SUBSET)
+
+    values = Ranking.NEAR_DECISION_OR_OUTLIER.values(tree, frontier, scores, rng)
+
+    for state in (0, 1):
+        here = np.flatnonzero(spec_states == state)
+        apart = ((states[here] - states[here].mean(axis=0)) ** 2).sum(axis=1)
+        best = set(here[np.argsort(-values[here], kind="stable")][:7].tolist())
+        assert set(here[np.argsort(-apart)][:2].tolist()) <= best
+        assert len(best & set(here[np.argsort(np.abs(scores[here]))][:7].tolist())) >= 5
 
 
 def test_beams_keep_within_the_memory() -> None:

@@ -13,6 +13,7 @@ import enum
 from collections.abc import Sequence
 
 import numpy as np
+import numpy.typing as npt
 
 from rnncheck.models.protocol import Scores
 from rnncheck.relations import Relation
@@ -84,7 +85,7 @@ def _places(frontier: Frontier, values: Scores) -> Scores:
     return places
 
 
-def _within_runs(numbers: IntArray) -> IntArray:
+def _within_runs(numbers: npt.NDArray[np.int32]) -> IntArray:
     """The place of each of some sorted numbers among those that are equal."""
     starts = np.flatnonzero(np.append(True, numbers[1:] != numbers[:-1]))
     return np.arange(len(numbers)) - np.repeat(starts, np.diff(np.append(starts, len(numbers))))

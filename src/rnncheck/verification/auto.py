@@ -1,9 +1,10 @@
 """All of it at once: exhaustive search, guided search, property-directed learning and sampling, taking turns.
 
-They share one oracle, so that none pays for what another has asked. A turn goes to the activity that has had the
-least of its share of the work, so the order depends on the question alone and not on the clock or on what is
-remembered. The first confirmed violation ends all; when the sample is large enough, and no proof can be had cheaply,
-the strongest guarantee so far is given.
+They share one oracle, so that none pays for what another has asked. A turn goes to the activity that will have had the
+least of its share of the work after it, if it takes as much as its last one: what takes long turns waits until the
+others have come so far. So the order depends on the question alone and not on the clock or on what is remembered. The
+first confirmed violation ends all; when the sample is large enough, and no proof can be had cheaply, the strongest
+guarantee so far is given.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ class _Activity:
     algorithm: Algorithm
     share: float
     steps: int = 0
+    last: int = 0  # steps of its last turn
     finding: Finding | None = None
     failure: ModelError | None = None
 
@@ -49,7 +51,13 @@ class _Activity:
         except ModelError as error:
             self.failure = error
         # A turn of few steps takes time too, and one that needs none could have all the turns.
-        self.steps += max(_LEAST_PRICE, task.oracle.cost.work - before)
+        self.last = max(_LEAST_PRICE, task.oracle.cost.work - before)
+        self.steps += self.last
+
+    @property
+    def due(self) -> float:
+        """When its next turn is: what it will have had of its share then."""
+        return (self.steps + self.last) / self.share
 
 
 def auto(task: Task) -> Algorithm:
@@ -73,7 +81,7 @@ def auto(task: Task) -> Algorithm:
     # A model without states reads every word from its beginning, and mostly slowly.
     search_steps = task.settings.search_steps // (1 if stepping else _WHOLE_WORDS)
     while True:
-        activity = min((some for some in activities if some.running), key=lambda some: some.steps / some.share)
+        activity = min((some for some in activities if some.running), key=lambda some: some.due)
         activity.turn(task)
         yield
         finding = activity.finding
