@@ -88,7 +88,7 @@ def _cactus(figure: Any, run: RunResults) -> None:
     _logarithmic(panel, "x")
     panel.set_ylim(bottom=0)
     panel.yaxis.get_major_locator().set_params(integer=True)
-    panel.legend(frameon=False)
+    figure.legend(loc="outside right center", frameon=False)
 
 
 def _lengths(figure: Any, run: RunResults) -> None:
