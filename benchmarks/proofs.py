@@ -18,23 +18,26 @@ import numpy as np
 sys.path[:0] = [str(Path(__file__).resolve().parents[1] / "tests")]
 
 from rnncheck import zoo  # noqa: E402 - found by the line above
+from rnncheck.automata.dfa import DFA  # noqa: E402
 from rnncheck.automata.minimisation import minimise  # noqa: E402
 from rnncheck.models.engine.compiled import CompiledNetwork, SelfCheckError  # noqa: E402
 from rnncheck.models.engine.reference import reference_judgement  # noqa: E402
 from rnncheck.models.intervals import Box  # noqa: E402
-from rnncheck.models.network import Cell  # noqa: E402
+from rnncheck.models.network import Cell, RecurrentNetwork  # noqa: E402
 from rnncheck.proving.abstract_network import AbstractNetwork  # noqa: E402
 from rnncheck.proving.certifying import certificate_of  # noqa: E402
 from rnncheck.proving.closure import holds  # noqa: E402
 from rnncheck.proving.prove import Invariant, ProofSettings, find_invariant  # noqa: E402
 from rnncheck.relations import Property, Relation  # noqa: E402
 from rnncheck.spec import Spec  # noqa: E402
+from rnncheck.training import harden  # noqa: E402
 from rnncheck.verdict.replay import Status, replay  # noqa: E402
 from rnncheck.words import WordBatch  # noqa: E402
 from support.proofs import engine_step, points_in, random_dfa, with_one_word_changed  # noqa: E402
 from support.robust_networks import robust_network  # noqa: E402
 
 CELLS = (Cell.RNN_TANH, Cell.GRU, Cell.LSTM)
+NUMBERS_AT_ONCE = 4_000_000  # of states that are stepped
 RESPONSE = Spec.from_ltlf("G(a -> F b)", ["a", "b", "c"]).dfa
 
 
@@ -93,41 +96,36 @@ def _short_words(letters: int) -> WordBatch:
 
 
 def trained_points(count: int) -> str:
-    """The same as below with the trained networks of the zoo."""
-    outside = done = 0
-    rng = np.random.default_rng(1)
-    trained = [entry for entry in zoo.entries() if "provable" in entry.name]
-    while done < count:
-        for entry in trained:
-            network, spec = entry.network(), entry.spec().dfa
-            found = find_invariant(network, Property(spec, Relation.EQUAL))
-            assert isinstance(found, Invariant)
-            states = points_in(found.boxes, rng, 20_000)
-            for letter in range(len(spec.alphabet)):
-                goals = np.repeat(found.partition.successors[:, letter], states.shape[1])
-                after, scores = engine_step(network, states.reshape(-1, states.shape[2]), letter, np.float32)
-                inside = ((found.boxes.lo[goals] <= after) & (after <= found.boxes.hi[goals])).all(axis=1)
-                right = (scores > 0) == spec.accepting[found.partition.spec_states[goals]]
-                outside += int((~(inside & right)).sum())
-                done += len(after)
-    return f"{outside} of {done} states of trained networks outside, or answered wrongly"
+    """The trained networks of the zoo that are proved as they are, and one that is proved after hardening."""
+    networks = [(entry.network(), entry.spec().dfa) for entry in zoo.entries() if "provable" in entry.name]
+    given = zoo.entry("xml-lstm")
+    hardened = harden(given.network(), given.spec().dfa, relation="equal")
+    assert hardened.report.proved
+    return f"of trained networks {_points([*networks, (hardened.network, given.spec().dfa)], count)}"
 
 
 def points(count: int) -> str:
+    """Networks that are built."""
+    return (
+        f"of built networks {_points([(robust_network(RESPONSE, cell, gain=3.0), RESPONSE) for cell in CELLS], count)}"
+    )
+
+
+def _points(networks: list[tuple[RecurrentNetwork, DFA]], count: int) -> str:
     """States in boxes, many at corners, stepped by the engine: how many leave the box that they must be in?"""
     outside = done = 0
     rng = np.random.default_rng(0)
+    proofs = [(network, spec, find_invariant(network, Property(spec, Relation.EQUAL))) for network, spec in networks]
     while done < count:
-        for cell in CELLS:
-            network = robust_network(RESPONSE, cell, gain=3.0)
-            found = find_invariant(network, Property(RESPONSE, Relation.EQUAL))
+        for network, spec, found in proofs:
             assert isinstance(found, Invariant)
-            states = points_in(found.boxes, rng, 20_000)
-            for letter in range(3):
-                goals = np.repeat(found.partition.successors[:, letter], states.shape[1])
+            boxes, partition = found.boxes, found.partition
+            states = points_in(boxes, rng, NUMBERS_AT_ONCE // boxes.lo.size)
+            for letter in range(len(spec.alphabet)):
+                goals = np.repeat(partition.successors[:, letter], states.shape[1])
                 after, scores = engine_step(network, states.reshape(-1, states.shape[2]), letter, np.float32)
-                inside = ((found.boxes.lo[goals] <= after) & (after <= found.boxes.hi[goals])).all(axis=1)
-                right = (scores > 0) == RESPONSE.accepting[found.partition.spec_states[goals]]
+                inside = ((boxes.lo[goals] <= after) & (after <= boxes.hi[goals])).all(axis=1)
+                right = (scores > 0) == spec.accepting[partition.spec_states[goals]]
                 outside += int((~(inside & right)).sum())
                 done += len(after)
     return f"{outside} of {done} states outside, or answered wrongly"

@@ -286,6 +286,17 @@ def test_tensors_compute_what_the_prover_and_the_network_compute(
     )
 
 
+@pytest.mark.slow
+def test_a_mistake_that_is_followed_by_much_that_looks_right_is_not_forgotten() -> None:
+    """In the way were boxes of the state that is never left, and the network came out wrong on a fifth of the words."""
+    entry = zoo.entry("xml-lstm")
+    made = harden(entry.network(), entry.spec().dfa, relation="equal", settings=HardeningSettings(iterations=2_000))
+    assert made.report.proved
+    assert made.report.accuracy == 1.0
+    assert made.certificate is not None
+    assert replay(made.certificate, CompiledNetwork(made.network)).status is Status.CONFIRMED
+
+
 def test_covering_words_take_every_transition_and_the_states_are_right() -> None:
     spec = minimise(random_dfa(6, 3, 4))
     words = CoveringWords(spec)
