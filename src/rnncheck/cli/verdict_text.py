@@ -7,6 +7,7 @@ from rnncheck.relations import Relation
 from rnncheck.report.page.label_pairs import pairs_along
 from rnncheck.verdict.questions import Comparison, PropertyChange
 from rnncheck.verdict.value import Verdict
+from rnncheck.verdict.violation import mistake_sentences
 from rnncheck.words import EPSILON, Word, format_word
 
 _COLOURS = {"violated": "red", "satisfied": "green", "undecided": "yellow"}
@@ -30,8 +31,7 @@ def described(verdict: Verdict) -> list[str | Line]:
         lines.append(f"  how short       {how_short}")
     for other in verdict.other_counterexamples:
         lines.append(f"  another         {glimpse(format_word(other))} ({_counted(len(other), 'letter')})")
-    for mistake in verdict.mistakes:
-        lines.append(f"  one mistake     {glimpse(mistake.sentence())}")
+    lines += [f"  one mistake     {glimpse(sentence)}" for sentence in mistake_sentences(verdict.mistakes)]
     lines.append(f"  reason          {verdict.reason}")
     if verdict.assumption is not None:
         lines.append(f"  assumed         {glimpse(verdict.assumption.sentence())}")

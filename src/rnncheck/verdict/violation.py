@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Self
 
 import msgspec
@@ -109,6 +110,14 @@ class Mistake(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
             f"counterexample {who}{family}: the model's state leaves those of random words as {visible(self.letter)} "
             f"is read in state {self.state} of the specification (letter {where})"
         )
+
+
+def mistake_sentences(mistakes: Sequence[Mistake]) -> list[str]:
+    """A sentence for each; those of which nothing is known but that they are there share one, the last."""
+    unknown = [each for each in mistakes if each.letter is None and each.flow is None]
+    told = [each.sentence() for each in mistakes if each not in unknown]
+    together = Mistake(words=tuple(sorted(number for each in unknown for number in each.words)))
+    return [*told, together.sentence()] if unknown else told
 
 
 class DataViolation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -16,6 +16,7 @@ from rnncheck.report.plots import rounds_plot
 from rnncheck.verdict.facts import Outcome
 from rnncheck.verdict.guarantee import at_most
 from rnncheck.verdict.value import Verdict
+from rnncheck.verdict.violation import mistake_sentences
 from rnncheck.words import format_word
 
 _SIGNS = {Outcome.VIOLATED: "✗", Outcome.SATISFIED: "✓", Outcome.UNDECIDED: "?"}
@@ -114,7 +115,7 @@ def _others(verdict: Verdict) -> Markup | None:
     if not others:
         return None
     told = "Other counterexamples, each of which breaks the specification at another edge of it:"
-    alike = [tag("li", mistake.sentence()) for mistake in verdict.mistakes]
+    alike = [tag("li", sentence) for sentence in mistake_sentences(verdict.mistakes)]
     return tag(
         "div",
         tag("p", told),
