@@ -16,7 +16,6 @@ from pathlib import Path
 import numpy as np
 
 from rnncheck import (
-    CompiledNetwork,
     RepairSettings,
     Requirement,
     Spec,
@@ -29,6 +28,7 @@ from rnncheck import (
 )
 from rnncheck.automata.dfa import DFA
 from rnncheck.automata.minimisation import minimise
+from rnncheck.models.engine.compiled import stepped
 from rnncheck.models.files.safetensors_file import read_safetensors
 from rnncheck.models.labelled import network_of
 from rnncheck.models.network import RecurrentNetwork
@@ -55,12 +55,12 @@ def cpu_seconds(seconds: float) -> Budget:
 def accuracy(network: RecurrentNetwork, dfa: DFA) -> float:
     """On held-out words with both labels and near misses, by the language itself."""
     test = data_from_automaton(dfa, np.random.default_rng(_FRESH_SEED), count=20_000).test
-    return float((CompiledNetwork(network, threads=1).accepts_batch(test.words) == (test.answers == 1)).mean())
+    return float((stepped(network, threads=1).accepts_batch(test.words) == (test.answers == 1)).mean())
 
 
 def checked(network: RecurrentNetwork, spec: Spec, relation: str, steps: int, epsilon: float = 5e-4) -> str:
     """The verdict with fresh seeds."""
-    model = CompiledNetwork(network, threads=1)
+    model = stepped(network, threads=1)
     settings = VerifySettings(search_steps=steps, mass_words=0)
     verdict = verify(
         model, spec, relation=relation, seed=_FRESH_SEED, settings=settings, epsilon=epsilon  # type: ignore[arg-type]
@@ -121,7 +121,7 @@ def random_automaton(number: int, effort: float) -> dict[str, object]:
     return found | told(made, network, dfa) | {"checked": checked(made.network, spec, "equal", steps)}
 
 
-def released(folder: Path, seconds: float, runs: Path) -> dict[str, object] | None:
+def released(folder: Path, seconds: float, runs: Path, rounds: int) -> dict[str, object] | None:
     """All specifications at once, and the plain way with as many random words in every round.
 
     None where the seconds ended before the rounds did: another call goes on from the checkpoint.
@@ -130,7 +130,7 @@ def released(folder: Path, seconds: float, runs: Path) -> dict[str, object] | No
     specs = [Spec.from_file(path, network.alphabet) for path in sorted(folder.glob("spec*.dot"))]
     requirements = [Requirement(Path(spec.origin).stem, spec) for spec in specs]
     truth = Spec.from_file(folder / "dfa.dot", network.alphabet).dfa
-    settings = RepairSettings(effort=1.0, rounds=5, harden=False, threads=1)
+    settings = RepairSettings(effort=1.0, rounds=rounds, threads=1)
 
     def keep(now: RepairProgress) -> None:
         copy = runs / f"{folder.name}-{now.round}.round"
@@ -159,7 +159,7 @@ def released(folder: Path, seconds: float, runs: Path) -> dict[str, object] | No
 
 def left(network: RecurrentNetwork, requirements: Sequence[Requirement], truth: DFA) -> dict[str, object]:
     """The properties that a search with fresh seeds still violates, the violations it comes to, and the accuracy."""
-    model, found = CompiledNetwork(network, threads=1), []
+    model, found = stepped(network, threads=1), []
     for number, each in enumerate(requirements):
         rng = np.random.default_rng([_FRESH_SEED, number])
         found.append(len(mined(each, model, rng, steps=_LOOKED, most=10**6, budget=UNLIMITED)))
@@ -190,16 +190,20 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, default=Path("repair-runs"))
     parser.add_argument("--data", type=Path, default=Path("../shared/data/released/random"))
     parser.add_argument("--network", action="append", help="only these folders of --data")
-    parser.add_argument("--count", type=int, default=20)
+    parser.add_argument("--first", type=int, default=0, help="number of the first random automaton")
+    parser.add_argument("--count", type=int, default=20, help="number after the last random automaton")
     parser.add_argument("--seconds", type=float, default=900.0, help="for each released network")
+    parser.add_argument("--rounds", type=int, default=5, help="for each released network, at most")
     parser.add_argument("--effort", type=float, default=1.0, help="of repairs of random automata")
     choices = parser.parse_args()
     choices.folder.mkdir(parents=True, exist_ok=True)
     jobs = {
         "zoo": {name: lambda name=name: zoo_network(name) for name in ("response-faulty-lstm", "xml-lstm")},
-        "random": {f"random-{n}": lambda n=n: random_automaton(n, choices.effort) for n in range(choices.count)},
+        "random": {
+            f"random-{n}": lambda n=n: random_automaton(n, choices.effort) for n in range(choices.first, choices.count)
+        },
         "released": {
-            name: lambda name=name: released(choices.data / name, choices.seconds, choices.folder)
+            name: lambda name=name: released(choices.data / name, choices.seconds, choices.folder, choices.rounds)
             for name in choices.network or ()
         },
     }[choices.what]
