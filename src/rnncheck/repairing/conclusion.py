@@ -56,6 +56,7 @@ class Proof:
     network: RecurrentNetwork | None = None
     hardening: HardeningFacts | None = None
     otherwise: str = ""  # what is known of the repaired network without it
+    otherwise_ending: Ending = Ending.NOTHING_FOUND
     notes: list[str] = field(default_factory=list)
 
 
@@ -122,12 +123,12 @@ class Conclusion:
         return held_out.after < held_out.before - self._question.settings.max_loss
 
     def _without_proof(self, proof: Proof) -> Ending:
-        """Leave the proved network; the repaired one, of which no violation is known, stays."""
+        """Leave the proved network; the one that was repaired stays."""
         assert proof.hardening is not None
         why = "the proof closes, but too many answers to held-out words would change"
         proof.hardening = msgspec.structs.replace(proof.hardening, taken=False, reason=why)
         proof.network = proof.certificate = None
-        return Ending.NOTHING_FOUND
+        return proof.otherwise_ending
 
     def _proved(self, model: Model) -> list[Standing]:
         question, proved = self._question, Outcome.SATISFIED

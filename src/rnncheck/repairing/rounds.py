@@ -151,7 +151,7 @@ class Run:
             if not self._question.pupil.takes_empty and any(verdict.counterexample == () for verdict in broken):
                 return Ending.NOT_REPAIRED, _EMPTY_WORD
             if self._round == self._question.settings.rounds:
-                return Ending.NOT_REPAIRED, self._why_not(broken)
+                return self._last_resort(broken)
             self._teach(model, verdicts, steps)
             if file is not None:
                 self._save(file)
@@ -265,12 +265,19 @@ class Run:
         proved, effort = all(map(is_proved, verdicts)), f"no violation was found with {steps:,} search steps"
         if len(verdicts) > 1:
             effort += " for each property"
+        return self._proved_or(proved, Ending.NOTHING_FOUND, effort)
+
+    def _last_resort(self, broken: Sequence[Verdict]) -> tuple[Ending, str]:
+        """All rounds are over, and violations are left. Where training for a proof closes, it mends them as well."""
+        return self._proved_or(False, Ending.NOT_REPAIRED, self._why_not(broken))
+
+    def _proved_or(self, proved: bool, ending: Ending, reason: str) -> tuple[Ending, str]:
         keeps = lambda model: self._keeps_accuracy(self._wrong(model))  # noqa: E731
         self._proof = prove_or_harden(self._question, proved, self._begin, keeps)
-        self._proof.otherwise = effort
+        self._proof.otherwise, self._proof.otherwise_ending = reason, ending
         if proved or self._proof.network is not None:
             return Ending.PROVED, "proved for every word"
-        return Ending.NOTHING_FOUND, effort
+        return ending, reason
 
     def _why_not(self, broken: Sequence[Verdict]) -> str:
         rounds = "after 1 round" if self._round == 1 else f"after {self._round} rounds"
