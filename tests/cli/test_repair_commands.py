@@ -139,6 +139,17 @@ def test_a_module_in_which_nothing_is_found(folder: Path, inside: Inside, monkey
     assert out.startswith(("NOTHING FOUND", "PROVED"))
 
 
+def test_only_words_that_are_assumed_count(folder: Path, inside: Inside) -> None:
+    """Should find nothing where no violation is among them: the shortest of these has 11 letters, and begins with a."""
+    usual = ("model.safetensors", "--ltlf", FORMULA, "-o", "fixed.safetensors", "--effort", "0.1", "--no-harden")
+    for assumed in (("--assume", "regex:!(a .*)"), ("--max-length", "8")):
+        code, _, err = inside(*usual, *assumed, "--json", "report.json", "--quiet")
+        assert code == 0, err
+        report = json.loads((folder / "report.json").read_text())
+        assert report["properties"][0]["before"]["outcome"] == "satisfied"
+        assert report["rounds"] == []
+
+
 def test_a_list_of_words_is_a_property_too(folder: Path, inside: Inside) -> None:
     """Should teach that the words of a file are accepted."""
     shutil.copy(zoo.path("even-elman"), folder / "model.safetensors")

@@ -260,14 +260,17 @@ def test_extraction_of_a_machine_honours_time_states_and_seed() -> None:
 
 def test_a_model_without_outputs_has_no_labels() -> None:
     model = CallableModel(lambda words: [True] * len(words), Alphabet(["a"]))
-    with pytest.raises(ModelError, match="answers yes or no alone; give a network file"):
+    with pytest.raises(ModelError, match="is asked for whole words; give a network file"):
         extract_automaton(model, labels=True)
 
 
-def test_labels_between_markers_are_refused_by_that_name() -> None:
-    marked = between_markers(CompiledNetwork(zoo.entry("tokens-gru").network()), "sign", None)
-    with pytest.raises(ModelError, match=r"one label alone, .* leave before= and after= out"):
-        extract_automaton(marked, labels=True)
+def test_a_machine_of_words_between_markers() -> None:
+    """Should say what the network says of the words with their marker: all of up to five letters."""
+    plain = LabelledNetwork.of(CompiledNetwork(zoo.entry("tokens-gru").network()))
+    machine = extract_automaton(between_markers(plain, "sign", None), labels=True, timeout=20).automaton
+    for word in itertools.chain(*(itertools.product(machine.alphabet, repeat=length) for length in range(6))):
+        said = plain.labels[plain.reference_label(plain.alphabet.encode(("sign", *word)))]
+        assert machine.label(word) == said
 
 
 # -- specifications over letters and labels ---------------------------------------------------------------------------

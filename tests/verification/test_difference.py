@@ -261,14 +261,3 @@ def test_more_short_words_are_asked_than_a_verification_asks() -> None:
     assert not verdict.shortest
     few = dataclasses.replace(settings, shorter_steps=POLISHING_STEPS)
     assert rnncheck.diff(old, long, epsilon=0.05, settings=few).no_violation_up_to == 5
-
-
-def test_labels_between_markers_are_not_compared_by_one_of_them_alone() -> None:
-    """Two labels exchanged: the label that means yes is alike, and what the two say is not."""
-    network = zoo.entry("tokens-gru").network()
-    swap = [0, 2, 1] if network.label == 0 else [2, 1, 0] if network.label == 1 else [1, 0, 2]
-    exchanged = dataclasses.replace(network, head_weight=network.head_weight[swap], head_bias=network.head_bias[swap])
-    old, new = (rnncheck.wrap(CompiledNetwork(one), before="sign") for one in (network, exchanged))
-    with pytest.raises(rnncheck.InputError, match=r"between markers .* choose one"):
-        rnncheck.diff(old, new, timeout=30)
-    assert not difference(old, new, labels=False).by_label

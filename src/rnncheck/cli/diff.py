@@ -17,8 +17,10 @@ from rnncheck.cli.options import (
     ModelRequest,
     assumption_options,
     distribution_options,
+    label_options,
     marker_options,
     relation_option,
+    state_option,
     verdict_files,
     word_format_options,
 )
@@ -36,16 +38,19 @@ from rnncheck.verification.methods import METHODS
 from rnncheck.verification.settings import VerifySettings
 from rnncheck.words import Alphabet
 
-_MODEL = ("threshold", "label", "cell", "threads", "float64", "no_cache", "torchscript", "before", "after")
+_MODEL = ("threshold", "label", "labels", "cell", "threads", "float64", "no_cache", "torchscript", "before", "after")
 
 
 @click.command(cls=Command)
 @click.argument("models", metavar="OLD NEW", nargs=-1, type=click.Path())
 @click.option("--old-module", metavar="MODULE:NAME", help="Import the old model from your own code, which is run.")
 @click.option("--new-module", metavar="MODULE:NAME", help="Import the new model from your own code, which is run.")
+@state_option("--old-module", "--old-state")
+@state_option("--new-module", "--new-state")
 @click.option("--alphabet", type=AlphabetType(), help="The letters, for files that do not say them.")
 @click.option("--threshold", type=float, help="Accept above this probability.  [default: the file's, or 0.5]")
 @click.option("--label", metavar="LABEL", help="Compare what they say of one label.  [default: of all]")
+@label_options[1]
 @click.option("--cell", type=click.Choice(ALIKE_CELLS),
               help="The activation of Elman networks whose files do not say it.")  # fmt: skip
 @click.option("--threads", type=click.IntRange(min=1), help="Threads for the networks.  [default: all cores]")
@@ -91,7 +96,7 @@ def diff(ctx: click.Context, /, models: tuple[str, ...], **choices: Any) -> None
     requests = _requests(models, choices)
     limit, letters = TimeLimit(choices["timeout"]), choices["alphabet"]
     try:
-        old, new = (limit.load(request, choices["alphabet"], choices["max_length"]) for request in requests)
+        old, new = _loaded(requests, limit, choices)
         letters = old.alphabet
         specs = limit.spent_on("the properties were being compiled", lambda: _properties(choices, old.alphabet))
         verdict = _compared(old, new, specs, (requests[0].name, requests[1].name), limit, choices)
@@ -109,8 +114,22 @@ def _requests(models: tuple[str, ...], choices: dict[str, Any]) -> tuple[ModelRe
         )
     options = {name: choices[name] for name in _MODEL}
     old, new = (
-        ModelRequest(path=files.pop(0) if module is None else None, module=module, **options) for module in modules
+        ModelRequest(path=files.pop(0) if module is None else None, module=module, state=state, **options)
+        for module, state in zip(modules, (choices["old_state"], choices["new_state"]), strict=True)
     )
+    return old, new
+
+
+def _loaded(
+    requests: tuple[ModelRequest, ModelRequest], limit: TimeLimit, choices: dict[str, Any]
+) -> tuple[Model, Model]:
+    """The two models. Which label means yes must be known where yes and no are compared, or asked about."""
+    properties = any(choices[name] for name in ("ltlf", "regex", "dfa", "word_list", "suite"))
+    alphabet, longest = choices["alphabet"], choices["max_length"]
+    by_label = choices["relation"] == Relation.EQUAL.value and not properties
+    old, new = (limit.load(request, alphabet, longest, any_label=by_label) for request in requests)
+    if by_label and (old.label_names is None) != (new.label_names is None):
+        old, new = (limit.load(request, alphabet, longest) for request in requests)
     return old, new
 
 

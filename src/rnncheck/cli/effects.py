@@ -62,7 +62,7 @@ _ON_WORDS = (
     *("max_length", "class_weights"),
 )
 _RANDOM = ("count", "states", "min_states", "letters", "specs", "accuracy", "draws", "recipe")
-_READING = ("alphabet", "threshold", "label", "before", "after")
+_READING = ("alphabet", "threshold", "label", "labels", "before", "after")
 _ASKING = (*_READING, "cell", "threads", "float64", "torchscript", "words", "seed", "steps", "words_like", "on_data")
 
 _RULES = (
@@ -71,6 +71,9 @@ _RULES = (
     Rule(_WITH_SPEC, ("define",), _missing("regex"), "without --regex"),
     Rule(_WITH_SPEC, ("nonempty",), _missing("ltlf"), "without --ltlf"),
     Rule(_WITH_MODEL, ("cell", "no_cache", "torchscript"), _given("module"), "with --module"),
+    Rule((*_WITH_MODEL, "robust", "init", "replay"), ("state",), _missing("module"), "without --module"),
+    Rule(("diff",), ("old_state",), _missing("old_module"), "without --old-module"),
+    Rule(("diff",), ("new_state",), _missing("new_module"), "without --new-module"),
     Rule(("verify",), ("extraction",), lambda choices: choices["method"] != "aamc", "without --method aamc"),
     Rule(_METHODICAL, ("search_steps",), lambda choices: choices["method"] != "auto", "without --method auto"),
     Rule(_METHODICAL, (*_LEARNER, "equivalence", "max_hypothesis"), _one_of("method", "smc"), "with --method smc"),
@@ -98,11 +101,16 @@ _RULES = (
     ),
     Rule(("prove", "robust"), ("property_name",), _missing("suite"), "without --spec"),
     Rule(("repair",), ("complete",), _missing("dfa"), "without --dfa"),
+    Rule(
+        ("repair",),
+        ("assume", "max_length"),
+        _missing("dfa", "regex", "ltlf", "word_list"),
+        "without --dfa, --regex, --ltlf or --word-list; the properties of a file have their own",
+    ),
     Rule(("repair",), ("nonempty",), _missing("ltlf"), "without --ltlf"),
     Rule(("repair",), ("property_names",), _missing("suite"), "without --spec"),
     Rule(("repair",), ("label_column",), _missing("words"), "without --words"),
     Rule(("repair",), _FORMAT, _missing("words", "words_like"), "without a file of words"),
-    Rule(("repair",), ("state",), _missing("module"), "without --module"),
     Rule(
         ("prove",),
         ("before", "after"),

@@ -75,7 +75,7 @@ def extract(
         raise InputError(f"{output}: a Moore machine is written as .dot or .json; name the file so")
     limit = TimeLimit(choices["timeout"])
     with progress_line(quiet=choices["quiet"]) as tell, _none_in_time(ctx):
-        loaded = limit.load(model, alphabet)
+        loaded = limit.load(model, alphabet, any_label=moore)
         extraction = extract_automaton(
             loaded,
             method=cast(Any, method),

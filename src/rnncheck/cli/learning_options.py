@@ -90,9 +90,13 @@ class TimeLimit:
         """The result of the work; BudgetExceeded says that the time was over ``while`` it went on."""
         return guarded_for(self.left, work, what)
 
-    def load(self, model: ModelRequest, alphabet: Alphabet | None, max_length: int | None = None) -> Model:
+    def load(
+        self, model: ModelRequest, alphabet: Alphabet | None, max_length: int | None = None, *, any_label: bool = False
+    ) -> Model:
         """The model, which is tried out on some words when it is loaded, and may hang there."""
-        return self.spent_on("the model was being loaded", lambda: model.load(alphabet, max_length))
+        return self.spent_on(
+            "the model was being loaded", lambda: model.load(alphabet, max_length, any_label=any_label)
+        )
 
 
 def progress_text(progress: Progress) -> str:

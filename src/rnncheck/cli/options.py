@@ -44,6 +44,19 @@ ALIKE_CELLS = [cell.value for cell in Cell if any(cell is not other and cell.gat
 
 TORCHSCRIPT_HELP = "The file is TorchScript, a program that you trust: it is run."
 
+label_options = (
+    click.option("--label", metavar="LABEL", help="The label that means yes, by name or number (several outputs)."),
+    click.option("--labels", type=AlphabetType(), metavar="NAMES",
+                 help="Names for several outputs, with commas between, where the model has none."),
+)  # fmt: skip
+
+
+def state_option(module: str = "--module", name: str = "--state") -> Callable[[Command], Command]:
+    """The option that names the weights of a module."""
+    return click.option(name, type=click.Path(path_type=Path), metavar="FILE",
+                        help=f"The weights of {module}: a state dictionary (.pt, .pth or .safetensors).")  # fmt: skip
+
+
 marker_options = (
     click.option("--before", metavar="MARKER", help="A letter, or several, that the model reads before every word; "
                  "--alphabet has it too, words have not."),
@@ -202,8 +215,9 @@ def model_options(command: Command) -> Command:
     options = [
         click.argument("path", metavar="[MODEL]", required=False, type=click.Path()),
         click.option("--module", metavar="MODULE:NAME", help="Import a model from your own code, which is run."),
+        state_option(),
         click.option("--threshold", type=float, help="Accept above this probability.  [default: the file's, or 0.5]"),
-        click.option("--label", metavar="LABEL", help="The label that means yes, by name or number (several outputs)."),
+        *label_options,
         click.option(
             "--cell",
             type=click.Choice(ALIKE_CELLS),
@@ -233,30 +247,46 @@ class ModelRequest:
     torchscript: bool = False
     before: str | None = None
     after: str | None = None
+    labels: Alphabet | None = None
+    state: Path | None = None
 
     @property
     def name(self) -> str:
         """What the person called the model."""
         return self.path or self.module or ""
 
-    def load(self, alphabet: Alphabet | None, max_length: int | None = None) -> Model:
+    def load(self, alphabet: Alphabet | None, max_length: int | None = None, *, any_label: bool = False) -> Model:
         """The model; ``alphabet`` is for files and code that do not say their letters.
 
-        A function of ``--module`` is not even tried out on words of more than ``max_length`` letters.
+        A function of ``--module`` is not even tried out on words of more than ``max_length`` letters. With
+        ``any_label`` no label need be chosen.
         """
-        entry = ModelEntry(
+        cache = not self.no_cache
+        return self.entry.load(alphabet, max_length=max_length, threads=self.threads, cache=cache, any_label=any_label)
+
+    @property
+    def entry(self) -> ModelEntry:
+        """The model as a property file would name it."""
+        return ModelEntry(
             name=self.name,
             path=None if self.path is None else Path(self.path),
             module=self.module,
             threshold=self.threshold,
-            label=int(self.label) if self.label is not None and self.label.isdecimal() else self.label,
+            label=self._label,
+            labels=None if self.labels is None else tuple(self.labels),
+            state=self.state,
             cell=self.cell,
             float64=self.float64,
             torchscript=self.torchscript,
             before=_marker("--before", self.before),
             after=_marker("--after", self.after),
         )
-        return entry.load(alphabet, max_length=max_length, threads=self.threads, cache=not self.no_cache)
+
+    @property
+    def _label(self) -> int | str | None:
+        """A number is one, unless it is a name."""
+        named = self.labels is not None and self.label in tuple(self.labels)
+        return int(self.label) if self.label is not None and self.label.isdecimal() and not named else self.label
 
 
 def _marker(option: str, text: str | None) -> tuple[str, ...]:
@@ -301,7 +331,15 @@ def distribution_options(command: Command) -> Command:
 
 def assumption_options(command: Command) -> Command:
     """Add the options that say which words count; the command receives ``assume``, made from letters."""
+    return _with_assumption(command, "Only words of up to N letters count; the network is never asked for longer ones.")
 
+
+def counting_options(command: Command) -> Command:
+    """The same for a command that trains, and that asks a network for longer words too."""
+    return _with_assumption(command, "Only words of up to N letters count; longer ones may be answered as they are.")
+
+
+def _with_assumption(command: Command, longest: str) -> Command:
     def with_assumption(*args: Any, **kwargs: Any) -> Any:
         text = kwargs.pop("assume")
         return command(
@@ -311,8 +349,7 @@ def assumption_options(command: Command) -> Command:
     options = [
         click.option("--assume", metavar="FORMULA",
                      help="Only words that satisfy it count: an LTLf formula, or regex:TEXT, or dfa:FILE."),
-        click.option("--max-length", type=click.IntRange(min=2), metavar="N",
-                     help="Only words of up to N letters count; the network is never asked for longer ones."),
+        click.option("--max-length", type=click.IntRange(min=2), metavar="N", help=longest),
     ]  # fmt: skip
     return _decorated(command, with_assumption, options)
 

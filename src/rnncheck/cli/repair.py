@@ -20,6 +20,7 @@ from rnncheck.cli.options import (
     AlphabetType,
     ModelRequest,
     SpecRequest,
+    counting_options,
     distribution_options,
     model_options,
     relation_option,
@@ -32,8 +33,9 @@ from rnncheck.cli.repair_text import described
 from rnncheck.cli.results import tell_result
 from rnncheck.cli.verify import command_line
 from rnncheck.errors import ModelError
-from rnncheck.models.files.safetensors_file import read_safetensors, save_network
-from rnncheck.models.files.torch_file import import_torch, read_torch_file
+from rnncheck.models.files.safetensors_file import save_network
+from rnncheck.models.files.torch_file import import_torch
+from rnncheck.models.labelled import label_names, network_of
 from rnncheck.models.wrapping import import_object, letters_of
 from rnncheck.probability.distributions import WordDistribution
 from rnncheck.relations import Relation
@@ -41,6 +43,7 @@ from rnncheck.repairing.conclusion import Repaired
 from rnncheck.repairing.loop import ONNX_REFUSED
 from rnncheck.repairing.loop import repair as repair_model
 from rnncheck.repairing.own_words import read_own_words
+from rnncheck.repairing.pupils import ModulePupil
 from rnncheck.repairing.requirements import Requirement, assuming
 from rnncheck.repairing.settings import RepairSettings
 from rnncheck.repairing.values import RepairReport
@@ -57,8 +60,6 @@ _TORCH_FILES = (".pt", ".pth")
 
 @click.command(cls=Command)
 @model_options
-@click.option("--state", type=click.Path(path_type=Path), metavar="FILE",
-              help="The weights of --module: a state dictionary (.pt, .pth or .safetensors).")  # fmt: skip
 @click.option("--spec", "suite", type=click.Path(path_type=Path), metavar="FILE.toml",
               help="A property file: all of its properties, beside those of other options.")  # fmt: skip
 @click.option("--property", "property_names", multiple=True, metavar="NAME", help="Only this one; may be repeated.")
@@ -91,6 +92,7 @@ _TORCH_FILES = (".pt", ".pth")
 @click.option("--iterations", type=click.IntRange(min=1), default=_DEFAULTS.iterations, show_default=True,
               help="Of training for a proof, at most.")  # fmt: skip
 @distribution_options
+@counting_options
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 @click.option("--timeout", type=click.FloatRange(min=0), metavar="SECONDS",
               help="Stop after so long, with the best network so far.")  # fmt: skip
@@ -112,7 +114,7 @@ def repair(ctx: click.Context, /, model: ModelRequest, output: Path, **choices: 
     import_torch("repairing")
     with asked_to_end() as asked:
         budget = Budget.lasting(choices["timeout"], cancelled=asked)
-        given, alphabet, labels, options = _loaded(model, choices["state"], choices["alphabet"])
+        given, alphabet, labels, options = _loaded(model, choices["alphabet"])
         requirements = _requirements(choices, alphabet, labels)
         words, form = choices["words"], replace(choices["word_format"], label_column=choices["label_column"])
         with progress_line(quiet=choices["quiet"]) as tell:
@@ -149,49 +151,20 @@ def _check_names(model: ModelRequest, output: Path) -> None:
 
 
 def _loaded(
-    request: ModelRequest, state: Path | None, alphabet: Alphabet | None
+    request: ModelRequest, alphabet: Alphabet | None
 ) -> tuple[object, Alphabet, tuple[str, ...], dict[str, Any]]:
     """The model to train, its letters and labels, and how a module is to be read."""
-    from rnncheck.models.labelled import label_names, network_of
-
     if request.module is None:
         network = network_of(request.load(alphabet))
         return network, network.alphabet, label_names(network), {}
     torch = import_torch("repairing a module")
-    module = import_object(request.module)
+    module = import_object(request.module, request.state)
     if not isinstance(module, torch.nn.Module):
         raise ModelError(f"{request.module}: {type(module).__name__} is no PyTorch module; name one, or what builds it")
-    alphabet = letters_of(module, alphabet)
-    if state is not None:
-        _load_state(module, state)
-    label = None if request.label is None else int(request.label) if request.label.isdecimal() else request.label
-    if isinstance(label, str):
-        raise click.UsageError(f"--label {label!r}: give the number of the output that means yes")
-    options = {"threshold": request.threshold, "label": label, "threads": request.threads}
+    alphabet, entry = letters_of(module, alphabet), request.entry
+    options = {"threshold": entry.threshold, "label": entry.label, "labels": entry.labels, "threads": request.threads}
     given = {name: value for name, value in options.items() if value is not None}
-    outputs = _outputs(module, alphabet, given)
-    labels = ("no", "yes") if outputs == 1 else tuple(map(str, range(outputs)))
-    return module, alphabet, labels, given
-
-
-def _outputs(module: Any, alphabet: Alphabet, options: Mapping[str, Any]) -> int:
-    from rnncheck.models.self_check import Reading
-    from rnncheck.models.torch.module import ModuleOptions, understood
-
-    said = {name: value for name, value in options.items() if name in ("threshold", "label")}
-    return understood(module, alphabet, ModuleOptions(Reading(**said)))[2].outputs
-
-
-def _load_state(module: Any, path: Path) -> None:
-    import numpy as np
-    import torch
-
-    arrays = read_safetensors(path)[1] if path.suffix == ".safetensors" else read_torch_file(path)
-    try:
-        module.load_state_dict({name: torch.from_numpy(np.array(array)) for name, array in arrays.items()})
-    except RuntimeError as error:
-        told = " ".join(str(error).split())
-        raise ModelError(f"{path}: these are not the weights of the module: {told}") from None
+    return module, alphabet, ModulePupil(module, alphabet, given).labels, given
 
 
 def _requirements(choices: Mapping[str, Any], alphabet: Alphabet, labels: tuple[str, ...]) -> list[Requirement]:
@@ -200,11 +173,12 @@ def _requirements(choices: Mapping[str, Any], alphabet: Alphabet, labels: tuple[
         "dfa": None, "regex": None, "ltlf": None, "word_list": None, "alphabet": choices["alphabet"], "definitions": {},
         "complete": choices["complete"], "nonempty": choices["nonempty"], "max_states": DEFAULT_MAX_STATES,
     }  # fmt: skip
-    found = [
-        Requirement(str(text), SpecRequest(**{**common, kind: text}).build(alphabet), relation)
-        for kind in ("dfa", "regex", "ltlf", "word_list")
-        for text in choices[kind]
-    ]
+    counting = _counting(choices["assume"](alphabet), choices["max_length"], alphabet)
+    found: list[Requirement] = []
+    for kind in ("dfa", "regex", "ltlf", "word_list"):
+        for text in choices[kind]:
+            spec = SpecRequest(**{**common, kind: text}).build(alphabet)
+            found += assuming(Requirement(str(text), spec, relation), counting)
     for kind in ("ltlf", "regex"):
         for text in choices[f"moore_{kind}"]:
             found.append(Requirement(text, label_spec_over(alphabet, labels, **{kind: text}), None))
@@ -230,12 +204,17 @@ def _requirement_of(one: Property, alphabet: Alphabet, labels: tuple[str, ...]) 
     if one.about_labels:
         kind = one.kind.removeprefix("moore_")
         return [Requirement(one.name, label_spec_over(alphabet, labels, **{kind: one.whole_text}), None)]
-    assumed: Spec | None = one.assumption(alphabet)
-    counting: DFA | None = None if assumed is None else assumed.dfa
-    if one.max_length is not None:
-        short = short_words(alphabet, one.max_length)
-        counting = short if counting is None else intersection(counting, short)
+    counting = _counting(one.assumption(alphabet), one.max_length, alphabet)
     return assuming(Requirement(one.name, one.spec(alphabet), one.relation), counting)
+
+
+def _counting(assumed: Spec | None, longest: int | None, alphabet: Alphabet) -> DFA | None:
+    """The words that count, where not all do."""
+    counting = None if assumed is None else assumed.dfa
+    if longest is None:
+        return counting
+    short = short_words(alphabet, longest)
+    return short if counting is None else intersection(counting, short)
 
 
 def _distribution(choices: Mapping[str, Any], alphabet: Alphabet) -> WordDistribution:

@@ -13,7 +13,9 @@ from rnncheck.cli.options import (
     TORCHSCRIPT_HELP,
     AlphabetType,
     ModelRequest,
+    label_options,
     marker_options,
+    state_option,
     word_format_options,
 )
 from rnncheck.cli.output import Line, say
@@ -37,11 +39,13 @@ _DEFAULTS = ReplaySettings()
     "--model", "path", type=click.Path(), metavar="MODEL", help="The network, to ask it again: a file or folder."
 )
 @click.option("--module", metavar="MODULE:NAME", help="Import the model from your own code, which is run.")
+@state_option()
 @click.option("--against", type=click.Path(), metavar="MODEL",
               help="The old network, of a verdict that compares two; --model is the new one.")  # fmt: skip
 @click.option("--alphabet", type=AlphabetType(), help="The letters.  [default: the model's, or the verdict's]")
 @click.option("--threshold", type=float, help="Accept above this probability.  [default: the file's, or 0.5]")
-@click.option("--label", metavar="LABEL", help="The label that means yes, by name or number (several outputs).")
+@label_options[0]
+@label_options[1]
 @click.option("--cell", type=click.Choice(ALIKE_CELLS),
               help="The activation of an Elman network whose file does not say it.")  # fmt: skip
 @click.option("--threads", type=click.IntRange(min=1), help="Threads for the network.  [default: all cores]")
@@ -67,10 +71,12 @@ def replay(
     verdict: Path,
     path: str | None,
     module: str | None,
+    state: Path | None,
     against: str | None,
     alphabet: Alphabet | None,
     threshold: float | None,
     label: str | None,
+    labels: Alphabet | None,
     cell: str | None,
     threads: int | None,
     float64: bool,
@@ -96,17 +102,20 @@ def replay(
         raise click.UsageError("give --model or --module, not both")
     text = _read(verdict)
     request = ModelRequest(path, module, threshold, label, cell, threads, float64, torchscript=torchscript,
-                           before=before, after=after)  # fmt: skip
+                           before=before, after=after, labels=labels, state=state)  # fmt: skip
     asked = path is not None or module is not None
     if is_certificate(text):
         proof = Certificate.from_json(text, str(verdict))
         result = replay_document(proof, _load(request, alphabet, proof.alphabet) if asked else None)
     else:
         claims = read_claims(text, str(verdict))
-        model = _load(request, alphabet, claims.verdict.alphabet) if asked else None
+        compared, letters = claims.verdict.comparison, claims.verdict.alphabet
+        by_label = claims.verdict.label_question is not None or (compared is not None and compared.by_label)
+        model = _load(request, alphabet, letters, any_label=by_label) if asked else None
         other = None
         if against is not None:
-            other = _load(replace(request, path=against, module=None), alphabet, claims.verdict.alphabet)
+            old = replace(request, path=against, module=None, state=None)
+            other = _load(old, alphabet, letters, any_label=by_label)
         like = None if words_like is None else tuple(read_words(words_like, claims.verdict.alphabet, word_format))
         shown = _certificate(verdict, claims) if certificate is None else _read_certificate(certificate)
         data = None if on_data is None else read_sequences(on_data, claims.verdict.alphabet, word_format)
@@ -141,11 +150,11 @@ def _read(verdict: Path) -> bytes:
         raise FormatError(f"cannot be read: {error.strerror}", str(verdict)) from None
 
 
-def _load(request: ModelRequest, alphabet: Alphabet | None, otherwise: Alphabet) -> Model:
+def _load(request: ModelRequest, alphabet: Alphabet | None, otherwise: Alphabet, *, any_label: bool = False) -> Model:
     """The model by its own alphabet or the one given; by the verdict's where it has none."""
     try:
-        return request.load(alphabet)
+        return request.load(alphabet, any_label=any_label)
     except InputError:
         if alphabet is not None:
             raise
-        return request.load(otherwise)
+        return request.load(otherwise, any_label=any_label)

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from rnncheck.cli.command import Command
-from rnncheck.cli.options import AlphabetType, ModelRequest, marker_options
+from rnncheck.cli.options import AlphabetType, ModelRequest, label_options, marker_options
 from rnncheck.cli.output import say
 from rnncheck.cli.output_files import OutputFile, today
 from rnncheck.errors import FormatError
@@ -25,7 +25,8 @@ from rnncheck.words import Alphabet
 )
 @click.option("--alphabet", type=AlphabetType(), help="The letters, for model files that do not say them.")
 @click.option("--threshold", type=float)
-@click.option("--label")
+@label_options[0]
+@label_options[1]
 @marker_options[0]
 @marker_options[1]
 def report_command(
@@ -35,6 +36,7 @@ def report_command(
     alphabet: Alphabet | None,
     threshold: float | None,
     label: str | None,
+    labels: Alphabet | None,
     before: str | None,
     after: str | None,
 ) -> None:
@@ -58,7 +60,8 @@ def report_command(
         raise FormatError(f"cannot be read: {error.strerror}", str(source)) from None
     verdict = Verdict.from_json(data, str(source))
     if model is not None:
-        request = ModelRequest(model, None, threshold, label, None, None, False, before=before, after=after)
+        request = ModelRequest(model, None, threshold, label, None, None, False, before=before, after=after,
+                               labels=labels)  # fmt: skip
         marked = before is not None or after is not None  # whose letters the verdict does not know
         verdict = with_scores(verdict, request.load(alphabet or (None if marked else verdict.alphabet)))
     verdict.save_report(output, date=today(), document=str(source))

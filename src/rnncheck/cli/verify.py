@@ -136,8 +136,9 @@ def answer(
     """Load, compile and verify within the one time limit, tell the verdict, and exit with its code."""
     limit = TimeLimit(choices["timeout"])
     letters = request.alphabet
+    any_label = any(choices.get(name) is not None for name in ("moore_ltlf", "moore_regex"))
     try:
-        loaded = limit.load(model, request.alphabet, choices["max_length"])
+        loaded = limit.load(model, request.alphabet, choices["max_length"], any_label=any_label)
         letters = loaded.alphabet
         spec = limit.spent_on("the specification was being compiled", lambda: spec_for(loaded))
         verdict = verified(loaded, spec, limit)
@@ -266,7 +267,7 @@ def _spec(request: ModelRequest, spec: SpecRequest, model: Model, choices: dict[
     """The specification: of words, over letters and labels, or another model."""
     if choices["against"] is not None:
         choices["named"] = request.name
-        other = dataclasses.replace(request, path=choices["against"], module=None)
+        other = dataclasses.replace(request, path=choices["against"], module=None, state=None)
         return other.load(spec.alphabet or letters_read(model))
     if _about_labels(choices):
         return label_spec(model, ltlf=choices["moore_ltlf"], regex=choices["moore_regex"])

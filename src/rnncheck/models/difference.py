@@ -7,20 +7,15 @@ is about to change its mind. Searches that look for a high score therefore look 
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from rnncheck.automata.dfa import Mask
-from rnncheck.automata.moore import NO_YES
 from rnncheck.errors import InputError, short_repr
-from rnncheck.models.engine.compiled import CompiledNetwork
-from rnncheck.models.engine.stepped_reference import SteppedReference
 from rnncheck.models.identity import digest_of
-from rnncheck.models.labelled import LabelledNetwork
+from rnncheck.models.labelled import UNLABELLED, LabelledNetwork
 from rnncheck.models.protocol import (
     ByReference,
     Letters,
@@ -30,14 +25,22 @@ from rnncheck.models.protocol import (
     SteppingModel,
     Tick,
     check_letters,
-    letters_in_step,
     no_tick,
+)
+from rnncheck.models.sides import (
+    Answers,
+    SteppedLabels,
+    SteppedSide,
+    SteppedYesNo,
+    WholeLabels,
+    WholeSide,
+    WholeYesNo,
+    yes_or_no,
 )
 from rnncheck.models.steps.packing import Packing
 from rnncheck.relations import Relation
 from rnncheck.words import Alphabet, Codes, IntArray, WordBatch, encode_batch, letter_text
 
-Answers: TypeAlias = npt.NDArray[Any]  # positions of labels; no and yes are 0 and 1
 DifferenceModel: TypeAlias = "WordDifference | SteppingDifference"
 
 
@@ -47,91 +50,30 @@ def difference(old: Model, new: Model, relation: Relation = Relation.EQUAL, *, l
     With ``equal`` they break it where they answer differently. Networks with several labels are compared by what they
     say, unless ``labels`` is false: then, as always with the other relations, by the label that means yes.
     """
-    if relation is Relation.EQUAL and labels:
-        _refuse_markers(old, new)
-    if relation is Relation.EQUAL and labels and all(map(_several_labels, (old, new))):
-        first, second = LabelledNetwork.of(old), LabelledNetwork.of(new)
-        return SteppingDifference(_LabelSide(first), _LabelSide(second), relation)
+    by_label = relation is Relation.EQUAL and labels and None not in (old.label_names, new.label_names)
     if isinstance(old, SteppingModel) and isinstance(new, SteppingModel):
-        return SteppingDifference(_YesNoSide(old), _YesNoSide(new), relation)
-    return WordDifference(old, new, relation)
-
-
-class _Side(ABC):
-    """One of two stepped models: what it says in a state, and how far it is from saying something else."""
-
-    labels: tuple[str, ...] = NO_YES
-    model: SteppingModel
-    empty: tuple[int, float]  # what it says of the empty word, and by how far
-
-    @abstractmethod
-    def read(self, states: States) -> tuple[Answers, Scores]: ...
-
-    @abstractmethod
-    def along(self, words: WordBatch, tick: Tick) -> tuple[Answers, Scores]:
-        """The same after every letter of every word."""
-
-    @abstractmethod
-    def reference(self, codes: Codes) -> int: ...
-
-    @abstractmethod
-    def by_reference(self) -> Model: ...
-
-
-class _YesNoSide(_Side):
-    def __init__(self, model: SteppingModel) -> None:
-        self.model = model
-        self.empty = int(model.accepts_empty), abs(model.empty_score)
-
-    def read(self, states: States) -> tuple[Answers, Scores]:
-        return _yes_or_no(self.model.scores(states))
-
-    def along(self, words: WordBatch, tick: Tick) -> tuple[Answers, Scores]:
-        return _yes_or_no(self.model.prefix_scores(words, tick))
-
-    def reference(self, codes: Codes) -> int:
-        return int(self.model.reference_answer(codes))
-
-    def by_reference(self) -> Model:
-        return self.model.by_reference()
-
-
-class _LabelSide(_Side):
-    def __init__(self, network: LabelledNetwork) -> None:
-        self.model = self._network = network
-        self.labels = network.labels
-        self.empty = network.empty_label, np.inf
-
-    def read(self, states: States) -> tuple[Answers, Scores]:
-        scores = self._network.label_scores(states)
-        labels = scores.argmax(axis=1)
-        return labels, scores[np.arange(len(scores)), labels]
-
-    def along(self, words: WordBatch, tick: Tick) -> tuple[Answers, Scores]:
-        labels, leads = np.empty(len(words.codes), dtype=np.int64), np.empty(len(words.codes), dtype=np.float64)
-        states = self.model.initial(len(words))
-        for at in letters_in_step(words.offsets[:-1], words.lengths):
-            tick(len(at))
-            states = self.model.step(states[: len(at)], words.codes[at])
-            labels[at], leads[at] = self.read(states)
-        return labels, leads
-
-    def reference(self, codes: Codes) -> int:
-        return self._network.reference_label(codes)
-
-    def by_reference(self) -> Model:
-        return self._network.by_reference()
+        if by_label:
+            first, second = LabelledNetwork.of(old), LabelledNetwork.of(new)
+            return SteppingDifference(SteppedLabels(first), SteppedLabels(second), relation)
+        return SteppingDifference(SteppedYesNo(old), SteppedYesNo(new), relation)
+    side = WholeLabels if by_label else WholeYesNo
+    return WordDifference(side(old), side(new), relation)
 
 
 class _Pair:
     """What two models have in common, whichever way they are asked."""
 
-    def __init__(self, old: Model, new: Model, relation: Relation, labels: Sequence[tuple[str, ...]]) -> None:
-        self.old, self.new, self.relation = old, new, relation
-        self.alphabet: Alphabet = old.alphabet
-        self.labels = labels[0]
-        self.codes = _places("letter", old.alphabet, new.alphabet, old.alphabet, new.alphabet)
-        self._label_codes = _places("label", labels[1], labels[0], *labels)
+    def __init__(
+        self, old: SteppedSide | WholeSide, new: SteppedSide | WholeSide, relation: Relation, empty: tuple[int, int]
+    ) -> None:
+        """``empty`` is what each of the two says of the empty word."""
+        self.old, self.new, self.relation = old.model, new.model, relation
+        self.by_label = isinstance(old, SteppedLabels | WholeLabels)
+        self.alphabet: Alphabet = self.old.alphabet
+        self.codes = _places("letter", self.alphabet, self.new.alphabet, self.alphabet, self.new.alphabet)
+        # UNLABELLED is the last position of all.
+        self._label_codes = np.append(_places("label", new.labels, old.labels, old.labels, new.labels), UNLABELLED)
+        self.labels = (*old.labels, _free("no label", old.labels)) if UNLABELLED in empty else old.labels
 
     @property
     def max_length(self) -> int | None:
@@ -189,30 +131,32 @@ class _Pair:
 class WordDifference(Model):
     """Two models, of which one at least is asked for whole words."""
 
-    by_label = False
-
-    def __init__(self, old: Model, new: Model, relation: Relation) -> None:
-        self.pair = _Pair(old, new, relation, (NO_YES, NO_YES))
+    def __init__(self, old: WholeSide, new: WholeSide, relation: Relation) -> None:
+        self._old, self._new = old, new
+        self.pair = _Pair(old, new, relation, (old.reference(()), new.reference(())))
+        self.by_label = self.pair.by_label
         self.alphabet, self.max_length = self.pair.alphabet, self.pair.max_length
 
     def accepts_batch(self, words: WordBatch | Iterable[Iterable[str]]) -> Mask:
         batch = encode_batch(self.alphabet, words)
-        old, new = self.pair.old.accepts_batch(batch), self.pair.new.accepts_batch(self.pair.translated(batch))
-        return self.pair.broken(old.astype(np.int64), new.astype(np.int64))
+        return self.pair.broken(self._old.answers(batch), self._new.answers(self.pair.translated(batch)))
 
     def scores_batch(self, words: WordBatch | Iterable[Iterable[str]]) -> Scores | None:
         batch = encode_batch(self.alphabet, words)
-        old, new = self.pair.old.scores_batch(batch), self.pair.new.scores_batch(self.pair.translated(batch))
-        return None if old is None or new is None else self.pair.scores(_yes_or_no(old), _yes_or_no(new))
+        old, new = self._old.read(batch), self._new.read(self.pair.translated(batch))
+        return None if old is None or new is None else self.pair.scores(old, new)
 
     def reference_answer(self, codes: Codes) -> bool:
-        old, new = self.said(codes)
-        return bool(self.pair.broken(np.array(old), np.array(new)))
+        return bool(self.pair.broken(*map(np.array, self._said(codes))))
 
     def said(self, codes: Codes) -> tuple[int, int]:
         """What each of the two says of a word, by its own reference; both as positions in ``pair.labels``."""
-        pair = self.pair
-        return int(pair.old.reference_answer(codes)), int(pair.new.reference_answer(pair.new_codes(codes)))
+        old, new = self._said(codes)
+        return old, int(self.pair.as_old(np.array(new)))
+
+    def _said(self, codes: Codes) -> tuple[int, int]:
+        """What each says, in its own numbers of labels."""
+        return self._old.reference(codes), self._new.reference(self.pair.new_codes(codes))
 
     def describe(self) -> Mapping[str, Any]:
         return {**self.pair.describe(), "queries": self.pair.queries("each word put to both")}
@@ -221,6 +165,8 @@ class WordDifference(Model):
         return self.pair.identity()
 
     def by_reference(self) -> Model:
+        if self.by_label:
+            return ByReference(self)
         old, new = self.pair.old.by_reference(), self.pair.new.by_reference()
         same = old is self.pair.old and new is self.pair.new
         return self if same else difference(old, new, self.pair.relation, labels=False)
@@ -229,10 +175,10 @@ class WordDifference(Model):
 class SteppingDifference(SteppingModel):
     """Two stepping models that read every word together."""
 
-    def __init__(self, old: _Side, new: _Side, relation: Relation) -> None:
+    def __init__(self, old: SteppedSide, new: SteppedSide, relation: Relation) -> None:
         self._old, self._new = old, new
-        self.by_label = isinstance(old, _LabelSide)
-        self.pair = _Pair(old.model, new.model, relation, (old.labels, new.labels))
+        self.pair = _Pair(old, new, relation, (old.empty[0], new.empty[0]))
+        self.by_label = self.pair.by_label
         self.alphabet, self.max_length = self.pair.alphabet, self.pair.max_length
         self.margin = max(old.model.margin, new.model.margin)
         two, three = ((old.model.initial(rows), new.model.initial(rows)) for rows in (2, 3))
@@ -281,7 +227,7 @@ class SteppingDifference(SteppingModel):
         new = self.pair.new.reference_score(self.pair.new_codes(codes))
         if old is None or new is None:
             return None
-        return float(self.pair.scores(_yes_or_no(np.array(old)), _yes_or_no(np.array(new))))
+        return float(self.pair.scores(yes_or_no(np.array(old)), yes_or_no(np.array(new))))
 
     def describe(self) -> Mapping[str, Any]:
         return {**self.pair.describe(), "queries": self.pair.queries("both read every word together"),
@@ -294,29 +240,16 @@ class SteppingDifference(SteppingModel):
         old, new = self._old.by_reference(), self._new.by_reference()
         if old is self.pair.old and new is self.pair.new:
             return self
-        if isinstance(self._old, _YesNoSide):
+        if not self.by_label:
             return difference(old, new, self.pair.relation, labels=False)
         if isinstance(old, LabelledNetwork) and isinstance(new, LabelledNetwork):
-            return SteppingDifference(_LabelSide(old), _LabelSide(new), self.pair.relation)
+            return SteppingDifference(SteppedLabels(old), SteppedLabels(new), self.pair.relation)
         return ByReference(self)
 
 
-def _yes_or_no(scores: Scores) -> tuple[Answers, Scores]:
-    return (scores > 0.0).astype(np.int64), np.abs(scores)
-
-
-def _refuse_markers(*models: Model) -> None:
-    """Between markers a model says yes or no to one label, and alike in that one is not alike in all."""
-    if any(isinstance(inner := getattr(model, "inner", None), Model) and _several_labels(inner) for model in models):
-        raise InputError(
-            "networks with several labels are compared by all of them, and between markers by one alone; choose one "
-            "(--label, labels=False), or leave the markers out and assume them (--assume)"
-        )
-
-
-def _several_labels(model: Model) -> bool:
-    networks = CompiledNetwork | SteppedReference | LabelledNetwork
-    return isinstance(model, networks) and model.network.outputs > 1
+def _free(name: str, among: Sequence[str]) -> str:
+    """The name, marked where it is taken."""
+    return name if name not in among else _free(f"{name}*", among)
 
 
 def _places(what: str, of: Sequence[str], among: Sequence[str], old: Sequence[str], new: Sequence[str]) -> IntArray:

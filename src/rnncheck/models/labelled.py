@@ -6,7 +6,7 @@ model that says yes for one of them; here all of them count.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,13 +14,15 @@ import numpy as np
 from rnncheck.automata.dfa import Mask
 from rnncheck.automata.moore import NO_YES, Outputs
 from rnncheck.errors import ModelError
-from rnncheck.models.engine.compiled import CompiledNetwork
 from rnncheck.models.engine.stepped_reference import SteppedReference
 from rnncheck.models.identity import digest_of
-from rnncheck.models.markers import letters_read
+from rnncheck.models.markers import WholeBetween, letters_read
 from rnncheck.models.network import RecurrentNetwork
 from rnncheck.models.protocol import ByReference, Letters, Model, Scores, States, SteppingModel
-from rnncheck.words import Codes, IntArray
+from rnncheck.models.whole_words import WholeWords
+from rnncheck.words import Codes, IntArray, WordBatch
+
+UNLABELLED = -1  # of the empty word, where a model cannot be asked for it
 
 
 def network_of(model: Model) -> RecurrentNetwork:
@@ -28,56 +30,61 @@ def network_of(model: Model) -> RecurrentNetwork:
     network = getattr(model, "network", None)
     if isinstance(network, RecurrentNetwork):
         return network
-    raise _without_labels(model)
-
-
-def _without_labels(model: Model) -> ModelError:
     if letters_read(model) != model.alphabet:
-        return ModelError(
-            "between markers a model says yes or no to one label alone, and all labels are asked for; "
-            "leave before= and after= out (--before, --after), so that the markers are letters"
+        raise ModelError(
+            "a network is asked for, and this one is read between markers; leave before= and after= out (--before, "
+            "--after), so that the markers are letters"
         )
     kind = model.describe().get("kind", type(model).__name__)
-    return ModelError(
-        f"labels are read off a recurrent network's outputs, and this model ({kind}) answers yes or no alone; "
-        "give a network file"
-    )
+    raise ModelError(f"a recurrent network is asked for, and this model ({kind}) is none; give a network file")
 
 
-def label_names(network: RecurrentNetwork) -> tuple[str, ...]:
-    """The network's names for its outputs, or their numbers where it has none; no and yes for a single output."""
-    if network.outputs <= 1:
-        return NO_YES
-    return network.labels or tuple(map(str, range(network.outputs)))
+def label_names(model: Model | RecurrentNetwork) -> tuple[str, ...]:
+    """The names of what a model says of words: its labels, or no and yes."""
+    return model.label_names or NO_YES
+
+
+def label_by_answers(answers: Sequence[bool]) -> int:
+    """The label that a word has, where each model answers whether it has one of them; a single one says no or yes.
+
+    A word that a model is not asked for has none, whatever is answered in its place: UNLABELLED.
+    """
+    if len(answers) == 1:
+        return int(answers[0])
+    return list(answers).index(True) if sum(answers) == 1 else UNLABELLED
 
 
 class LabelledNetwork(SteppingModel):
-    """A stepped network that also says which label a state has.
+    """A stepping model that also says which label a state has.
 
     ``labels`` are those of ``label_names``. A label is its position among them.
     """
 
-    def __init__(self, model: CompiledNetwork | SteppedReference) -> None:
-        self.network = network = model.network
-        self.alphabet, self.max_length = network.alphabet, model.max_length
-        self.labels = label_names(network)
+    def __init__(self, model: SteppingModel) -> None:
+        self.network = getattr(model, "network", None)
+        self.alphabet, self.max_length = model.alphabet, model.max_length
+        self.label_names, self.labels = model.label_names, label_names(model)
         # One model a label: they share the meaning of states, so that one of them steps for all.
-        several = network.outputs > 1
-        self._models = [model.saying_yes_for(label) for label in range(network.outputs)] if several else [model]
-        self._yes = self._models[network.label or 0]
-        self.margin = max(model.margin for model in self._models)
-        self.accepts_empty = self._yes.accepts_empty
-        self.empty_score = self._yes.empty_score
-        self.empty_label = self._first_true([model.accepts_empty for model in self._models])
+        self._yes, self._models = model, sayers(model)
+        self.margin = max(each.margin for each in self._models)
+        self.accepts_empty = model.accepts_empty
+        self.empty_score = model.empty_score
 
     @classmethod
     def of(cls, model: Model) -> LabelledNetwork:
         """The labels of a model that has been loaded as one that says yes or no."""
         if isinstance(model, LabelledNetwork):
             return model
-        if isinstance(model, CompiledNetwork | SteppedReference):
+        if isinstance(model, SteppingModel):
             return cls(model)
-        raise _without_labels(model)
+        kind = model.describe().get("kind", type(model).__name__)
+        raise ModelError(
+            f"labels along a word are read off the states of a network, and this model ({kind}) is asked for whole "
+            "words; give a network file, or a module that can be stepped"
+        )
+
+    def saying_yes_for(self, label: int) -> LabelledNetwork:
+        return LabelledNetwork(self._models[label])
 
     def initial(self, rows: int) -> States:
         return self._yes.initial(rows)
@@ -99,16 +106,21 @@ class LabelledNetwork(SteppingModel):
         scores = np.stack([model.scores(states) for model in self._models], axis=1)
         return scores if len(self._models) > 1 else np.hstack([-scores, scores])
 
+    @property
+    def empty_label(self) -> int:
+        """The label of the empty word; UNLABELLED where the model cannot be asked for it."""
+        return label_by_answers([model.accepts_empty for model in self._models])
+
     def reference_label(self, codes: Codes) -> int:
-        """The label of one word, by the network's reference."""
+        """The label of one word, by the model's reference."""
         return self.reference_labels_along(codes)[-1] if codes else self.empty_label
 
     def reference_labels_along(self, codes: Codes) -> list[int]:
-        """The labels after each letter of one word, by the network's reference."""
+        """The labels after each letter of one word, by the model's reference."""
         if not codes:
             return []
         answers = [model.reference_answers_along(codes) for model in self._models]
-        return [self._first_true(list(at)) for at in zip(*answers, strict=True)]
+        return [label_by_answers(at) for at in zip(*answers, strict=True)]
 
     def identity(self) -> str:
         return digest_of("labels", self._yes.identity())
@@ -117,8 +129,45 @@ class LabelledNetwork(SteppingModel):
         inner = self._yes.by_reference()
         return LabelledNetwork(inner) if isinstance(inner, SteppedReference) else ByReference(self)
 
-    def _first_true(self, answers: list[bool]) -> int:
-        return answers.index(True) if len(answers) > 1 else int(answers[0])
+
+def sayers(model: SteppingModel) -> list[SteppingModel]:
+    """The model once for each of its labels, which means yes; itself alone where it says yes or no."""
+    if model.label_names is None:
+        return [model]
+    found = [model.saying_yes_for(label) for label in range(len(model.label_names))]
+    return [each for each in found if isinstance(each, SteppingModel)]  # as the model itself is
+
+
+class WordLabels:
+    """A model that says one of several labels, asked for whole words."""
+
+    def __init__(self, model: Model) -> None:
+        assert model.label_names is not None
+        self.model, self.labels = model, model.label_names
+        self._models = [model.saying_yes_for(label) for label in range(len(self.labels))]
+
+    def said(self, words: WordBatch) -> tuple[IntArray, Scores]:
+        """The label of each word, and how far it is ahead of all others."""
+        if isinstance(self.model, WholeWords | WholeBetween):
+            scores = self.model.label_scores_batch(words)
+        else:
+            given = [model.scores_batch(words) for model in self._models]
+            scores = np.stack([each for each in given if each is not None], axis=1)
+        labels, unsure = labels_by_score(scores, self._margin)
+        leads = scores[np.arange(len(scores)), labels]
+        unsure |= words.lengths == 0
+        for row in np.flatnonzero(unsure).tolist():
+            labels[row] = self.reference_label(words[row])
+            leads[row] = np.inf if labels[row] == UNLABELLED else leads[row]
+        return labels, np.abs(leads)
+
+    def reference_label(self, codes: Codes) -> int:
+        """The label of one word, by the model's reference."""
+        return label_by_answers([model.reference_answer(codes) for model in self._models])
+
+    @property
+    def _margin(self) -> float:
+        return max(float(getattr(model, "margin", 0.0)) for model in self._models)
 
 
 def labels_by_score(scores: Scores, margin: float) -> tuple[Outputs, Mask]:

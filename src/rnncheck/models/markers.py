@@ -11,6 +11,7 @@ from rnncheck.automata.dfa import Mask
 from rnncheck.errors import InputError, short_repr
 from rnncheck.models.identity import digest_of
 from rnncheck.models.protocol import Letters, Model, Scores, States, SteppingModel
+from rnncheck.models.whole_words import WholeWords
 from rnncheck.words import Alphabet, Codes, IntArray, WordBatch, encode_batch, format_word
 
 Marker: TypeAlias = str | Iterable[str] | None  # a letter, or several, one after another
@@ -90,7 +91,14 @@ class _Between(Model):
     def __init__(self, inner: Model, markers: _Markers) -> None:
         self.inner = inner
         self.alphabet = markers.alphabet
+        self.label_names = inner.label_names
+        self.margin: float = getattr(inner, "margin", 0.0)
         self._markers = markers
+
+    def saying_yes_for(self, label: int) -> Model:
+        other = type(self)(self.inner.saying_yes_for(label), self._markers)
+        other.max_length = self.max_length
+        return other
 
     def reference_answer(self, codes: Codes) -> bool:
         return self.inner.reference_answer(self._markers.around(codes))
@@ -114,6 +122,11 @@ class WholeBetween(_Between):
     def scores_batch(self, words: WordBatch | Iterable[Iterable[str]]) -> Scores | None:
         return self.inner.scores_batch(self._markers.around_all(encode_batch(self.alphabet, words)))
 
+    def label_scores_batch(self, words: WordBatch) -> Scores:
+        """As that of the inner model, which must have several labels."""
+        assert isinstance(self.inner, WholeWords | WholeBetween)
+        return self.inner.label_scores_batch(self._markers.around_all(words))
+
 
 class SteppedBetween(_Between, SteppingModel):
     """Of a stepping model."""
@@ -123,7 +136,6 @@ class SteppedBetween(_Between, SteppingModel):
 
     def __init__(self, inner: SteppingModel, markers: _Markers) -> None:
         super().__init__(inner, markers)
-        self.margin = inner.margin
         alone = WordBatch.from_codes([markers.around(())])
         self.accepts_empty = bool(inner.accepts_batch(alone)[0])
         self.empty_score = float(inner.scores_batch(alone)[0])

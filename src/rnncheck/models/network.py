@@ -14,6 +14,7 @@ import numpy.typing as npt
 from rnncheck.errors import ModelError
 from rnncheck.models.cells import Cell
 from rnncheck.models.cells.cell_type import Floats, Layer
+from rnncheck.models.label_names import check_labels, numbered
 from rnncheck.models.thresholds import check_threshold, largest_rejected
 from rnncheck.words import Alphabet
 
@@ -56,23 +57,16 @@ class RecurrentNetwork:
         outputs = len(self.head_weight)
         _expect("head bias", self.head_bias, (outputs,), "one value per output")
         check_threshold(self.threshold, self.number_type)
-        self._check_labels(outputs)
-
-    def _check_labels(self, outputs: int) -> None:
-        if self.labels is not None and len(self.labels) != outputs:
-            raise ModelError(f"{len(self.labels)} label names for {outputs} outputs; give one each")
-        if outputs == 1 and self.label is not None:
-            raise ModelError(f"label {self.label} was chosen, but the network has one output; leave the label out")
-        if outputs > 1 and (self.label is None or not 0 <= self.label < outputs):
-            known = f" ({', '.join(self.labels)})" if self.labels else ""
-            raise ModelError(
-                f"the network has {outputs} outputs{known} and label {self.label} was asked for; "
-                f"choose the one that means yes, 0 to {outputs - 1} (label=…, --label)"
-            )
+        check_labels(outputs, self.label, self.labels)
 
     @property
     def outputs(self) -> int:
         return len(self.head_weight)
+
+    @property
+    def label_names(self) -> tuple[str, ...] | None:
+        """The names of its outputs, or their numbers where it has none; None where it says yes or no."""
+        return None if self.outputs == 1 else self.labels or numbered(self.outputs)
 
     @functools.cached_property
     def logit_threshold(self) -> float:

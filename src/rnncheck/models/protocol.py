@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rnncheck.automata.dfa import Mask
-from rnncheck.errors import AlphabetError, short_repr
+from rnncheck.errors import AlphabetError, ModelError, short_repr
 from rnncheck.models.identity import digest_of
 from rnncheck.words import Alphabet, Codes, IntArray, WordBatch, encode_batch
 
@@ -42,6 +42,7 @@ class Model(ABC):
 
     alphabet: Alphabet
     max_length: int | None = None  # of the words that it takes, where it does not take all
+    label_names: tuple[str, ...] | None = None  # where it says one of several labels, and one of them means yes
 
     @abstractmethod
     def accepts_batch(self, words: WordBatch | Iterable[Iterable[str]]) -> Mask:
@@ -73,6 +74,10 @@ class Model(ABC):
     def identity(self) -> str:
         """A digest of everything that the answers depend on; a ModelError says why there is none."""
         return digest_of(type(self), vars(self))
+
+    def saying_yes_for(self, label: int) -> Model:
+        """The same model with another of its labels meaning yes; its states, where it has states, mean the same."""
+        raise ModelError(f"this model ({type(self).__name__}) answers yes or no alone, and label {label} was asked for")
 
     def by_reference(self) -> Model:
         """The model whose every answer is the reference's; the model itself where that is what it gives anyway."""
@@ -136,6 +141,10 @@ class SteppingModel(Model):
     @abstractmethod
     def reference_answer(self, codes: Codes) -> bool:
         """The answer to one word by the model's reference: called as its owner would, on that word alone."""
+
+    def reference_answers_along(self, codes: Codes) -> list[bool]:
+        """The reference's answers after each letter of one word."""
+        return [self.reference_answer(codes[: end + 1]) for end in range(len(codes))]
 
     def prefix_scores(self, words: WordBatch, tick: Tick = no_tick) -> Scores:
         """The score after every letter of every word, aligned with ``words.codes``."""

@@ -55,6 +55,8 @@ class Reading:
     output: str = "auto"  # of one output: "logit", "probability", or found out
     dtype: npt.DTypeLike | None = None  # that of the weights
     threads: int | None = None
+    labels: tuple[str, ...] | None = None  # names for several outputs
+    own_labels: bool = False  # the model has these itself, so that they need not be about its outputs
 
     def __post_init__(self) -> None:
         if self.output not in _MEANINGS:
@@ -63,6 +65,11 @@ class Reading:
     @property
     def probability(self) -> bool | None:
         return _MEANINGS[self.output]
+
+    def decision(self, outputs: int, probability: bool) -> Decision:
+        """What so many outputs mean."""
+        labels = None if outputs == 1 and self.own_labels else self.labels
+        return Decision(outputs, self.threshold, self.label, probability, labels)
 
 
 @dataclass(frozen=True)
@@ -97,9 +104,9 @@ class Reference:
             score = _of_logits(self.decision).scores(logits[None])
         return Judgement(float(score[0]), bool(self.decision.accepts(outputs[None])[0]))
 
-    def saying_yes_for(self, label: int | None) -> Reference:
+    def saying_yes_for(self, label: int) -> Reference:
         """The same original, with another output that means yes."""
-        return dataclasses.replace(self, decision=dataclasses.replace(self.decision, label=label))
+        return dataclasses.replace(self, decision=self.decision.saying_yes_for(label))
 
 
 @dataclass(frozen=True)
@@ -142,7 +149,7 @@ def compile_checked(
     try:
         if parts.rest:
             return _headed(parts, alphabet, reading, reference, told, seen)
-        network = _network(parts, alphabet, told, threshold=reading.threshold, label=reading.label)
+        network = _network(parts, alphabet, told, decision)
         compiled = CompiledNetwork(network, dtype=reading.dtype, threads=reading.threads, reference=reference)
     except ModelError as error:
         raise MismatchError(f"it is not recurrent layers with a linear layer alone ({error})") from None
@@ -151,10 +158,11 @@ def compile_checked(
 
 
 def _network(
-    parts: NetworkParts, alphabet: Alphabet, facts: Mapping[str, object], threshold: float, label: int | None
+    parts: NetworkParts, alphabet: Alphabet, facts: Mapping[str, object], decision: Decision
 ) -> RecurrentNetwork:
     arrays = {name: getattr(parts, name) for name in ("cell", "layers", "head_weight", "head_bias", "inputs")}
-    return RecurrentNetwork(alphabet=alphabet, threshold=threshold, label=label, facts=facts, **arrays)
+    meaning = {name: getattr(decision, name) for name in ("threshold", "label", "labels")}
+    return RecurrentNetwork(alphabet=alphabet, facts=facts, **meaning, **arrays)
 
 
 def _headed(
@@ -166,14 +174,19 @@ def _headed(
     seen: _Observations,
 ) -> HeadedNetwork:
     """The network whose head has more than one layer."""
-    network = _network(parts, alphabet, {}, threshold=0.5, label=0 if len(parts.head_weight) > 1 else None)
+    width = len(parts.head_weight)
+    network = _network(parts, alphabet, {}, Decision(width, label=0 if width > 1 else None))
     trunk = CompiledNetwork(network, dtype=reading.dtype, threads=reading.threads)
     decision, last = reference.decision, parts.rest[-1].name
     if decision.outputs == 1 and not decision.probability and last != "linear" and reading.probability is None:
         raise MismatchError(f"its last function is {last}, which does not say what it means (output='logit' does)")
-    model = HeadedNetwork(trunk, parts.rest, _of_logits(decision).scores, reference, {**facts, **decision.describe()})
-    expected, apart = _compare(model, seen, decision)
-    return model.checked(SelfCheck(len(seen.words), apart, float(np.abs(expected).max())))
+    model = HeadedNetwork(trunk, parts.rest, _of_logits(decision), reference, {**facts, **decision.describe()})
+    largest = apart = 0.0
+    for each in decision.each():  # whichever label is asked about, the margin must do
+        sayer = model if each == decision else model.saying_yes_for(each.label or 0)
+        expected, difference = _compare(sayer, seen, each)
+        largest, apart = max(largest, float(np.abs(expected).max())), max(apart, difference)
+    return model.checked(SelfCheck(len(seen.words), apart, largest))
 
 
 def probability_by_range(original: Callable[[IntArray], Outputs], letters: int, rng: np.random.Generator) -> bool:
@@ -187,7 +200,7 @@ def _decision(seen: _Observations, reading: Reading) -> Decision:
     """What the outputs mean, once the activation is known."""
     outputs = seen.outputs.shape[1]
     probability = seen.activation() == "sigmoid"
-    decision = Decision(outputs, reading.threshold, reading.label, probability)
+    decision = reading.decision(outputs, probability)
     if outputs == 1:
         if reading.probability not in (None, probability):
             raise MismatchError(f"the output is to be taken for a {reading.output}")

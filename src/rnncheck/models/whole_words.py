@@ -6,6 +6,7 @@ becomes a score, positive on the accepting side, by a :class:`Decision`.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -16,6 +17,7 @@ import numpy.typing as npt
 from rnncheck.automata.dfa import Mask
 from rnncheck.errors import ModelError, short_repr
 from rnncheck.models.identity import digest_of
+from rnncheck.models.label_names import check_labels, numbered
 from rnncheck.models.protocol import LARGEST_NOISE, NOISE_FACTOR, Model, Scores, resolve_near_threshold
 from rnncheck.models.thresholds import check_threshold
 from rnncheck.words import Alphabet, Codes, IntArray, WordBatch, encode_batch, format_word
@@ -39,16 +41,11 @@ class Decision:
     threshold: float = 0.5
     label: int | None = None
     probability: bool = False
+    labels: tuple[str, ...] | None = None  # the names of several outputs, where they have names
 
     def __post_init__(self) -> None:
         check_threshold(self.threshold)
-        if self.outputs == 1 and self.label is not None:
-            raise ModelError(f"label {self.label} was chosen, but the model has one output; leave the label out")
-        if self.outputs > 1 and (self.label is None or not 0 <= self.label < self.outputs):
-            raise ModelError(
-                f"the model has {self.outputs} outputs and label {self.label} was asked for; "
-                f"choose the one that means yes, 0 to {self.outputs - 1} (label=…, --label)"
-            )
+        check_labels(self.outputs, self.label, self.labels)
         if self.outputs > 1 and self.threshold != 0.5:
             raise ModelError(
                 f"threshold {self.threshold} was given, but of {self.outputs} outputs the largest wins; leave it out"
@@ -56,9 +53,24 @@ class Decision:
 
     def describe(self) -> dict[str, object]:
         """The decision for people."""
-        if self.outputs > 1:
-            return {"outputs": self.outputs, "label": self.label}
+        if self.label is not None:
+            if self.labels is None:
+                return {"outputs": self.outputs, "label": self.label}
+            return {"outputs": self.outputs, "label": self.labels[self.label], "labels": list(self.labels)}
         return {"outputs": 1, "output": "probability" if self.probability else "logit", "threshold": self.threshold}
+
+    @property
+    def label_names(self) -> tuple[str, ...] | None:
+        """The names of several outputs, or their numbers; None where there is one."""
+        return None if self.outputs == 1 else self.labels or numbered(self.outputs)
+
+    def saying_yes_for(self, label: int) -> Decision:
+        """The same with another label that means yes."""
+        return dataclasses.replace(self, label=label)
+
+    def each(self) -> list[Decision]:
+        """One for each label that may mean yes."""
+        return [self] if self.outputs == 1 else [self.saying_yes_for(label) for label in range(self.outputs)]
 
     def scores(self, outputs: Outputs) -> Scores:
         """One score per word: positive means yes."""
@@ -105,6 +117,24 @@ class WholeWords(Model):
         self._empty = empty
         self._batch_size = batch_size
         self._facts = dict(facts or {})
+        self.label_names = decision.label_names
+
+    def saying_yes_for(self, label: int) -> WholeWords:
+        other = WholeWords(
+            self.alphabet, self._evaluate, self._decision.saying_yes_for(label),
+            empty=self._empty, batch_size=self._batch_size, margin=self.margin, facts=self._facts,
+        )  # fmt: skip
+        other.max_length = self.max_length
+        return other
+
+    def label_scores_batch(self, words: WordBatch | Iterable[Iterable[str]]) -> Scores:
+        """For each word (one row) and label how far it is ahead of all others, from one call of the model."""
+        batch, decisions = encode_batch(self.alphabet, words), self._decision.each()
+        scores = np.zeros((len(batch), len(decisions)))
+        for rows, codes in self._groups(batch):
+            outputs = self._outputs(codes)
+            scores[rows] = np.stack([decision.scores(outputs) for decision in decisions], axis=1)
+        return scores
 
     def accepts_batch(self, words: WordBatch | Iterable[Iterable[str]]) -> Mask:
         batch = encode_batch(self.alphabet, words)
@@ -187,9 +217,11 @@ def calibrated(
     together = min(batch_size, 16)
     for length in (3, 20, 60):
         codes = rng.integers(letters, size=(together, length))
-        alone = np.concatenate([decision.scores(evaluate(codes[i : i + 1])) for i in range(together)])
-        noise = max(noise, float(np.abs(alone - decision.scores(evaluate(codes))).max()))
-        scale = max(scale, float(np.abs(alone).max()))
+        outputs, apart = evaluate(codes), np.concatenate([evaluate(codes[i : i + 1]) for i in range(together)])
+        for each in decision.each():  # whichever label is asked about, the margin must do
+            alone = each.scores(apart)
+            noise = max(noise, float(np.abs(alone - each.scores(outputs)).max()))
+            scale = max(scale, float(np.abs(alone).max()))
     if not noise <= LARGEST_NOISE * scale:
         return 1, DEFAULT_MARGIN
     return batch_size, max(DEFAULT_MARGIN, NOISE_FACTOR * noise)

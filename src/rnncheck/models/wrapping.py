@@ -8,12 +8,14 @@ import inspect
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy.typing as npt
 
 from rnncheck.errors import InputError, ModelError, RnncheckError, short_repr
 from rnncheck.models.callables import CallableModel
+from rnncheck.models.label_names import checked_names, label_number
 from rnncheck.models.markers import Marker, between_markers, marker_letters
 from rnncheck.models.protocol import Model
 from rnncheck.runtime.budget import BudgetExceeded
@@ -26,7 +28,8 @@ def wrap(
     alphabet: Iterable[str] | None = None,
     *,
     threshold: float = 0.5,
-    label: int | None = None,
+    label: int | str | None = None,
+    labels: Iterable[str] | None = None,
     encode: Callable[[list[Word]], Any] | None = None,
     before: Marker = None,
     after: Marker = None,
@@ -49,6 +52,7 @@ def wrap(
     A **module** is called on tensors of letter numbers or one-hot vectors, whichever it takes. With one output per word
     is accepted when the probability is greater than ``threshold`` (``output`` says whether the output is a
     ``"probability"`` or a ``"logit"`` where that cannot be seen); with several, when ``label`` is the largest.
+    ``labels`` are names for these, unless the module has them as its attribute ``labels``; ``label`` may then be one.
     ``first_row`` is the number of the first letter (where the embedding has more rows than there are letters),
     ``empty`` the answer to the empty word (where the module cannot be asked; it is rejected unless told), ``encode`` a
     function from words of equal length to the module's argument, or a tuple of arguments. ``dtype`` and ``threads``
@@ -62,7 +66,19 @@ def wrap(
     The model is tried out on some words. Where it hangs, ``timeout`` (in seconds) ends that by a ResourceLimitError.
     """
     options = _Options(
-        threshold, label, encode, first_row, empty, output, batch_size, dtype, threads, seed, timeout, max_length
+        threshold,
+        label,
+        checked_names(labels),
+        encode,
+        first_row,
+        empty,
+        output,
+        batch_size,
+        dtype,
+        threads,
+        seed,
+        timeout,
+        max_length,
     )
     if before is None and after is None:
         return _wrapped(model, alphabet, options)
@@ -77,7 +93,8 @@ class _Options(NamedTuple):
     """What ``wrap`` was told of a model, beside its letters and markers."""
 
     threshold: float
-    label: int | None
+    label: int | str | None
+    labels: tuple[str, ...] | None
     encode: Callable[[list[Word]], Any] | None
     first_row: int | None
     empty: bool | None
@@ -107,7 +124,7 @@ class _Options(NamedTuple):
 
     def refuse_those_of_modules(self, why: str) -> None:
         """Refuse what says how a PyTorch module is read, where there is none."""
-        for name in ("label", "encode", "first_row", "empty"):
+        for name in ("label", "labels", "encode", "first_row", "empty"):
             if getattr(self, name) is not None:
                 raise InputError(f"{name}={short_repr(getattr(self, name))} is for PyTorch modules; {why}")
 
@@ -136,29 +153,63 @@ def _of_module(module: object, letters: Alphabet, told: _Options) -> Model:
     from rnncheck.models.self_check import Reading
     from rnncheck.models.torch.module import ModuleOptions, wrap_module
 
-    reading = Reading(told.threshold, told.label, told.output, told.dtype, told.threads)
+    meaning = meaning_of_outputs(module, told.label, told.labels)
+    reading = Reading(told.threshold, output=told.output, dtype=told.dtype, threads=told.threads, **meaning)
     options = ModuleOptions(reading, told.encode, told.first_row, told.empty, seed=told.seed, **told.sizes)
     wrapped = guarded_for(told.timeout, lambda: wrap_module(module, letters, options), "the module was being tried out")
     wrapped.max_length = told.max_length
     return wrapped
 
 
-def import_model(reference: str, alphabet: Iterable[str] | None = None, **options: Any) -> Model:
+def meaning_of_outputs(module: object, label: int | str | None, labels: Iterable[str] | None) -> dict[str, Any]:
+    """The label that means yes and the names of all, given or the module's own attribute ``labels``; for a Reading."""
+    names, own = checked_names(labels), getattr(module, "labels", None)
+    if names is None and isinstance(own, list | tuple) and len(own) > 1 and all(isinstance(name, str) for name in own):
+        return {"label": label_number(label, checked_names(own)), "labels": checked_names(own), "own_labels": True}
+    return {"label": label_number(label, names), "labels": names}
+
+
+def import_model(
+    reference: str,
+    alphabet: Iterable[str] | None = None,
+    *,
+    state: str | os.PathLike[str] | None = None,
+    **options: Any,
+) -> Model:
     """The model that ``package.module:name`` refers to. This imports and runs that module: it is for trusted code.
 
     The name may stand for a model, a PyTorch module, a function from words to answers, or a function without
-    arguments that returns one of these. Modules of the current folder are found. The options are those of ``wrap``.
+    arguments that returns one of these. Modules of the current folder are found. ``state`` is a file with the weights
+    of a PyTorch module. The options are those of ``wrap``.
     """
     with _current_folder_importable():
-        found = import_object(reference)
+        found = import_object(reference, state)
         try:
             return wrap(found, alphabet, **options)
         except ModelError as error:
-            raise ModelError(f"{reference}: {error}") from error
+            raise type(error)(f"{reference}: {error}") from error
 
 
-def import_object(reference: str) -> object:
-    """What ``package.module:name`` refers to, or what it returns where it is a function without arguments."""
+def import_object(reference: str, state: str | os.PathLike[str] | None = None) -> object:
+    """What ``package.module:name`` refers to, or what it returns where it is a function without arguments.
+
+    The weights of ``state``, a file with a state dictionary, are loaded into it; it must then be a PyTorch module.
+    """
+    found = _imported(reference)
+    if state is None:
+        return found
+    if not _is_module(found):
+        raise ModelError(
+            f"{reference}: {type(found).__name__} is no PyTorch module, and {state} has weights for one; name the "
+            "module, or what builds it"
+        )
+    from rnncheck.models.torch.weights import load_weights
+
+    load_weights(found, Path(state))
+    return found
+
+
+def _imported(reference: str) -> object:
     module_name, colon, path = reference.partition(":")
     if not colon or not module_name or not path:
         raise InputError(f"{short_repr(reference)} is not of the form package.module:function")

@@ -16,9 +16,10 @@ import numpy as np
 
 from rnncheck.automata.moore import NO_YES
 from rnncheck.models.engine.compiled import stepped
-from rnncheck.models.labelled import label_names
+from rnncheck.models.labelled import WordLabels, label_names, sayers
 from rnncheck.models.network import Floats, RecurrentNetwork
 from rnncheck.models.protocol import Model, Scores, SteppingModel
+from rnncheck.models.wrapping import meaning_of_outputs, wrap
 from rnncheck.training.batches import Batch, Stage
 from rnncheck.words import Alphabet, IntArray, WordBatch
 
@@ -113,12 +114,13 @@ class ModulePupil:
         self._module = copy.deepcopy(module)
         self._options = dict(options)
         self.alphabet = alphabet
-        said = {name: value for name, value in options.items() if name in ("threshold", "label", "output")}
+        said = {name: value for name, value in options.items() if name in ("threshold", "output")}
+        said |= meaning_of_outputs(module, options.get("label"), options.get("labels"))
         how = {name: value for name, value in options.items() if name in ("encode", "first_row", "empty")}
         self._learning = LearningModule(self._module, alphabet, ModuleOptions(Reading(**said), **how))
         self.takes_empty = self._learning.takes_empty
         decision = self._learning.decision
-        self.labels = NO_YES if decision.outputs == 1 else tuple(map(str, range(decision.outputs)))
+        self.labels = decision.label_names or NO_YES
         self.yes = 1 if decision.outputs == 1 else decision.label or 0
 
     @property
@@ -145,8 +147,6 @@ class ModulePupil:
         return stage.thinned(rng, _PREFIXES)
 
     def model(self) -> Model:
-        from rnncheck.models.wrapping import wrap
-
         return wrap(copy.deepcopy(self._module), self.alphabet, **self._options)  # training goes on with the original
 
 
@@ -161,32 +161,31 @@ def scores_along(model: Model, words: WordBatch, labels: int) -> Scores:
     found = np.full((len(words.codes) + len(words), labels), np.nan)
     starts = words.offsets[:-1] + np.arange(len(words))
     if not isinstance(model, SteppingModel):
-        ends = starts + words.lengths
-        given = model.scores_batch(words)
-        scores = np.where(model.accepts_batch(words), 1.0, -1.0) if given is None else given
-        found[ends] = np.stack([-scores, scores], axis=1)
+        found[starts + words.lengths] = _whole_scores(model, words)
         return found
     inner = np.ones(len(found), dtype=np.bool_)
     inner[starts] = False
-    sayers = [model] if labels == 2 and not _several(model) else [
-        model.saying_yes_for(label) for label in range(labels)  # type: ignore[attr-defined]
-    ]  # fmt: skip
     columns = []
-    for sayer in sayers:
+    for sayer in sayers(model):
         column = np.full(len(found), sayer.empty_score, dtype=np.float64)
         column[inner] = sayer.prefix_scores(words)
         columns.append(column)
     return np.stack([-columns[0], columns[0]] if len(columns) == 1 else columns, axis=1)
 
 
-def _several(model: Model) -> bool:
-    network = getattr(model, "network", None)
-    return network is not None and network.outputs > 1
+def _whole_scores(model: Model, words: WordBatch) -> Scores:
+    """How far each label is ahead at each word (words × labels)."""
+    if model.label_names is not None:
+        labels, leads = WordLabels(model).said(words)
+        return np.asarray(np.where(labels[:, None] == np.arange(len(model.label_names)), 1.0, -1.0) * leads[:, None])
+    given = model.scores_batch(words)
+    scores = np.where(model.accepts_batch(words), 1.0, -1.0) if given is None else given
+    return np.stack([-scores, scores], axis=1)
 
 
 def answers_of(model: Model, words: WordBatch, labels: int) -> IntArray:
     """The position of the label that the model gives to each whole word; of one that says yes or no alone, 0 or 1."""
-    if not _several(model):
+    if model.label_names is None:
         return model.accepts_batch(words).astype(np.int64)
-    said = [model.saying_yes_for(label).accepts_batch(words) for label in range(labels)]  # type: ignore[attr-defined]
+    said = [model.saying_yes_for(label).accepts_batch(words) for label in range(labels)]
     return np.asarray(np.stack(said, axis=1).argmax(axis=1))

@@ -135,6 +135,8 @@ def _model(name: str, table: Table) -> ModelEntry:
         alphabet=alphabet,
         threshold=table.number("threshold", None, above=-float("inf")),
         label=_label(table),
+        labels=table.texts("labels") or None,
+        state=None if which == "path" else table.path("state"),
         cell=table.text("cell", None),
         float64=table.flag("float64", False),
         torchscript=table.flag("torchscript", False),
@@ -143,6 +145,8 @@ def _model(name: str, table: Table) -> ModelEntry:
         description=table.text("description", "").strip(),
         line=table.line,
     )
+    if which == "path" and table.has("state"):
+        raise table.error("it has no effect without module; leave it out", "state")
     for key in ("cell", "torchscript"):
         if which == "module" and table.has(key):
             raise table.error("it has no effect with module; leave it out", key)

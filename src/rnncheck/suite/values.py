@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import enum
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -11,6 +12,7 @@ from typing import Any
 from rnncheck.automata.dfa import DEFAULT_MAX_STATES
 from rnncheck.errors import InputError, short_repr
 from rnncheck.models.files.loading import load_model
+from rnncheck.models.label_names import LabelNeededError
 from rnncheck.models.protocol import Model
 from rnncheck.models.wrapping import import_model, wrap
 from rnncheck.probability.confidence import Confidence
@@ -50,6 +52,8 @@ class ModelEntry:
     alphabet: Alphabet | None = None
     threshold: float | None = None
     label: int | str | None = None
+    labels: tuple[str, ...] | None = None  # names for several outputs
+    state: Path | None = None  # the weights of a module
     cell: str | None = None
     float64: bool = False
     torchscript: bool = False  # the file is a program, which is run
@@ -61,6 +65,8 @@ class ModelEntry:
     def __post_init__(self) -> None:
         if (self.path is None) == (self.module is None):
             raise InputError(f"the model {short_repr(self.name)} needs either a path or a module")
+        if self.state is not None and self.module is None:
+            raise InputError(f"the model {short_repr(self.name)} has a state, which is for a module; leave it out")
 
     @property
     def source(self) -> str:
@@ -74,11 +80,21 @@ class ModelEntry:
         max_length: int | None = None,
         threads: int | None = None,
         cache: bool = True,
+        any_label: bool = False,
     ) -> Model:
         """The model; ``alphabet`` is for files and code that do not say their letters.
 
-        A function of a module is not even tried out on words of more than ``max_length`` letters.
+        A function of a module is not even tried out on words of more than ``max_length`` letters. With ``any_label``
+        all labels are asked about, so that the first of several means yes where none was chosen.
         """
+        try:
+            return self._loaded(alphabet, max_length, threads, cache)
+        except LabelNeededError:
+            if not any_label:
+                raise
+            return dataclasses.replace(self, label=0)._loaded(alphabet, max_length, threads, cache)
+
+    def _loaded(self, alphabet: Alphabet | None, max_length: int | None, threads: int | None, cache: bool) -> Model:
         letters = self.alphabet or alphabet
         dtype = "float64" if self.float64 else "float32"
         if self.path is not None:
@@ -87,6 +103,7 @@ class ModelEntry:
                 alphabet=letters,
                 threshold=self.threshold,
                 label=self.label,
+                labels=self.labels,
                 cell=self.cell,
                 dtype=dtype,
                 threads=threads,
@@ -94,10 +111,9 @@ class ModelEntry:
                 torchscript=self.torchscript,
             )
             return wrap(inner, before=self.before or None, after=self.after or None)
-        if isinstance(self.label, str):
-            raise InputError(f"label {short_repr(self.label)}: give the number of the output that means yes (--label)")
         options: dict[str, Any] = {"threshold": self.threshold, "label": self.label, "threads": threads, "dtype": dtype}
         options |= {"max_length": max_length, "before": self.before or None, "after": self.after or None}
+        options |= {"labels": self.labels, "state": self.state}
         given = {name: value for name, value in options.items() if value is not None}
         return import_model(self.module or "", letters, **given)
 

@@ -11,7 +11,7 @@ from rnncheck.automata.dfa import DFA
 from rnncheck.automata.label_specs import compile_label_ltlf, compile_label_regex
 from rnncheck.automata.language import all_words
 from rnncheck.errors import InputError
-from rnncheck.models.labelled import label_names, network_of
+from rnncheck.models.labelled import label_names
 from rnncheck.models.protocol import Model
 from rnncheck.models.traces import as_judged
 from rnncheck.relations import Relation
@@ -44,8 +44,7 @@ def verify_labels(model: Model, spec: Spec | DFA, **options: Unpack[VerifyOption
 
 def label_spec(model: Model, *, ltlf: str | None = None, regex: str | None = None) -> Spec:
     """The specification over the network's letters and labels that a formula, or else an expression, describes."""
-    network = network_of(model)
-    return label_spec_over(network.alphabet, label_names(network), ltlf=ltlf, regex=regex)
+    return label_spec_over(model.alphabet, label_names(model), ltlf=ltlf, regex=regex)
 
 
 def label_spec_over(

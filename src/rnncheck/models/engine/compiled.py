@@ -96,7 +96,7 @@ class CompiledNetwork(SteppingModel):
         if margin is not None and not 0.0 <= margin < np.inf:
             raise ModelError(f"margin {margin} was asked for; give a number of at least 0")
         self.network = network
-        self.alphabet = network.alphabet
+        self.alphabet, self.label_names = network.alphabet, network.label_names
         self._options: dict[str, Any] = {
             "dtype": self._dtype,
             "threads": threads,
@@ -172,10 +172,9 @@ class CompiledNetwork(SteppingModel):
         return self._judge(tuple(codes)).score
 
     def reference_answers_along(self, codes: Codes) -> list[bool]:
-        """The reference's answers after each letter of one word."""
         if self._options["reference"] is None:
             return reference_answers_along(self.network, codes)
-        return [self.reference_answer(codes[:length]) for length in range(1, len(codes) + 1)]
+        return super().reference_answers_along(codes)
 
     def describe(self) -> Mapping[str, Any]:
         facts = self.network.describe()
@@ -200,8 +199,7 @@ class CompiledNetwork(SteppingModel):
         reference.max_length = self.max_length
         return reference
 
-    def saying_yes_for(self, label: int | None) -> CompiledNetwork:
-        """The same network with another output that means yes."""
+    def saying_yes_for(self, label: int) -> CompiledNetwork:
         reference = self._options["reference"]
         options = {**self._options, "reference": None if reference is None else reference.saying_yes_for(label)}
         return self._like(dataclasses.replace(self.network, label=label), **options)

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from rnncheck.models.engine.compiled import MARGIN_FACTOR, MARGIN_FLOOR, CompiledNetwork, Reference, SelfCheck
 from rnncheck.models.identity import digest_of
 from rnncheck.models.protocol import Letters, Scores, States, SteppingModel
+from rnncheck.models.whole_words import Decision
 from rnncheck.words import Codes, IntArray
 
 Rows = npt.NDArray[Any]
@@ -64,7 +65,7 @@ HEAD_FUNCTIONS = tuple(_FUNCTIONS)
 class HeadedNetwork(SteppingModel):
     """A compiled network, and what its outputs go through before the decision.
 
-    ``decide`` makes one score of the last layer's numbers. The reference gives the score and the answer of one word
+    ``decision`` makes one score of the last layer's numbers. The reference gives the score and the answer of one word
     alone.
     """
 
@@ -72,14 +73,16 @@ class HeadedNetwork(SteppingModel):
         self,
         trunk: CompiledNetwork,
         head: tuple[HeadLayer, ...],
-        decide: Callable[[Rows], Scores],
+        decision: Decision,
         reference: Reference,
         facts: Mapping[str, object],
     ) -> None:
         self.alphabet = trunk.alphabet
         self.self_check: SelfCheck | None = None
         self.margin = MARGIN_FLOOR
-        self._trunk, self._head, self._decide, self._judge, self._facts = trunk, head, decide, reference, dict(facts)
+        self._trunk, self._head, self._decision, self._facts = trunk, head, decision, dict(facts)
+        self._judge: Any = reference
+        self.label_names = decision.label_names
         self.empty_score, self.accepts_empty = reference(())
 
     def checked(self, check: SelfCheck) -> HeadedNetwork:
@@ -87,6 +90,12 @@ class HeadedNetwork(SteppingModel):
         self.self_check = check
         self.margin = max(MARGIN_FLOOR, MARGIN_FACTOR * check.largest_difference)
         return self
+
+    def saying_yes_for(self, label: int) -> HeadedNetwork:
+        decision, reference = self._decision.saying_yes_for(label), self._judge.saying_yes_for(label)
+        other = HeadedNetwork(self._trunk, self._head, decision, reference, {**self._facts, **decision.describe()})
+        other.max_length = self.max_length
+        return other if self.self_check is None else other.checked(self.self_check)
 
     def initial(self, rows: int) -> States:
         return self._trunk.initial(rows)
@@ -99,13 +108,13 @@ class HeadedNetwork(SteppingModel):
         with np.errstate(all="ignore"):
             for layer in self._head:
                 rows = layer(rows)
-        return self._decide(rows.astype(np.float64))
+        return self._decision.scores(rows.astype(np.float64))
 
     def reference_answer(self, codes: Codes) -> bool:
-        return self._judge(tuple(codes)).accepted
+        return bool(self._judge(tuple(codes)).accepted)
 
     def reference_score(self, codes: Codes) -> float:
-        return self._judge(tuple(codes)).score
+        return float(self._judge(tuple(codes)).score)
 
     def describe(self) -> Mapping[str, Any]:
         facts = self._trunk.describe()

@@ -37,7 +37,7 @@ class SteppedReference(SteppingModel):
     ) -> None:
         self.network = network
         self._memory = memory
-        self.alphabet = network.alphabet
+        self.alphabet, self.label_names = network.alphabet, network.label_names
         self._facts = dict(network.describe() if facts is None else facts)
         self._sizes = [layer.hidden for layer in network.layers] * 2
         self._cuts = np.cumsum(self._sizes)[:-1]
@@ -79,11 +79,9 @@ class SteppedReference(SteppingModel):
         return reference_judgement(self.network, codes).accepted
 
     def reference_answers_along(self, codes: Codes) -> list[bool]:
-        """The reference's answers after each letter of one word."""
         return reference_answers_along(self.network, codes)
 
-    def saying_yes_for(self, label: int | None) -> SteppedReference:
-        """The same network with another output that means yes."""
+    def saying_yes_for(self, label: int) -> SteppedReference:
         other = SteppedReference(dataclasses.replace(self.network, label=label), self._facts)
         other.max_length = self.max_length
         return other

@@ -22,6 +22,7 @@ from rnncheck.models.files.safetensors_file import (
 )
 from rnncheck.models.files.state_dict import network_from_arrays
 from rnncheck.models.files.torch_file import check_size, import_torch, read_torch_file
+from rnncheck.models.label_names import checked_names, label_number
 from rnncheck.models.network import Cell, RecurrentNetwork
 from rnncheck.models.protocol import Model
 from rnncheck.models.self_check import Reading
@@ -44,6 +45,7 @@ def load_model(
     alphabet: Iterable[str] | None = None,
     threshold: float | None = None,
     label: int | str | None = None,
+    labels: Iterable[str] | None = None,
     cell: Cell | str | None = None,
     empty: bool | None = None,
     first_row: int | None = None,
@@ -58,7 +60,8 @@ def load_model(
     Taken are ``.safetensors`` (our own, or a state dictionary), ``.pt`` and ``.pth`` (a state dictionary), ``.onnx``,
     and a folder with a file ``meta``. A state dictionary and an ONNX graph do not say their letters: they come from
     ``alphabet``, or from a file beside the model, one letter a line (``<file>.alphabet``, else ``alphabet.txt``).
-    ``threshold`` and ``label`` (a number, or a name where the file has names) stand in for what the file says;
+    ``threshold`` and ``label`` (a number, or a name where there are names) stand in for what the file says; ``labels``
+    are names for several outputs, where the file has none;
     ``cell`` tells the activation of an Elman network from a state dictionary. ``empty`` (the answer to the empty
     word, no unless told), ``first_row`` and ``output`` are for ONNX alone, as in :func:`rnncheck.wrap`. ``dtype``
     (that of the weights) and ``threads`` (all cores) are the engine's. With ``cache`` the result of its self-check is
@@ -74,19 +77,16 @@ def load_model(
         )
     path = Path(path)
     letters = None if alphabet is None else alphabet if isinstance(alphabet, Alphabet) else Alphabet(alphabet)
-    if torchscript:
+    names = checked_names(labels)
+    if torchscript or (path.suffix.lower() == ".onnx" and not _is_folder(path)):
         with naming(path):
             _refuse_cell(cell)
-            reading = Reading(0.5 if threshold is None else threshold, _number(label), output, dtype, threads)
-            return _load_script(path, letters, reading, first_row, empty)
-    if path.suffix.lower() == ".onnx" and not _is_folder(path):
-        with naming(path):
-            _refuse_cell(cell)
-            reading = Reading(0.5 if threshold is None else threshold, _number(label), output, dtype, threads)
-            return _load_onnx(path, letters, reading, first_row, empty)
-    network = _load_network(path, letters, None if cell is None else _cell(cell), label)
+            yes, least = label_number(label, names), 0.5 if threshold is None else threshold
+            reading = Reading(least, yes, output, dtype, threads, names)
+            return (_load_script if torchscript else _load_onnx)(path, letters, reading, first_row, empty)
+    network = _load_network(path, letters, None if cell is None else _cell(cell), label, names)
     with naming(path):
-        network = _with_options(network, letters, threshold, label)
+        network = _with_options(network, letters, threshold, label, names)
         return stepped(network, dtype=dtype, threads=threads, cache=cache)
 
 
@@ -118,11 +118,15 @@ def _load_script(
     return load_script(path, letters, ModuleOptions(reading, None, first_row, empty))
 
 
-def _load_network(path: Path, letters: Alphabet | None, cell: Cell | None, label: int | str | None) -> RecurrentNetwork:
+def _load_network(
+    path: Path, letters: Alphabet | None, cell: Cell | None, label: int | str | None, names: tuple[str, ...] | None
+) -> RecurrentNetwork:
     if _is_folder(path):
         if not (path / META).is_file():
             raise ModelError(f"{path}: the folder has no file {META!r}; give a model file instead")
-        return load_released(path, label=_number(label), cell=cell)
+        with naming(path):
+            yes = label_number(label, names)
+        return load_released(path, label=yes, cell=cell)
     suffix = path.suffix.lower()
     if not path.exists():
         raise ModelError(f"{path}: no such file or folder")
@@ -141,7 +145,9 @@ def _load_network(path: Path, letters: Alphabet | None, cell: Cell | None, label
             f"with a file {META!r}"
         )
     with naming(path):
-        return network_from_arrays(arrays, letters or _alphabet_beside(path), label=_number(label), cell=cell)
+        return network_from_arrays(
+            arrays, letters or _alphabet_beside(path), label=label_number(label, names), cell=cell
+        )
 
 
 def _is_folder(path: Path) -> bool:
@@ -152,7 +158,11 @@ def _is_folder(path: Path) -> bool:
 
 
 def _with_options(
-    network: RecurrentNetwork, letters: Alphabet | None, threshold: float | None, label: int | str | None
+    network: RecurrentNetwork,
+    letters: Alphabet | None,
+    threshold: float | None,
+    label: int | str | None,
+    names: tuple[str, ...] | None,
 ) -> RecurrentNetwork:
     """The network with what the caller says in the place of what the file says."""
     if letters is not None and letters != network.alphabet:
@@ -160,14 +170,12 @@ def _with_options(
             f"the file says its alphabet is {short_repr(str(network.alphabet))}, in this order, and the one given is "
             f"{short_repr(str(letters))}; leave it out"
         )
-    if isinstance(label, str):
-        names = network.labels or ()
-        if label not in names:
-            raise ModelError(
-                f"label {short_repr(label)} is unknown; the file has {', '.join(names) or 'no label names'}"
-            )
-        label = names.index(label)
-    changes: dict[str, object] = {}
+    if names is not None and network.labels not in (None, names):
+        raise ModelError(
+            f"the file says its labels are {', '.join(network.labels or ())}, in this order; leave them out"
+        )
+    changes: dict[str, object] = {} if names is None else {"labels": names}
+    label = label_number(label, names or network.labels)
     if threshold is not None:
         changes["threshold"] = threshold
     if label is not None:
@@ -212,9 +220,3 @@ def _cell(cell: Cell | str) -> Cell:
 def _refuse_cell(cell: Cell | str | None) -> None:
     if cell is not None:
         raise ModelError(f"the file says its cells itself, so cell {str(cell)!r} has no effect; leave it out (--cell)")
-
-
-def _number(label: int | str | None) -> int | None:
-    if isinstance(label, str):
-        raise ModelError(f"label {short_repr(label)} is a name, but this file has numbers alone; give the number")
-    return label

@@ -129,7 +129,8 @@ def naming(path: str | os.PathLike[str]) -> Iterator[None]:
         yield
     except InputError as error:
         message, place = str(error), os.fspath(path)
-        raise ModelError(message if message.startswith(place) else f"{place}: {message}") from error
+        kind = type(error) if isinstance(error, ModelError) else ModelError
+        raise kind(message if message.startswith(place) else f"{place}: {message}") from error
 
 
 def _array(file: Any, name: str) -> npt.NDArray[Any]:

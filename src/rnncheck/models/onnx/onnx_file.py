@@ -114,7 +114,7 @@ class OnnxFile:
             probability = probability_by_range(self.original, len(self._alphabet), self._rng)
             what = "a probability" if probability else "a logit"
             self.notes.append(f"the output is taken for {what}, by its range on 32 words")
-        return Decision(outputs, reading.threshold, reading.label, bool(probability))
+        return reading.decision(outputs, bool(probability))
 
     def _runner(self, model: Any) -> WholeGraph | SteppedGraph:
         program = Program(model.SerializeToString(), self._reading.threads)

@@ -144,7 +144,7 @@ class OnnxOriginal:
 
 
 class OnnxSteps(SteppingModel):
-    """A graph stepped by onnxruntime. The last column of its states is the score."""
+    """A graph stepped by onnxruntime. The last columns of its states are its outputs."""
 
     def __init__(
         self,
@@ -154,35 +154,45 @@ class OnnxSteps(SteppingModel):
         decision: Decision,
         reference: Reference,
         facts: Mapping[str, object],
-        rng: np.random.Generator,
+        rng: np.random.Generator | None,
     ) -> None:
+        """Without ``rng`` the margin is to be set by whoever knows it."""
         self.alphabet = alphabet
         self._graph = graph
         self._layout = layout
         self._decision = decision
         self._reference = reference
         self._facts = dict(facts)
+        self.label_names = decision.label_names
         self.empty_score, self.accepts_empty = reference(())
-        self.margin = self._calibrated(rng)
+        self.margin = _MARGIN_FLOOR
+        if rng is not None:
+            self.margin = self._calibrated(rng)
+
+    def saying_yes_for(self, label: int) -> OnnxSteps:
+        decision, reference = self._decision.saying_yes_for(label), self._reference.saying_yes_for(label)
+        other = OnnxSteps(self.alphabet, self._graph, self._layout, decision, reference, self._facts, None)
+        other.margin, other.max_length = self.margin, self.max_length
+        return other
 
     def initial(self, rows: int) -> States:
-        return np.zeros((rows, self._graph.width + 1), dtype=np.float32)
+        return np.zeros((rows, self._graph.width + self._decision.outputs), dtype=np.float32)
 
     def step(self, states: States, letters: Letters, rows: IntArray | None = None) -> States:
         before = states if rows is None else states[rows]
         if len(before) != len(letters):
             raise ModelError(f"{len(letters)} letters for {len(before)} states; give one each, or say which rows")
-        after = np.empty_like(before)
+        after, width = np.empty_like(before), self._graph.width
         codes = np.asarray(letters, dtype=np.int64)[:, None]
         for start in range(0, len(before), _ROWS_AT_ONCE):
             block = slice(start, start + _ROWS_AT_ONCE)
-            rows_left, values = self._graph.step(before[block, :-1], self._layout.encode(codes[block]))
-            after[block, :-1] = rows_left
-            after[block, -1] = self._decision.scores(rows_of(values[0], len(rows_left)))
+            rows_left, values = self._graph.step(before[block, :width], self._layout.encode(codes[block]))
+            after[block, :width] = rows_left
+            after[block, width:] = rows_of(values[0], len(rows_left))
         return after
 
     def scores(self, states: States) -> Scores:
-        return states[:, -1].astype(np.float64)
+        return self._decision.scores(states[:, self._graph.width :].astype(np.float64))
 
     def reference_answer(self, codes: Codes) -> bool:
         return self._reference(codes).accepted
@@ -204,9 +214,15 @@ class OnnxSteps(SteppingModel):
         """The margin that covers what rounding does; a MismatchError where steps and reference differ by more."""
         lengths = [1, 1, 2, 2, 3, 5, 8, 13, 21, 34, 55, 99, 150]
         words = [tuple(rng.integers(len(self.alphabet), size=length).tolist()) for length in lengths]
-        ours = self.scores_batch(WordBatch.from_codes(words))
-        theirs = np.array([self._reference(word).score for word in words])
-        largest = float(np.abs(ours - theirs).max())
-        if not largest <= _TOLERANCE * max(float(np.ptp(theirs)), 1e-2):
-            raise MismatchError(f"run letter by letter it scores up to {largest:.3g} differently than on whole words")
-        return max(_MARGIN_FLOOR, _MARGIN_FACTOR * largest)
+        margin = _MARGIN_FLOOR
+        for each in self._decision.each():  # whichever label is asked about, the margin must do
+            sayer = self if each == self._decision else self.saying_yes_for(each.label or 0)
+            ours = sayer.scores_batch(WordBatch.from_codes(words))
+            theirs = np.array([sayer._reference(word).score for word in words])
+            largest = float(np.abs(ours - theirs).max())
+            if not largest <= _TOLERANCE * max(float(np.ptp(theirs)), 1e-2):
+                raise MismatchError(
+                    f"run letter by letter it scores up to {largest:.3g} differently than on whole words"
+                )
+            margin = max(margin, _MARGIN_FACTOR * largest)
+        return margin

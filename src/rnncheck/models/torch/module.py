@@ -361,7 +361,7 @@ def _decision(
         probability = probability_by_range(evaluate, letters, rng)
         what = "a probability" if probability else "a logit"
         notes.append(f"the output is taken for {what}, by its range on 32 words (output='probability' or 'logit')")
-    return Decision(outputs, reading.threshold, reading.label, bool(probability))
+    return reading.decision(outputs, bool(probability))
 
 
 def _first_tensor(output: Any) -> Any:

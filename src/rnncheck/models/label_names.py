@@ -1,0 +1,55 @@
+"""The labels of a model with several outputs: their names, and which of them means yes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from rnncheck.errors import InputError, ModelError, short_repr
+
+
+class LabelNeededError(ModelError):
+    """A model has several labels, and nobody has said which of them means yes."""
+
+
+def numbered(outputs: int) -> tuple[str, ...]:
+    """Names for outputs that have none: their numbers."""
+    return tuple(map(str, range(outputs)))
+
+
+def checked_names(labels: Iterable[str] | None) -> tuple[str, ...] | None:
+    """Names that were given for the outputs of a model."""
+    if labels is None:
+        return None
+    names = (labels,) if isinstance(labels, str) else tuple(labels)
+    if not all(isinstance(name, str) and name for name in names) or len(set(names)) < len(names) or len(names) < 2:
+        raise InputError(f"labels {short_repr(names)} are not two or more different names, one for each output")
+    return names
+
+
+def label_number(label: int | str | None, labels: tuple[str, ...] | None) -> int | None:
+    """The position of a label, which may be told by its name where there are names."""
+    if not isinstance(label, str):
+        return label
+    if labels is None:
+        raise ModelError(
+            f"label {short_repr(label)} is a name, and this model has numbers alone; give the number, or the names of "
+            "all outputs (labels=[…], --labels)"
+        )
+    if label not in labels:
+        raise ModelError(f"label {short_repr(label)} is unknown; there are {', '.join(labels)}")
+    return labels.index(label)
+
+
+def check_labels(outputs: int, label: int | None, labels: tuple[str, ...] | None) -> None:
+    """Refuse names that are not one for each output, and a label that is none of them."""
+    if labels is not None and len(labels) != outputs:
+        raise ModelError(f"{len(labels)} label names for {outputs} outputs; give one each")
+    if outputs == 1 and label is not None:
+        raise ModelError(f"label {label} was chosen, but the model has one output; leave the label out")
+    if outputs > 1 and (label is None or not 0 <= label < outputs):
+        known = f" ({', '.join(labels)})" if labels else ""
+        error = LabelNeededError if label is None else ModelError
+        raise error(
+            f"the model has {outputs} outputs{known} and label {label} was asked for; "
+            f"choose the one that means yes, 0 to {outputs - 1} (label=…, --label)"
+        )

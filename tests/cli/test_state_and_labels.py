@@ -1,0 +1,126 @@
+"""Weights for a module in a file, and names for its outputs, from the command line."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+MODULE = """
+import torch
+
+class Net(torch.nn.Module):
+    alphabet = ["a", "b"]
+    def __init__(self, outputs):
+        super().__init__()
+        self.recurrent = torch.nn.GRU(2, 3, batch_first=True)
+        self.head = torch.nn.Linear(3, outputs)
+    def forward(self, words):
+        return self.head(self.recurrent(words)[0][:, -1])
+
+def one():
+    torch.manual_seed(0)
+    return Net(1)
+
+def three():
+    torch.manual_seed(0)
+    return Net(3)
+
+def named():
+    net = three()
+    net.labels = ["idle", "busy", "alarm"]
+    return net
+
+def function(words):
+    return [True] * len(words)
+"""
+QUICK = ("--quiet", "--epsilon", "0.3", "--method", "smc")
+
+
+@pytest.fixture
+def net(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The name of a module in the current folder, with weights that say yes to all words, and to none."""
+    name = f"net_of_{tmp_path.name}"
+    (tmp_path / f"{name}.py").write_text(MODULE)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    for file, bias in (("yes.pt", 9.0), ("no.pt", -9.0)):
+        built = importlib.import_module(name).one()
+        torch.nn.init.zeros_(built.head.weight)
+        torch.nn.init.constant_(built.head.bias, bias)
+        torch.save(built.state_dict(), file)
+    return name
+
+
+def test_the_weights_decide(net: str, run: Any) -> None:
+    """Should be those of the file, whatever the code built, for every command that takes a module."""
+    module = ("--module", f"{net}:one")
+    words = ("--assume", "regex:. .*", "--ltlf", "false")
+    assert run("verify", *module, "--state", "no.pt", *words, *QUICK).code == 0
+    assert run("verify", *module, "--state", "yes.pt", *words, *QUICK, "--json", "v.json").code == 1
+    assert run("replay", "v.json", *module, "--state", "yes.pt").code == 0
+    assert run("replay", "v.json", *module, "--state", "no.pt").code == 1
+    assert (
+        run("classify", *module, "--state", "yes.pt", "--word", "a b").out
+        != run("classify", *module, "--state", "no.pt", "--word", "a b").out
+    )
+    both = ("--old-module", f"{net}:one", "--new-module", f"{net}:one")
+    assert run("diff", *both, "--old-state", "yes.pt", "--new-state", "yes.pt", *QUICK).code == 0
+    assert run("diff", *both, "--old-state", "yes.pt", "--new-state", "no.pt", *QUICK).code == 1
+
+
+def test_a_property_file_names_them(net: str, run: Any) -> None:
+    assert run("init", "--module", f"{net}:one", "--state", "yes.pt", "-o", "started.toml").code == 0
+    assert 'state = "yes.pt"' in Path("started.toml").read_text()
+    models = "".join(f'[models.{name}]\nmodule = "{net}:one"\nstate = "{name}.pt"\n' for name in ("yes", "no"))
+    terms = 'ltlf = "false"\nassume = "regex:. .*"\nepsilon = 0.1\nsearch_steps = 2000\n'
+    Path("suite.toml").write_text(f"{models}[properties.none]\n{terms}")
+    run("check", "suite.toml", "--quiet", "--json", "checked.json")
+    outcomes = {
+        one["model"]: one["verdict"]["verdict"] for one in json.loads(Path("checked.json").read_text())["checks"]
+    }
+    assert outcomes == {"yes": "violated", "no": "satisfied"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["inspect", "--module", "NET:one", "--state", "none.pt"], "none.pt"),
+        (["inspect", "--module", "NET:three", "--label", "0", "--state", "yes.pt"], "not the weights of the module"),
+        (["inspect", "--module", "NET:function", "--alphabet", "a,b", "--state", "yes.pt"], "is no PyTorch module"),
+        (["inspect", "yes.pt", "--alphabet", "a,b", "--state", "no.pt"], "--state has no effect without --module"),
+        (["inspect", "--module", "NET:three", "--label", "busy"], "labels=[…], --labels"),
+        (["inspect", "--module", "NET:named", "--label", "lazy"], "there are idle, busy, alarm"),
+        (["inspect", "--module", "NET:three", "--label", "0", "--labels", "idle,busy"], "2 label names for 3 outputs"),
+        (["inspect", "--module", "NET:one", "--labels", "idle,busy"], "2 label names for 1 outputs"),
+    ],
+)
+def test_what_does_not_fit_is_one_line(net: str, run: Any, arguments: list[str], said: str) -> None:
+    result = run(*(text.replace("NET", net) for text in arguments))
+    assert result.code == 2
+    assert said in result.err
+
+
+def test_names_in_the_place_of_numbers(net: str, run: Any) -> None:
+    """Should be told, chosen by, and spoken of in specifications, from the option or from the module itself."""
+    given = ("--module", f"{net}:three", "--labels", "idle,busy,alarm")
+    own = ("--module", f"{net}:named")
+    for module in (given, own):
+        assert "busy" in run("inspect", *module, "--label", "busy").out
+        assert run("verify", *module, "--moore-ltlf", "G label=lazy", *QUICK).code == 2
+    always = "G(label=idle | label=busy | label=alarm)"
+    assert run("verify", *own, "--moore-ltlf", always, "--method", "smc", "--quiet", "--epsilon", "0.3").code == 0
+    same = run(
+        "diff", "--old-module", f"{net}:three", "--new-module", f"{net}:three", "--labels", "idle,busy,alarm", *QUICK
+    )
+    assert same.code == 0, same.err
+    mixed = run("diff", "--old-module", f"{net}:one", "--new-module", f"{net}:three", *QUICK)
+    assert mixed.code == 2
+    assert "choose the one that means yes" in mixed.err
+    asked = run("diff", "--old-module", f"{net}:three", "--new-module", f"{net}:three", "--ltlf", "G a", *QUICK)
+    assert asked.code == 2
