@@ -113,10 +113,17 @@ def test_names_in_the_place_of_numbers(net: str, run: Any) -> None:
     for module in (given, own):
         assert "busy" in run("inspect", *module, "--label", "busy").out
         assert run("verify", *module, "--moore-ltlf", "G label=lazy", *QUICK).code == 2
-    always = "G(label=idle | label=busy | label=alarm)"
-    assert run("verify", *own, "--moore-ltlf", always, "--method", "smc", "--quiet", "--epsilon", "0.3").code == 0
     same = run(
-        "diff", "--old-module", f"{net}:three", "--new-module", f"{net}:three", "--labels", "idle,busy,alarm", *QUICK
+        "diff",
+        "--old-module",
+        f"{net}:three",
+        "--new-module",
+        f"{net}:three",
+        "--labels",
+        "idle,busy,alarm",
+        *QUICK,
+        "--max-length",
+        "6",
     )
     assert same.code == 0, same.err
     mixed = run("diff", "--old-module", f"{net}:one", "--new-module", f"{net}:three", *QUICK)

@@ -12,7 +12,8 @@ from support.networks import random_network
 
 
 @pytest.mark.parametrize(
-    ("units", "letters", "reason"), [(8, 2, None), (65, 2, "65 units is too large"), (8, 61, "61 letters is too large")]
+    ("units", "letters", "reason"),
+    [(8, 2, None), (201, 2, "201 units is too large"), (8, 61, "61 letters is too large")],
 )
 def test_what_is_too_large_to_train_for_a_proof(units: int, letters: int, reason: str | None) -> None:
     """Should say why, and refuse what is no single property."""

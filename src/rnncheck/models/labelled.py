@@ -113,7 +113,9 @@ class LabelledNetwork(SteppingModel):
 
     def reference_label(self, codes: Codes) -> int:
         """The label of one word, by the model's reference."""
-        return self.reference_labels_along(codes)[-1] if codes else self.empty_label
+        if not codes:
+            return self.empty_label
+        return label_by_answers([model.reference_answer(codes) for model in self._models])
 
     def reference_labels_along(self, codes: Codes) -> list[int]:
         """The labels after each letter of one word, by the model's reference."""
