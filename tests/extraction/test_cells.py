@@ -15,10 +15,12 @@ from rnncheck.errors import InputError, ModelError
 from rnncheck.extraction.cells import cells
 from rnncheck.extraction.extract import extract_automaton
 from rnncheck.learning.settings import LearningSettings
+from rnncheck.learning.task import Progress
 from rnncheck.models.callables import CallableModel
 from rnncheck.models.engine.compiled import CompiledNetwork
-from rnncheck.models.network import Cell
+from rnncheck.models.network import Cell, Layer, RecurrentNetwork
 from rnncheck.models.steps.wrapping import wrap_steps
+from rnncheck.probability.distributions import WordDistribution
 from rnncheck.spec import Spec
 from rnncheck.verdict.replay import Status, replay
 from rnncheck.verification.settings import VerifySettings
@@ -125,3 +127,56 @@ def test_what_has_no_weights_and_what_asks_for_fewer_states_is_refused() -> None
         extract_automaton(network, method="cells", states=3)
     with pytest.raises(InputError, match="Moore machine"):
         extract_automaton(network, method="cells", labels=True)
+
+
+def remembering() -> CompiledNetwork:
+    """Relu units of which two always agree, which boxes do not know, and a sum that few words make large enough."""
+    layer = Layer(
+        np.array([[0, 1, 0], [0, 1, 0], [0, 0, 1], [0, 0, 0]], np.float32),
+        np.array([[0.5, 0, 0, 0], [0, 0.5, 0, 0], [0, 0, 0.5, 0], [0, 0, 10, 0]], np.float32),
+        np.array([0, 0, 0, -19], np.float32),
+    )
+    head, letters = np.array([[1, -1, 0, 1]], np.float32), Alphabet(["a", "b", "c"])
+    return CompiledNetwork(
+        RecurrentNetwork(
+            letters, Cell.RNN_RELU, np.eye(3, dtype=np.float32), (layer,), head, np.array([-0.25], np.float32)
+        )
+    )
+
+
+@pytest.mark.parametrize("weight", [0.0, 1e-200])
+def test_words_that_are_never_drawn_are_words(weight: float) -> None:
+    """Should not say "the very words" where the automaton accepts others, however improbable they are."""
+    model = remembering()
+    distribution = WordDistribution(model.alphabet, {"a": 1.0, "b": weight, "c": weight}, 0.5)
+    found = extract_automaton(model, method="cells", distribution=distribution, **QUICK)
+    words = [word for n in range(5) for word in itertools.product(model.alphabet, repeat=n)]
+    assert isinstance(found.automaton, DFA)
+    assert (model.accepts_batch(words) < found.automaton.accepts_batch(words)).any()
+    assert found.open_mass is not None
+    assert found.open_mass > 0.0
+    assert "the very words" not in found.sentence
+
+
+def test_what_was_proved_before_the_end_is_kept() -> None:
+    """Should tell of the cells that were found, and give the automaton that contains the network's language."""
+    model, told = remembering(), []
+
+    def count(progress: Progress) -> None:
+        told.append(progress)
+
+    def end(progress: Progress) -> None:
+        told.append(progress)
+        if len(told) == calls - 1:
+            raise KeyboardInterrupt
+
+    extract_automaton(model, method="cells", progress=count, **QUICK)
+    calls = len(told)
+    told.clear()
+    found = extract_automaton(model, method="cells", progress=end, **QUICK)
+    assert found.unfinished == "interrupted"
+    assert found.cells is not None
+    assert "accepts every word that the network accepts: this is proved" in found.sentence
+    assert isinstance(found.automaton, DFA)
+    words = [word for n in range(7) for word in itertools.product(model.alphabet, repeat=n)]
+    assert (model.accepts_batch(words) <= found.automaton.accepts_batch(words)).all()

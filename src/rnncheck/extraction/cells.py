@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from rnncheck.automata.dfa import DFA
 from rnncheck.automata.minimisation import minimise
@@ -79,6 +80,7 @@ class _Cells:
             if best is None or mass < least:
                 best, least = found, mass
                 self.task.hypothesis = minimise(found.containing())
+                self.task.so_far = partial(self._extraction, best)
             if not least:
                 break
         return self._extraction(best, "the boxes leave the answers to other words open")

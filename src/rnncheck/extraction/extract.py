@@ -87,7 +87,8 @@ def extracted(
             latest = task.latest() or judge.best()
             if latest is None:
                 raise
-            extraction = Extraction(latest, task.confidence, unfinished=task.why_ended(end))
+            why = task.why_ended(end)
+            extraction = task.so_far(why) if task.so_far else Extraction(latest, task.confidence, unfinished=why)
     passed, whole = extraction.passed, smallest(extraction.automaton)
     extraction = _best(judge, replace(extraction, automaton=whole), states, task.working)
     cost = task.oracle.cost

@@ -19,6 +19,7 @@ from rnncheck.probability.confidence import Confidence
 from rnncheck.proving.cells import Cells
 from rnncheck.relations import Relation
 from rnncheck.verdict.facts import TotalCost
+from rnncheck.verdict.guarantee import at_most
 from rnncheck.words import Codes, format_word
 
 
@@ -64,7 +65,7 @@ class Extraction:
                 return "it accepts the very words that the network accepts: this is proved"
             return (
                 "it accepts every word that the network accepts: this is proved; it accepts others with probability "
-                f"{self.open_mass:.3g} at most"
+                f"{at_most(self.open_mass)} at most"
             )
         if self.epsilon is None:
             return f"it passed no test: {self.unfinished}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -57,7 +57,7 @@ class LearningTask:
 
     ``labels`` are what the oracle's answers mean. ``watched`` is a property whose violations are reported as soon as
     they are met. ``max_length``: the model is never asked for longer words. ``rounds`` and ``hypothesis`` tell how far
-    learning has come.
+    learning has come; ``so_far`` makes a result of it, by why it ended, where there is more to tell than a hypothesis.
     """
 
     exact_length: int | None = None
@@ -86,6 +86,7 @@ class LearningTask:
         self.sampler = (PlainSampler if settings.plain else Sampler)(oracle, distribution, self.rng("sampler"), watched)
         self.rounds = 0
         self.hypothesis: Hypothesis | None = None
+        self.so_far: Callable[[str], Any] | None = None
         self._labels = tuple(labels)
         self._learner: Learner[Any] | None = None
         self._began = settings.clock()
@@ -98,6 +99,7 @@ class LearningTask:
         """A task about the same model at the same expense, with rounds and a hypothesis of its own."""
         twin = copy.copy(self)
         twin.confidence, twin.hypothesis, twin.rounds, twin._learner = confidence, None, 0, None
+        twin.so_far = None
         return twin
 
     @property

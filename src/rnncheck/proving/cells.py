@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from rnncheck.automata.dfa import DFA, Mask
+from rnncheck.automata.language import least_word
 from rnncheck.models.intervals import Box, Rounding
 from rnncheck.models.network import RecurrentNetwork
 from rnncheck.probability.distributions import WordDistribution
@@ -111,8 +112,13 @@ class Cells:
 
 
 def mass_above(distribution: WordDistribution, words: DFA) -> float:
-    """A bound of the probability of these words, from above; 0 where there are none."""
-    return min(1.0, distribution.mass(words) * (1.0 + _ROUNDING))
+    """A bound of the probability of these words, from above; 0 where there are none, and only there.
+
+    Words that are never drawn, or so rarely that floats cannot tell, are words all the same.
+    """
+    if least_word(words) is None:
+        return 0.0
+    return min(1.0, max(distribution.mass(words) * (1.0 + _ROUNDING), np.finfo(np.float64).tiny.item()))
 
 
 def best_cells(

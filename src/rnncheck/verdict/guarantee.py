@@ -51,10 +51,14 @@ def scope_of(given: object) -> str:
     return length + (" that satisfies the assumption" if "sha256" in given else "")
 
 
+_LEAST_TOLD = 1e-300  # of probabilities that are bounded from above: whatever is less, floats hardly hold
+
+
 def at_most(probability: float) -> str:
     """A bound of a probability in a few digits, never below it."""
     if not 0.0 < probability < 1.0:
         return f"{probability:g}"
+    probability = max(probability, _LEAST_TOLD)
     digits = 2 - math.floor(math.log10(probability))
     return f"{math.ceil(probability * 10.0**digits) / 10.0**digits:.3g}"
 

@@ -23,7 +23,7 @@ _ROUNDS = 100
 def prove_partly(task: Task, network: RecurrentNetwork, why: str) -> Algorithm:
     """The words left unproved have a bounded probability; short words are proved by themselves. ``why`` not all are.
 
-    "Satisfied" where that bound is below what was asked for, or 0; the empty word was asked before.
+    "Satisfied" where that bound is below what was asked for; the empty word was asked before.
     """
     part = _Part(task, network)
     task.last_look = lambda ended: part.so_far(f"{ended}; {why}")
@@ -65,7 +65,7 @@ class _Part:
         for context in range(self._settings.context + 1):
             work = best_cells(self.network, self.task.wanted, context, empty, self._settings, self._unproved)
             found = yield from telling(work, self._tell)
-            if found is None or self.bound == 0.0:
+            if found is None:
                 break
             if self._unproved(found) < self.bound:
                 self.best, self.bound = found, self._unproved(found)
@@ -75,7 +75,7 @@ class _Part:
         task, best = self.task, self.best
         if best is None:
             return Finding(Outcome.UNDECIDED, f"not proved: {why}", lengths=self.longest)
-        enough = self.bound < task.settings.proof.epsilon or self.bound == 0.0
+        enough = self.bound < task.settings.proof.epsilon
         reason = (
             f"{len(best.partition)} boxes prove every word but some of probability {at_most(self.bound)} at most"
             if enough

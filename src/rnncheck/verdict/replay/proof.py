@@ -60,11 +60,11 @@ def named_proof(
         return
     named = proof.sha256 == invariant.sha256
     yield judged("proof", named, f"the certificate is {'the one' if named else 'another than the one'} that is named")
+    same = proof.relation.value == claims.relation and proof.alphabet == claims.verdict.alphabet
     try:
-        same = proof.relation.value == claims.relation and _same_question(_judging(proof), claims.spec, claims.relation)
+        same = same and _same_question(_judging(proof), claims.spec, claims.relation)
     except FormatError:
         same = False
-    same = same and proof.alphabet == claims.verdict.alphabet
     yield judged("proof: question", same, f"it is about {'the same' if same else 'another'} relation and specification")
     for check in _checks(proof, model):
         yield dataclasses.replace(check, name=f"proof: {check.name}")

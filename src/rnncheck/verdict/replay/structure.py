@@ -78,12 +78,12 @@ def _contradictions(claims: Claims) -> Iterator[str]:
 
 
 def _enough_proved(claims: Claims, guarantee: Guarantee) -> bool:
-    """Whether what is left unproved is less probable than was asked for, or impossible."""
+    """Whether what is left unproved is less probable than was asked for."""
     facts, asked = guarantee.invariant, claims.verdict.settings.get("proof")
     if facts is None or facts.unproved is None or claims.verdict.method != "prove":
         return False
     allowed = asked.get("epsilon") if isinstance(asked, dict) else None
-    return facts.unproved == 0.0 or (isinstance(allowed, float) and facts.unproved < allowed)
+    return isinstance(allowed, float) and facts.unproved < allowed
 
 
 def _mistakes(claims: Claims) -> Iterator[str]:
