@@ -16,9 +16,10 @@ from rnncheck.automata.product import symmetric_difference
 from rnncheck.errors import InputError
 from rnncheck.extraction.extract import extract_automaton
 from rnncheck.extraction.judge import Judge
-from rnncheck.extraction.method import Extraction
+from rnncheck.extraction.method import Extracting, Extraction
 from rnncheck.extraction.reduction import reductions
 from rnncheck.learning.settings import LearningSettings
+from rnncheck.learning.task import LearningTask
 from rnncheck.models.adapters import DFAModel
 from rnncheck.models.callables import CallableModel
 from rnncheck.models.engine.compiled import CompiledNetwork
@@ -146,6 +147,73 @@ def test_the_judges_words_are_not_learned_from() -> None:
     end_of(Judge(task).asking())
     assert task.sampler.words == before
     assert task.hypothesis is None
+
+
+def asking_words(task: LearningTask, batches: int) -> Extracting:
+    """Work that puts words to the network, about 10 000 letters at once, and learns nothing."""
+    rng = np.random.default_rng(99)
+    for _ in range(batches):
+        task.oracle.answers(WordDistribution(LETTERS).sample(rng, 100))
+        yield
+    return Extraction(task.constants()[0], task.confidence, unfinished="nothing was learned")
+
+
+def with_another_answer(target: DFA, state: int) -> DFA:
+    accepting = target.accepting.copy()
+    accepting[state] ^= True
+    return minimise(DFA(target.alphabet, target.transitions, accepting, target.initial))
+
+
+def judge_after(batches: int, target: DFA, candidates: list[DFA], seed: int = 0) -> Judge:
+    """One that was shown the candidates before any work."""
+    task = task_for(DFAModel(target), seed=seed, distribution=SHORT)
+    judge = Judge(task)
+    work = judge.asking_beside(asking_words(task, batches))
+    next(work)  # the first words that choose
+    for candidate in candidates:
+        judge.show(candidate, last=True)
+    end_of(work)
+    return judge
+
+
+def test_more_words_choose_better(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Should tell the better of two automata after long work, by exact probabilities; 500 words are often wrong."""
+    monkeypatch.setattr("rnncheck.extraction.judge._WORK_FOR_ONE", 0)  # any work is long
+    target = minimise(random_dfa(6, 24))
+    candidates = [with_another_answer(target, state) for state in range(len(target))]
+    wrong = {each: SHORT.mass(symmetric_difference(each, target)) for each in candidates}
+    better = next(each for each in candidates if 0.008 < wrong[each] < 0.015)
+    worse = next(each for each in candidates if 0.004 < wrong[each] - wrong[better] < 0.007)
+    early, late = (
+        [judge_after(batches, target, [worse, better], seed).best() == better for seed in range(6)]
+        for batches in (0, 6)
+    )
+    assert not all(early)
+    assert all(late)
+
+
+def test_words_that_choose_are_no_words_that_measure(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Should measure by the same words however many choose."""
+    monkeypatch.setattr("rnncheck.extraction.judge._WORK_FOR_ONE", 0)
+    target = minimise(random_dfa(6, 24))
+    candidates = [with_another_answer(target, state) for state in range(5)]
+    early, late = judge_after(0, target, candidates), judge_after(3, target, candidates)
+    measured = [late.measured(each) for each in candidates]
+    assert measured == [early.measured(each) for each in candidates]
+    assert measured[0].words == 1_000
+
+
+@pytest.mark.parametrize("batches", [0, 5, 15, 25])
+def test_words_that_choose_are_a_small_share_of_the_work(batches: int) -> None:
+    """Should ask nothing more at first, more where there is much work, and never more than a tenth of it."""
+    target = random_dfa(1, 9)
+    alone, judged, both = (task_for(DFAModel(target), distribution=SHORT) for _ in range(3))
+    end_of(asking_words(alone, batches))
+    end_of(Judge(judged).asking())
+    end_of(Judge(both).asking_beside(asking_words(both, batches)))
+    more = both.oracle.cost.work - judged.oracle.cost.work - alone.oracle.cost.work
+    assert more <= both.oracle.cost.work / 10
+    assert (more > 1_000) == (batches > 10)  # a word that was answered already costs nothing
 
 
 @settings(max_examples=40, deadline=None)

@@ -22,10 +22,11 @@ def task_for(
     budget: Budget | None = None,
     max_states: int = 100,
     confidence: Confidence | None = None,
+    distribution: WordDistribution | None = None,
 ) -> LearningTask:
     return LearningTask(
         MembershipOracle(model, budget=budget or Budget()),
-        WordDistribution(model.alphabet),
+        distribution or WordDistribution(model.alphabet),
         confidence or Confidence(0.02, 0.02),
         seed,
         LearningSettings(max_states=max_states),

@@ -81,8 +81,7 @@ def extracted(
 
     with watchdog(task.oracle.budget.remaining):
         try:
-            finish(judge.asking(), between)
-            extraction = finish(work, between)
+            extraction = finish(judge.asking_beside(work), between)
         except endings as end:
             latest = task.latest() or judge.best()
             if latest is None:

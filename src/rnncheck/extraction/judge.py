@@ -2,6 +2,9 @@
 
 Two samples are put to the network before learning begins. One chooses among hypotheses, smaller automata made of them,
 and constant answers; the other, in which nothing was chosen, measures what was chosen. Neither is learned from.
+
+A few hundred words cannot tell two large automata apart that differ rarely, and large ones take long to find: as the
+work goes on, more words choose, a fixed share of its letters, and all that was seen is judged by them, too.
 """
 
 from __future__ import annotations
@@ -12,38 +15,57 @@ import numpy.typing as npt
 from rnncheck.automata.minimisation import minimise
 from rnncheck.automata.moore import Hypothesis, MooreMachine, outputs_after
 from rnncheck.extraction.agreement import AgreementCurve, Point
+from rnncheck.extraction.method import Extracting, Extraction
 from rnncheck.extraction.reduction import reductions
 from rnncheck.learning.task import LearningTask
 from rnncheck.runtime.turns import Turns
 from rnncheck.words import WordBatch
 
 _CHOOSING = 500
+_MOST_CHOOSING = 16_000
+_WORK_FOR_ONE = 10  # letters of work for each letter of the words that choose, where these are more than the first
 _MEASURING = 1_000
-_AT_ONCE = 50  # words
+_AT_ONCE = 50  # words, or a twentieth of them
 _GROWTH = 1.1  # a hypothesis is looked at when it has so many times the states of the last one, or the last has of it
 
 
 class _Sample:
     """Words with the network's answers, as many as there was time for."""
 
-    def __init__(self, task: LearningTask, use: str, words: int) -> None:
-        self._oracle = task.oracle
-        self._words = task.distribution.sample(task.rng(f"judge, {use}"), words)
-        if task.max_length is not None:
-            self._words = self._words.cut(task.max_length)
-        self.answered = self._words.take([])
+    def __init__(self, task: LearningTask, use: str) -> None:
+        self._task = task
+        self._rng = task.rng(f"judge, {use}")
+        self.answered = WordBatch.from_codes([])
         self.answers: npt.NDArray[np.int64] = np.zeros(0, dtype=np.int64)
 
-    def asking(self) -> Turns[None]:
-        for start in range(0, len(self._words), _AT_ONCE):
-            some = self._words.take(np.arange(start, min(start + _AT_ONCE, len(self._words))))
-            said = self._oracle.answers(some)
+    def asking(self, words: int) -> Turns[None]:
+        """Put so many more words to the network."""
+        drawn = self._task.distribution.sample(self._rng, words)
+        if self._task.max_length is not None:
+            drawn = drawn.cut(self._task.max_length)
+        at_once = max(_AT_ONCE, words // 20)
+        for start in range(0, words, at_once):
+            some = drawn.take(np.arange(start, min(start + at_once, words)))
+            said = self._task.oracle.answers(some)
             self.answered, self.answers = WordBatch.joined([self.answered, some]), np.append(self.answers, said)
             yield
 
+    @property
+    def letters(self) -> int:
+        """How many there are, where a word has one more for its end."""
+        return len(self.answered.codes) + len(self.answered)
+
     def point(self, automaton: Hypothesis) -> Point:
-        said = outputs_after(automaton, self.answered)
-        return Point(automaton, int((said.astype(np.int64) != self.answers).sum()), len(self.answers))
+        return self.brought_up_to_date(Point(automaton, 0, 0))
+
+    def brought_up_to_date(self, point: Point) -> Point:
+        """The point of the first words, with those that were asked since."""
+        words = len(self.answers)
+        if point.words == words:
+            return point
+        said = outputs_after(point.automaton, self.answered.take(np.arange(point.words, words)))
+        differences = int((said.astype(np.int64) != self.answers[point.words :]).sum())
+        return Point(point.automaton, point.differences + differences, words)
 
 
 class Judge:
@@ -51,16 +73,34 @@ class Judge:
 
     def __init__(self, task: LearningTask) -> None:
         self._task = task
-        self._choosing = _Sample(task, "choose", _CHOOSING)
-        self._measuring = _Sample(task, "measure", _MEASURING)
+        self._choosing = _Sample(task, "choose")
+        self._measuring = _Sample(task, "measure")
         self._seen: list[Point] = []
         self._maker: dict[int, str] = {}  # of the automaton with that id, which is kept in a point
         self._last_size: dict[str, int] = {}
 
     def asking(self) -> Turns[None]:
-        """Put the samples to the network."""
-        yield from self._choosing.asking()
-        yield from self._measuring.asking()
+        """Put the first words to the network."""
+        yield from self._choosing.asking(_CHOOSING)
+        yield from self._measuring.asking(_MEASURING)
+
+    def asking_beside(self, work: Extracting) -> Extracting:
+        """The work after the first words; while it goes on, twice the words choose whenever its letters allow it."""
+        yield from self.asking()
+        while True:
+            try:
+                next(work)
+            except StopIteration as end:
+                extraction: Extraction = end.value
+                return extraction
+            yield
+            if self._more_may_choose():
+                yield from self._choosing.asking(len(self._choosing.answers))
+                self._seen = list(map(self._choosing.brought_up_to_date, self._seen))
+
+    def _more_may_choose(self) -> bool:
+        letters = 2 * self._choosing.letters
+        return len(self._choosing.answers) < _MOST_CHOOSING and _WORK_FOR_ONE * letters <= self._task.oracle.cost.work
 
     def show(self, hypothesis: Hypothesis | None, maker: str = "", *, last: bool = False) -> None:
         """Look at a method's hypothesis, if it is of another size than its last one or is the last."""
@@ -75,7 +115,8 @@ class Judge:
         """Look at smaller automata made of the best one, too."""
         best = self.best()
         if best is not None:
-            for smaller in reductions(best, self._choosing.answered, most_states):
+            words = self._choosing.answered.take(np.arange(min(_CHOOSING, len(self._choosing.answered))))
+            for smaller in reductions(best, words, most_states):
                 self._look_at(smallest(smaller), self.maker(best))
 
     def maker(self, automaton: Hypothesis) -> str:
@@ -113,7 +154,7 @@ class Judge:
 
     def _all_seen(self) -> list[Point]:
         constants = self._task.constants() if len(self._choosing.answers) else []
-        return [*map(self._choosing.point, constants), *self._seen]
+        return [*map(self._choosing.point, constants), *map(self._choosing.brought_up_to_date, self._seen)]
 
     def _look_at(self, automaton: Hypothesis, maker: str) -> None:
         if len(self._choosing.answers):
