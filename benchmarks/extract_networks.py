@@ -1,15 +1,16 @@
 """The networks of ``benchmarks/extract.py``: trained on languages of several kinds and sizes, or built exactly.
 
-    python benchmarks/extract_networks.py FOLDER [--seconds 60]
+    python benchmarks/extract_networks.py FOLDER [--epochs 30] [--only NAME]
 
-A random automaton of hundreds of states is not learned in a minute: that network is trained as far as it goes, and its
-own language, whatever it is, is the one to extract.
+A random automaton of hundreds of states is not learned in so few epochs: that network is trained as far as it goes, and
+its own language, whatever it is, is the one to extract. No clock ends a training, so that a machine makes the same
+networks again, whatever else it is doing.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ from rnncheck.training import TrainingSettings, train_on_automaton
 from rnncheck.words import Alphabet
 
 STOP = 0.05
+BATCHES = 100  # of an epoch of the bidirectional network
 
 
 def letters(count: int) -> Alphabet:
@@ -107,21 +109,21 @@ def network(name: str, folder: Path) -> Model:
     return rnncheck.load_model(folder / f"{name}.safetensors")
 
 
-def make(folder: Path, seconds: float) -> None:
-    """Train what is not there yet."""
+def make(folder: Path, epochs: int, names: Sequence[str]) -> None:
+    """Train those of the names that are not there yet."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, (language, cell, hidden) in TRAINED.items():
         file = folder / f"{name}.safetensors"
-        if file.exists():
+        if file.exists() or name not in names:
             continue
         dfa = language()
-        settings = TrainingSettings(cell=cell, hidden=hidden, max_seconds=seconds, max_length=40)
+        settings = TrainingSettings(cell=cell, hidden=hidden, epochs=epochs, max_length=40)
         distribution = WordDistribution(dfa.alphabet, stop=STOP)
         trained = train_on_automaton(dfa, settings=settings, distribution=distribution)
         rnncheck.save_network(trained.network, file)
         print(f"{name}: {len(dfa)} states, test accuracy {trained.report.test_accuracy}", flush=True)
-    if not (folder / f"{BIDIRECTIONAL}.pt").exists():
-        _train_bidirectional(folder / f"{BIDIRECTIONAL}.pt", seconds)
+    if BIDIRECTIONAL in names and not (folder / f"{BIDIRECTIONAL}.pt").exists():
+        _train_bidirectional(folder / f"{BIDIRECTIONAL}.pt", epochs)
 
 
 def _bidirectional() -> Any:
@@ -144,16 +146,14 @@ def _bidirectional() -> Any:
     return Bidirectional().eval()
 
 
-def _train_bidirectional(file: Path, seconds: float) -> None:
+def _train_bidirectional(file: Path, epochs: int) -> None:
     """On a random automaton of ten states; words of a batch have one length."""
-    import time
-
     import torch
 
+    torch.set_num_threads(1)
     dfa, module, rng = random_dfa(10, 2), _bidirectional().train(), np.random.default_rng(0)
     optimiser = torch.optim.Adam(module.parameters(), 3e-3)
-    began = time.monotonic()
-    while time.monotonic() - began < seconds:
+    for _ in range(epochs * BATCHES):
         codes = rng.integers(2, size=(64, int(rng.geometric(STOP)) + 1))
         right = dfa.accepts_batch([dfa.alphabet.decode(word) for word in codes.tolist()])
         loss = torch.nn.functional.binary_cross_entropy_with_logits(
@@ -169,6 +169,9 @@ def _train_bidirectional(file: Path, seconds: float) -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("--epochs", type=int, default=30)
+    parser.add_argument("--only", action="append", choices=(*TRAINED, BIDIRECTIONAL))
     chosen = parser.parse_args()
-    make(chosen.folder, chosen.seconds)
+    if chosen.epochs < 1:
+        parser.error(f"--epochs {chosen.epochs} is less than 1")
+    make(chosen.folder, chosen.epochs, chosen.only or NAMES)
