@@ -248,7 +248,7 @@ def test_methods_that_need_answers_alone_take_a_callable(method: str) -> None:
 
 
 def test_an_unknown_method_is_refused() -> None:
-    with pytest.raises(InputError, match="known are pac, bounded, merging, auto, weiss, kmeans, grid, cells"):
+    with pytest.raises(InputError, match="known are pac, bounded, merging, auto, weiss, tree, kmeans, grid, cells"):
         extraction_method("magic")
     with pytest.raises(InputError, match="kmeans and grid"):
         next(quantised(task_for(CompiledNetwork(zoo.entry("even-elman").network())), "spheres"))

@@ -196,7 +196,7 @@ def test_the_best_stage_is_taken_wherever_the_time_ends() -> None:
     """Should be no worse on the words that choose than any stage before."""
     model = CompiledNetwork(random_network(Cell.GRU, (12,), alphabet=LETTERS, seed=12, scale=4.0))
     sizes = []
-    for ticks in (2_000, 2_500, 3_000):
+    for ticks in (4_000, 5_000, 8_000):
         count = itertools.count()
         found = extract_automaton(
             model,

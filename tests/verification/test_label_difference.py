@@ -20,7 +20,9 @@ from rnncheck.models.whole_words import Decision, WholeWords
 from rnncheck.words import Alphabet, WordBatch
 from support.networks import random_network
 
-torch = pytest.importorskip("torch")
+pytest.importorskip("torch")
+
+import torch
 
 ABC = ("a", "b", "c")
 QUICK = rnncheck.VerifySettings(flows=None, mass_words=0, search_steps=2_000, shorter_steps=2_000)
@@ -28,7 +30,7 @@ NAMES = ("idle", "busy", "alarm")
 WORDS = [word for length in range(4) for word in itertools.product(ABC, repeat=length)]
 
 
-class Labels(torch.nn.Module):  # type: ignore[misc]
+class Labels(torch.nn.Module):
     """A GRU that says one of three labels: with one linear layer, with two, or in both directions."""
 
     def __init__(self, kind: str, seed: int) -> None:
