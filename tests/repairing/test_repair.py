@@ -4,15 +4,21 @@ import dataclasses
 import itertools
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from safetensors.numpy import save as safetensors_bytes
 
 import rnncheck
 from rnncheck import InputError, ModelError, RepairReport, RepairSettings, Requirement, Spec, zoo
+from rnncheck.models.files.safetensors_file import read_safetensors
+from rnncheck.models.labelled import answers_of
+from rnncheck.models.network import Cell, Layer, RecurrentNetwork
 from rnncheck.models.protocol import Model
-from rnncheck.repairing.conclusion import Proof
-from rnncheck.repairing.pupils import answers_of
+from rnncheck.probability.distributions import WordDistribution
+from rnncheck.repairing.conclusion import Proof, Repaired
+from rnncheck.repairing.pupils import NetworkPupil
 from rnncheck.repairing.question import Question
 from rnncheck.repairing.values import Ending, HardeningFacts, RepairProgress
 from rnncheck.repairing.verifying import Verifier
@@ -22,7 +28,8 @@ from rnncheck.training.fine_tuning import FineTuned, FineTuning, fine_tune
 from rnncheck.verdict.facts import Outcome
 from rnncheck.verdict.value import Verdict
 from rnncheck.verification.labels import label_spec
-from rnncheck.words import WordBatch
+from rnncheck.words import Alphabet, WordBatch
+from support.networks import random_network
 
 pytest.importorskip("torch")
 
@@ -191,7 +198,7 @@ def test_a_network_with_several_labels_is_repaired_for_a_property_of_labels() ->
     assert made.network.labels == network.labels
     words = [word for length in range(1, 7) for word in itertools.product(range(3), repeat=length)]
     batch, models = WordBatch.from_codes(words), (before, rnncheck.CompiledNetwork(made.network, threads=1))
-    then, now = (dict(zip(words, answers_of(model, batch, 3).tolist(), strict=True)) for model in models)
+    then, now = (dict(zip(words, answers_of(model, batch).tolist(), strict=True)) for model in models)
     malformed = (network.labels or ()).index("malformed")
     for word in words:
         was_malformed = any(now[word[:end]] == malformed for end in range(1, len(word)))
@@ -302,3 +309,56 @@ def test_a_proved_network_that_forgets_does_not_cost_the_repaired_one(
     assert made.report.hardening is not None
     assert not made.report.hardening.taken
     assert made.report.held_out.after >= made.report.held_out.before - QUICK.max_loss
+
+
+def test_a_network_in_which_nothing_is_changed_comes_back_number_by_number() -> None:
+    """Should judge, and give back, the network itself: rounded to float32, as it would be trained, it is another."""
+    layer = Layer(np.array([[1.0, 0.0]]), np.zeros((1, 1)), np.zeros(1), np.zeros(1))
+    letters, head = Alphabet(["a", "b"]), np.array([-(1 - 1e-10)])
+    network = RecurrentNetwork(letters, Cell.RNN_RELU, np.eye(2), (layer,), np.array([[1.0]]), head)
+    assert NetworkPupil(network).model().accepts(["a"])
+    few = dataclasses.replace(QUICK, effort=0.01, held_out=100)
+    made = rnncheck.repair(network, Spec.from_regex("(a|b)*", letters), settings=few)
+    assert not made.report.improved
+    assert made.network is not None
+    assert made.network.sha256() == network.sha256()
+
+
+def one_letter(**options: Any) -> Repaired:
+    network = random_network(Cell.RNN_TANH, (4,), alphabet=Alphabet(["a"]))
+    few = dataclasses.replace(
+        QUICK, effort=0.01, rounds=1, held_out=200, letters=500, fine_tuning=FineTuning(epochs=1, min_batches=1)
+    )
+    spec, drawn = Spec.from_regex("(a a)*", ["a"]), WordDistribution(network.alphabet, stop=0.3)
+    return rnncheck.repair(network, spec, relation="equal", settings=few, distribution=drawn, **options)
+
+
+@pytest.fixture
+def one_counterexample(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Looking for others takes long where every search has one word to go on with."""
+    monkeypatch.setattr("rnncheck.repairing.verifying._COUNTEREXAMPLES", 1)
+
+
+@pytest.mark.usefixtures("one_counterexample")
+def test_held_out_words_that_were_taught_are_said_to_be() -> None:
+    """Over one letter each word begins a longer one: accuracy is not told of no words at all."""
+    report = one_letter().report
+    assert report.rounds
+    assert report.held_out.words > 0
+    assert "was taught as well" in report.held_out.source
+
+
+@pytest.mark.usefixtures("one_counterexample")
+def test_ctrl_c_while_it_measures_loses_nothing(tmp_path: Path) -> None:
+    def interrupted(progress: RepairProgress) -> None:
+        if progress.doing == "measuring before and after":
+            raise KeyboardInterrupt
+
+    file = tmp_path / "run.checkpoint"
+    assert one_letter(progress=interrupted, checkpoint=file).report.rounds
+    metadata, arrays = read_safetensors(file)
+    for missing in ("codes/errors", "now/head.weight"):
+        kept = {name: array for name, array in arrays.items() if name != missing}
+        file.write_bytes(safetensors_bytes(kept, metadata))
+        with pytest.raises(ModelError, match="begin anew"):
+            one_letter(checkpoint=file, resume=True)

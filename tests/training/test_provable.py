@@ -18,8 +18,9 @@ from rnncheck.errors import InputError
 from rnncheck.models.engine.compiled import CompiledNetwork
 from rnncheck.models.engine.reference import reference_judgement
 from rnncheck.models.intervals import Box
-from rnncheck.models.labelled import LabelledNetwork
+from rnncheck.models.labelled import LabelledNetwork, answers_of
 from rnncheck.models.network import Cell
+from rnncheck.models.protocol import Model
 from rnncheck.proving.abstract_network import AbstractNetwork
 from rnncheck.proving.prove import Invariant, ProofSettings, find_invariant
 from rnncheck.relations import Property, Relation
@@ -33,11 +34,12 @@ from rnncheck.training import (
     train_provable,
 )
 from rnncheck.training.covering_words import CoveringWords
+from rnncheck.training.provable import _shortest_words
 from rnncheck.training.rules import chosen_rules, with_rules
 from rnncheck.training.tensors import Boxes
 from rnncheck.training.trainable import TrainableNetwork
 from rnncheck.verdict.replay import Status, replay
-from rnncheck.words import WordBatch
+from rnncheck.words import IntArray, WordBatch
 from support.networks import ByTorch, random_network
 from support.proofs import points_in, random_dfa, torch_step, with_one_word_changed
 
@@ -356,3 +358,26 @@ def test_the_empty_word_is_judged_as_the_network_judges_it() -> None:
         tensors = TrainableNetwork(each, 2, np.random.default_rng(0))
         score = float(tensors.scores(tensors.outputs(tensors.empty())).detach()[0])
         assert (score > 0) == reference_judgement(each, ()).accepted
+
+
+def test_over_one_letter_a_wrong_word_is_looked_for_among_short_ones() -> None:
+    """Should end soon after its limit: the 20 000 shortest words over one letter have 200 million letters."""
+    few = HardeningSettings(warm_up=25, iterations=25, max_seconds=2)
+    made = train_provable(Spec.from_regex("a*", ["a"]).dfa, cell=Cell.RNN_RELU, hidden=3, settings=few)
+    assert made.report.ending is not HardeningEnding.PROVED or made.certificate is not None
+    assert sum(map(len, _shortest_words(1))) <= 300_000
+    assert len(list(_shortest_words(3))) == 20_000
+
+
+def test_changed_answers_of_several_labels_are_changed_labels(monkeypatch: pytest.MonkeyPatch) -> None:
+    entry, said = zoo.entry("tokens-gru"), []
+
+    def recorded(model: Model, words: WordBatch) -> IntArray:
+        said.append(answers_of(model, words))
+        return said[-1]
+
+    monkeypatch.setattr("rnncheck.training.provable.answers_of", recorded)
+    made = harden(entry.network(), entry.spec().dfa, settings=HardeningSettings(warm_up=5, iterations=5))
+    then, now = said
+    assert len(set(then.tolist())) == 3
+    assert made.report.changed == int((then != now).sum())

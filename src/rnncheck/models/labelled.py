@@ -179,3 +179,11 @@ def labels_by_score(scores: Scores, margin: float) -> tuple[Outputs, Mask]:
     with np.errstate(invalid="ignore"):
         unsure = ~(best > margin) | ~np.isfinite(scores).all(axis=1)
     return labels, unsure
+
+
+def answers_of(model: Model, words: WordBatch) -> IntArray:
+    """The position of the label that the model gives to each whole word; of one that says yes or no alone, 0 or 1."""
+    if model.label_names is None:
+        return model.accepts_batch(words).astype(np.int64)
+    said = [model.saying_yes_for(label).accepts_batch(words) for label in range(len(model.label_names))]
+    return np.asarray(np.stack(said, axis=1).argmax(axis=1))

@@ -104,10 +104,15 @@ class RepairCheckpoint:
         def group(name: str) -> dict[str, Floats]:
             return {key.removeprefix(name): array for key, array in arrays.items() if key.startswith(name)}
 
-        rounds = len(document.progressed.rounds)
-        random = [words(f"random{number}") for number in range(rounds)]
-        weights = group("now/"), group("best/"), group("verified/")
-        return Saved(document.progressed, *weights, words("errors"), words("kept"), random)
+        try:
+            random = [words(f"random{number}") for number in range(len(document.progressed.rounds))]
+            weights = group("now/"), group("best/"), group("verified/")
+            saved = Saved(document.progressed, *weights, words("errors"), words("kept"), random)
+        except KeyError as error:
+            raise ModelError(f"{self._path} is a checkpoint without {error}; begin anew") from None
+        if not weights[0].keys() == weights[1].keys() == weights[2].keys():
+            raise ModelError(f"{self._path} is a checkpoint without all weights; begin anew")
+        return saved
 
     def _check(self, document: _Document) -> None:
         if document.format != _FORMAT:

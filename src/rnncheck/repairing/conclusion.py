@@ -34,6 +34,8 @@ from rnncheck.words import Codes, WordBatch
 _OWN = "your labelled words; where they are few, random words too, right as they were unless a property forbids it"
 _DRAWN = "random words of both sides and near misses; right is the answer of before, unless a property forbids it"
 
+_TAUGHT_TOO = "; each of them was taught as well, or begins a word that was, since there are no others"
+
 
 @dataclass(frozen=True, eq=False)
 class Repaired:
@@ -73,7 +75,8 @@ class Conclusion:
         polished: Callable[[Model, Sequence[Standing]], list[Standing]],
     ) -> None:
         self._question, self._state, self._audit, self._polished = question, state, audit, polished
-        self._held_out = _never_taught(held_out, taught)
+        fresh = _never_taught(held_out, taught)
+        self._held_out, self._taught_too = (fresh, False) if len(fresh.words) else (held_out, True)
 
     def repaired(
         self,
@@ -140,10 +143,10 @@ class Conclusion:
     def _measured(self, after: Model) -> HeldOut:
         examples, question = self._held_out, self._question
         return HeldOut(
-            source=_OWN if question.own.labelled else _DRAWN,
+            source=(_OWN if question.own.labelled else _DRAWN) + (_TAUGHT_TOO if self._taught_too else ""),
             words=len(examples.words),
-            before=examples.accuracy(question.before, question.labels),
-            after=examples.accuracy(after, question.labels),
+            before=examples.accuracy(question.before),
+            after=examples.accuracy(after),
         )
 
     def _changes(self, after: Model) -> Changes:

@@ -8,13 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from rnncheck.automata.dfa import Mask
+from rnncheck.models.labelled import answers_of
 from rnncheck.models.protocol import Model
 from rnncheck.models.traces import as_judged
 from rnncheck.probability.conditioned import conditioned
 from rnncheck.probability.distributions import WordDistribution
 from rnncheck.probability.statistics import clopper_pearson
 from rnncheck.repairing.own_words import Collection
-from rnncheck.repairing.pupils import answers_of, scores_along
+from rnncheck.repairing.pupils import scores_along
 from rnncheck.repairing.question import Question
 from rnncheck.repairing.requirements import Requirement
 from rnncheck.repairing.values import ChangedAnswer, Changes, Mass
@@ -34,8 +35,8 @@ class Examples:
     words: WordBatch
     answers: IntArray
 
-    def accuracy(self, model: Model, labels: int) -> float:
-        return float((answers_of(model, self.words, labels) == self.answers).mean()) if len(self.words) else 1.0
+    def accuracy(self, model: Model) -> float:
+        return float((answers_of(model, self.words) == self.answers).mean()) if len(self.words) else 1.0
 
 
 def violating(requirement: Requirement, model: Model, words: WordBatch) -> Mask:
@@ -114,7 +115,7 @@ def changed_answers(
 ) -> Changes:
     """The answers that differ, among these words and all short ones."""
     batch = WordBatch.from_codes(distinct([*all_words(len(alphabet), _SHORT), *words]))
-    then, now = (answers_of(model, batch, len(labels)) for model in (before, after))
+    then, now = (answers_of(model, batch) for model in (before, after))
     rows = np.flatnonzero(then != now)
     differing = batch.take(rows)
     wanted = np.zeros(len(rows), dtype=np.bool_)

@@ -59,6 +59,7 @@ class NetworkPupil:
         self._before = network
         self._threads = threads
         self._trainable = TorchNetwork.of(network)
+        self._untrained = self._trainable.arrays()
         self.alphabet = network.alphabet
         self.takes_empty = True
         self.labels = label_names(network)
@@ -81,7 +82,9 @@ class NetworkPupil:
 
     def network(self) -> RecurrentNetwork:
         """The network as it is now; everything but the weights is as it was."""
-        before = self._before
+        before, arrays = self._before, self._trainable.arrays()
+        if all(np.array_equal(arrays[name], array) for name, array in self._untrained.items()):
+            return before  # in numbers that training, in float32, may not have
         names = before.labels or tuple(map(str, range(before.outputs)))
         now = self._trainable.to_network(before.alphabet, names, before.label, {})
         kind = before.number_type
@@ -181,11 +184,3 @@ def _whole_scores(model: Model, words: WordBatch) -> Scores:
     given = model.scores_batch(words)
     scores = np.where(model.accepts_batch(words), 1.0, -1.0) if given is None else given
     return np.stack([-scores, scores], axis=1)
-
-
-def answers_of(model: Model, words: WordBatch, labels: int) -> IntArray:
-    """The position of the label that the model gives to each whole word; of one that says yes or no alone, 0 or 1."""
-    if model.label_names is None:
-        return model.accepts_batch(words).astype(np.int64)
-    said = [model.saying_yes_for(label).accepts_batch(words) for label in range(labels)]
-    return np.asarray(np.stack(said, axis=1).argmax(axis=1))

@@ -12,13 +12,13 @@ import msgspec
 import numpy as np
 
 from rnncheck.errors import InputError, ModelError, short_repr
+from rnncheck.models.labelled import answers_of
 from rnncheck.models.protocol import Model
 from rnncheck.repairing.checkpoint import Best, Progressed, Rank, RepairCheckpoint, Saved
 from rnncheck.repairing.conclusion import Conclusion, Proof, Repaired
 from rnncheck.repairing.lesson import Lesson
 from rnncheck.repairing.measuring import Audit, Examples, fresh_words, right_answers, violating, violations_on
 from rnncheck.repairing.proof import prove_or_harden
-from rnncheck.repairing.pupils import answers_of
 from rnncheck.repairing.question import AUDIT, FRESH, HELD_OUT, SPLIT, TEACHING, VALIDATION, Question
 from rnncheck.repairing.requirements import UNKNOWN
 from rnncheck.repairing.values import Ending, Mass, Progress, RepairProgress, RepairRound, Standing
@@ -83,7 +83,7 @@ class Run:
 
     @functools.cached_property
     def _accuracy_before(self) -> float:
-        return self._validation.accuracy(self._question.before, self._question.labels)
+        return self._validation.accuracy(self._question.before)
 
     def _examples(self, own: list[int], purpose: int, count: int) -> Examples:
         """A person's words that were held out, and fresh ones unless these have labels and are many."""
@@ -124,14 +124,20 @@ class Run:
         except KeyboardInterrupt:
             ending, reason = Ending.ENDED_EARLY, INTERRUPTED
         except (ModelError, MemoryError) as error:  # such as weights that training made infinite
-            if not self._round:
+            if self._state.best is None:
                 raise
             ending, reason = Ending.ENDED_EARLY, str(error) or "memory ran out"
         if self._trouble is not None:
             self._proof.notes.append(self._trouble)
         if self._state.best is None:
             self._tell_what_came()
-        self._tell("measuring before and after")
+        try:
+            self._tell("measuring before and after")
+            return self._concluded(ending, reason)
+        except KeyboardInterrupt:  # too late to end anything but the measuring, which is short; a second one ends it
+            return self._concluded(ending, reason)
+
+    def _concluded(self, ending: Ending, reason: str) -> Repaired:
         held_out = self._examples(self._measure_with.tolist(), HELD_OUT, self._question.settings.held_out)
         taught = [*self._lesson.words(), *self._to_learn]
         conclusion = Conclusion(self._question, self._state, self._audit, held_out, taught, self._verifier.polished)
@@ -188,7 +194,7 @@ class Run:
         self._state.best = Best(0, Rank(0, 0, 0.0), self._state.before)
 
     def _wrong(self, model: Model) -> float:
-        return 1.0 - self._validation.accuracy(model, self._question.labels)
+        return 1.0 - self._validation.accuracy(model)
 
     def _keeps_accuracy(self, wrong: float) -> bool:
         return self._accuracy_before - (1.0 - wrong) <= self._question.settings.max_loss
@@ -257,7 +263,7 @@ class Run:
         rng = question.rng(FRESH, self._round)
         words = fresh_words(question.requirements, question.distribution, rng, _FORGOTTEN_SOUGHT)
         fresh = right_answers(words, question, {})
-        wrong = answers_of(model, fresh.words, question.labels) != fresh.answers
+        wrong = answers_of(model, fresh.words) != fresh.answers
         return [words[place] for place in np.flatnonzero(wrong).tolist()]
 
     def _proved(self, verdicts: Sequence[Verdict], steps: int) -> tuple[Ending, str]:

@@ -11,15 +11,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from rnncheck.automata.dfa import DFA, Mask
+from rnncheck.automata.dfa import DFA
 from rnncheck.automata.minimisation import minimise
 from rnncheck.automata.product import intersection, product, union
 from rnncheck.errors import InputError
 from rnncheck.extraction.extract import extract_automaton
 from rnncheck.models.cells import Cell
-from rnncheck.models.engine.compiled import CompiledNetwork, SelfCheckError
+from rnncheck.models.engine.compiled import stepped
 from rnncheck.models.engine.reference import reference_judgement
 from rnncheck.models.files.torch_file import import_torch
+from rnncheck.models.labelled import answers_of
 from rnncheck.models.network import RecurrentNetwork
 from rnncheck.proving.certifying import certificate_of
 from rnncheck.proving.partition import Partition, last_letters
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
 _ASKED = 3_000  # words by which it is seen whether a network's own answers are those of the specification
 _SEARCHED = 20_000  # words, shortest first, among which a wrong one is looked for
+_SEARCHED_LETTERS = 300_000  # of all of them together
 _CLASSES = 4_000  # of words, at most: each has a box that is trained
 _ROUNDS = 1_000  # of the search of the prover, as in `prove`
 _FRESH, _WEIGHTS, _OWN = 10, 11, 12  # what random numbers are for, beside those of the training itself
@@ -123,28 +125,28 @@ def harden(
         raise InputError("the network and the specification have different alphabets; order the letters alike")
     import_torch("hardening")
     settings = settings or HardeningSettings()
-    wanted = Property(spec, Relation.named(relation))
-    target = minimise(_corrected(network, wanted, settings.seed))
-    return _Run(network, wanted, target, settings, clock).go(progress, was_trained=True)
+    wanted, began = Property(spec, Relation.named(relation)), clock()
+    target = minimise(_corrected(network, wanted, settings))
+    return _Run(network, wanted, target, settings, clock, began).go(progress, was_trained=True)
 
 
-def own_automaton(network: RecurrentNetwork, seed: int = 0) -> DFA:
+def own_automaton(network: RecurrentNetwork, seed: int = 0, timeout: float | None = None) -> DFA:
     """The automaton of a network's own answers, as far as a learner finds it."""
-    own = extract_automaton(CompiledNetwork(network, threads=1), method="bounded", seed=seed).automaton
+    own = extract_automaton(stepped(network, threads=1), method="bounded", seed=seed, timeout=timeout).automaton
     assert isinstance(own, DFA)
     return own
 
 
-def _corrected(network: RecurrentNetwork, wanted: Property, seed: int) -> DFA:
+def _corrected(network: RecurrentNetwork, wanted: Property, settings: HardeningSettings) -> DFA:
     """An automaton of the network's own answers, changed where they break the relation."""
     spec, relation = wanted.spec, wanted.relation
     if relation is Relation.EQUAL:
         return spec
-    model, smallest = CompiledNetwork(network, threads=1), minimise(spec)
-    drawn = data_from_automaton(smallest, np.random.default_rng([seed, _OWN]), count=_ASKED).train.words
+    model, smallest = stepped(network, threads=1), minimise(spec)
+    drawn = data_from_automaton(smallest, np.random.default_rng([settings.seed, _OWN]), count=_ASKED).train.words
     if not (model.accepts_batch(drawn) != smallest.accepts_batch(drawn)).any():
         return spec  # it has learned just that, as far as one can see
-    own = own_automaton(network, seed)
+    own = own_automaton(network, settings.seed, settings.max_seconds)
     return intersection(own, spec) if relation is Relation.SUBSET else union(own, spec)
 
 
@@ -165,6 +167,7 @@ class _Run:
         target: DFA,
         settings: HardeningSettings,
         clock: Callable[[], float],
+        began: float | None = None,
     ) -> None:
         self._before, self._wanted, self._target, self._settings, self._clock = (
             network, wanted, target, settings, clock,
@@ -174,25 +177,26 @@ class _Run:
         finer = Property(product(wanted.spec, target, lambda a, _: a).dfa, wanted.relation)
         self._finer = None if target == minimise(wanted.spec) else finer
         self._proof_seconds = 0.0
+        self._began = clock() if began is None else began
 
     def go(self, progress: Progress | None, *, was_trained: bool) -> ProvableNetwork:
         """Train until the proof closes or a limit is reached; then measure."""
-        began = self._clock()
-        network, found, standing, ending = self._train(progress, began, 0 if was_trained else _READING_LONGER)
+        network, found, standing, ending = self._train(progress, 0 if was_trained else _READING_LONGER)
         fresh = self._fresh_words()
         right = self._target.accepts_batch(fresh)
-        now = _answers(network, fresh)
-        then = _answers(self._before, fresh) if was_trained else None
+        before, after = stepped(self._before, threads=1), stepped(network, threads=1)
+        now = after.accepts_batch(fresh)
+        then = before.accepts_batch(fresh) if was_trained else None
         not_proved = found if isinstance(found, NotProved) else None
         report = HardeningReport(
             ending=ending,
             relation=self._wanted.relation,
             on_words=standing.on_words,
             on_boxes=standing.on_boxes,
-            seconds=self._clock() - began,
+            seconds=self._clock() - self._began,
             accuracy=float((now == right).mean()),
             accuracy_before=None if then is None else float((then == right).mean()),
-            changed=None if then is None else int((then != now).sum()),
+            changed=int((answers_of(before, fresh) != answers_of(after, fresh)).sum()) if was_trained else None,
             words=len(fresh),
             boxes=len(found.partition) if isinstance(found, Invariant) else None,
             proof_seconds=self._proof_seconds,
@@ -204,7 +208,7 @@ class _Run:
         network = dataclasses.replace(network, facts=told)
         return ProvableNetwork(network, report, self._certificate(network, found))
 
-    def _train(self, progress: Progress | None, began: float, reading_longer: int) -> _Trained:
+    def _train(self, progress: Progress | None, reading_longer: int) -> _Trained:
         from rnncheck.training.hardening import Hardening
         from rnncheck.training.torch_network import torch_threads
 
@@ -215,7 +219,7 @@ class _Run:
             )
             for number in itertools.count(1):
                 run.round()
-                standing, seconds = run.standing, self._clock() - began
+                standing, seconds = run.standing, self._clock() - self._began
                 if progress is not None:
                     progress(HardeningProgress(**asdict(standing), seconds=seconds))
                 limit = self._limit(standing.on_boxes, seconds)
@@ -268,10 +272,10 @@ class _Run:
     def _wrong_word(self, network: RecurrentNetwork, found: NotProved, fresh: WordBatch) -> Word | None:
         """The shortest violation among all short words, the fresh ones, and those along which boxes grew too large."""
         spec, relation = self._wanted.spec, self._wanted.relation
-        words = itertools.islice(_all_words(len(spec.alphabet)), _SEARCHED)
+        words = _shortest_words(len(spec.alphabet))
         grown = (each.stuck.word[:end] for each in found.obstacles for end in range(len(each.stuck.word) + 1))
         suspects = WordBatch.from_codes(sorted({*words, *fresh, *grown}, key=lambda word: (len(word), word)))
-        broken = relation.broken(_answers(network, suspects), spec.accepts_batch(suspects))
+        broken = relation.broken(stepped(network, threads=1).accepts_batch(suspects), spec.accepts_batch(suspects))
         words_of_it = (suspects[int(at)] for at in np.flatnonzero(broken))
         wrong = next((word for word in words_of_it if self._breaks(network, word)), None)
         return None if wrong is None else spec.alphabet.decode(wrong)
@@ -288,14 +292,14 @@ def _partition(target: DFA, context: int) -> tuple[Partition, int]:
     )
 
 
-def _answers(network: RecurrentNetwork, words: WordBatch) -> Mask:
-    """The network's answers; one whose values depend on rounding is asked word by word."""
-    try:
-        return CompiledNetwork(network, threads=1).accepts_batch(words)
-    except SelfCheckError:
-        return np.array([reference_judgement(network, word).accepted for word in words], dtype=np.bool_)
-
-
-def _all_words(letters: int) -> Iterator[Codes]:
-    for length in itertools.count():
-        yield from itertools.product(range(letters), repeat=length)
+def _shortest_words(letters: int) -> Iterator[Codes]:
+    """All words, shortest first, up to a number of them and of their letters: over one letter these are soon many."""
+    words = itertools.chain.from_iterable(
+        itertools.product(range(letters), repeat=length) for length in itertools.count()
+    )
+    read = 0
+    for word in itertools.islice(words, _SEARCHED):
+        read += len(word)
+        if read > _SEARCHED_LETTERS:
+            return
+        yield word

@@ -47,7 +47,7 @@ class TorchNetwork:
         if not network.cell.trainable or len(sizes) > 1:
             kind = network.cell.value if not network.cell.trainable else "with layers of different sizes"
             raise ModelError(f"a network {kind} cannot be trained further here; give it as a PyTorch module (--module)")
-        one_hot = np.array_equal(network.inputs, np.eye(*network.inputs.shape))
+        one_hot = np.array_equal(network.inputs, np.eye(len(network.alphabet)))
         settings = TrainingSettings(
             cell=network.cell,
             hidden=sizes.pop(),
