@@ -71,7 +71,13 @@ def test_the_weights_decide(net: str, run: Any) -> None:
     )
     both = ("--old-module", f"{net}:one", "--new-module", f"{net}:one")
     assert run("diff", *both, "--old-state", "yes.pt", "--new-state", "yes.pt", *QUICK).code == 0
-    assert run("diff", *both, "--old-state", "yes.pt", "--new-state", "no.pt", *QUICK).code == 1
+    differing = ("--old-state", "yes.pt", "--new-state", "no.pt", "--json", "diff.json", *QUICK)
+    assert run("diff", *both, *differing).code == 1
+    again = ("replay", "diff.json", *module, "--state", "no.pt", "--against-module", f"{net}:one")
+    letters = ("--words", "50")
+    assert run(*again, "--against-state", "yes.pt", *letters).code == 0
+    assert run(*again, "--against-state", "no.pt", *letters).code == 1
+    assert "--against-module" in run(*again[:-2], "--against-state", "yes.pt", *letters).err
 
 
 def test_a_property_file_names_them(net: str, run: Any) -> None:

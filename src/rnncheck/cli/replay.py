@@ -23,7 +23,7 @@ from rnncheck.errors import FormatError, InputError
 from rnncheck.models.protocol import Model
 from rnncheck.runtime.files import read_limited
 from rnncheck.verdict.certificate import Certificate, is_certificate
-from rnncheck.verdict.replay import ReplaySettings, Status
+from rnncheck.verdict.replay import Replay, ReplaySettings, Status
 from rnncheck.verdict.replay import replay as replay_document
 from rnncheck.verdict.replay.claims import Claims, read_claims
 from rnncheck.word_files import WordFormat, read_sequences, read_words
@@ -42,6 +42,8 @@ _DEFAULTS = ReplaySettings()
 @state_option()
 @click.option("--against", type=click.Path(), metavar="MODEL",
               help="The old network, of a verdict that compares two; --model is the new one.")  # fmt: skip
+@click.option("--against-module", metavar="MODULE:NAME", help="Import the old model from your own code, which is run.")
+@state_option("--against-module", "--against-state")
 @click.option("--alphabet", type=AlphabetType(), help="The letters.  [default: the model's, or the verdict's]")
 @click.option("--threshold", type=float, help="Accept above this probability.  [default: the file's, or 0.5]")
 @label_options[0]
@@ -73,6 +75,8 @@ def replay(
     module: str | None,
     state: Path | None,
     against: str | None,
+    against_module: str | None,
+    against_state: Path | None,
     alphabet: Alphabet | None,
     threshold: float | None,
     label: str | None,
@@ -100,6 +104,8 @@ def replay(
     """
     if path is not None and module is not None:
         raise click.UsageError("give --model or --module, not both")
+    if against is not None and against_module is not None:
+        raise click.UsageError("give --against or --against-module, not both")
     text = _read(verdict)
     request = ModelRequest(path, module, threshold, label, cell, threads, float64, torchscript=torchscript,
                            before=before, after=after, labels=labels, state=state)  # fmt: skip
@@ -113,18 +119,22 @@ def replay(
         by_label = claims.verdict.label_question is not None or (compared is not None and compared.by_label)
         model = _load(request, alphabet, letters, any_label=by_label) if asked else None
         other = None
-        if against is not None:
-            old = replace(request, path=against, module=None, state=None)
+        if against is not None or against_module is not None:
+            old = replace(request, path=against, module=against_module, state=against_state)
             other = _load(old, alphabet, letters, any_label=by_label)
         like = None if words_like is None else tuple(read_words(words_like, claims.verdict.alphabet, word_format))
         shown = _certificate(verdict, claims) if certificate is None else _read_certificate(certificate)
         data = None if on_data is None else read_sequences(on_data, claims.verdict.alphabet, word_format)
         result = replay_document(claims, model, ReplaySettings(words, seed, steps, like, data, shown), against=other)
+    _say(result)
+    ctx.exit(result.exit_code)
+
+
+def _say(result: Replay) -> None:
     for check in result.checks:
         refuted = check.status is Status.REFUTED
         say(Line(f"\t{check.name}\t{check.seen}", check.status.value, _COLOURS[check.status], bold=refuted))
     say(Line(f": {result.sentence()}", result.status.value.upper(), _COLOURS[result.status], bold=True))
-    ctx.exit(result.exit_code)
 
 
 def _certificate(verdict: Path, claims: Claims) -> Certificate | None:
