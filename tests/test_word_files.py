@@ -49,6 +49,7 @@ def test_a_format_names_columns_and_what_separates(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "form", "told"),
     [
+        ("x.csv", "", WordFormat("event"), r"x.csv:1: there is no column 'event'; the file is empty"),
         ("x.csv", "user,events\n1,a\n", WordFormat("event"), r"x.csv:1: there is no column 'event'; .* user, events"),
         ("x.csv", "user,events\n1\n", WordFormat("events"), r"x.csv:2: there is no cell for the column 'events'"),
         ("x.csv", 'word\n"a\nb"\n', WordFormat(), "goes on to another line"),

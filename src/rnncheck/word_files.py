@@ -136,7 +136,8 @@ def _csv_rows(path: str | Path, form: WordFormat) -> Iterator[Row]:
 def _column(names: list[str], wanted: str | None, usual: tuple[str, ...], source: str) -> int | None:
     """The place of a column; None where none was named and none has a usual name."""
     if wanted is not None and wanted not in names:
-        raise FormatError(f"there is no column {wanted!r}; its first line has {', '.join(names)}", source, 1)
+        found = f"its first line has {', '.join(names)}" if any(names) else "the file is empty"
+        raise FormatError(f"there is no column {wanted!r}; {found}", source, 1)
     known = [name.lower() for name in names]
     return names.index(wanted) if wanted is not None else next((known.index(n) for n in usual if n in known), None)
 
