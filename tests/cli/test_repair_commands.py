@@ -169,7 +169,7 @@ def test_a_list_of_words_is_a_property_too(folder: Path, inside: Inside) -> None
     ("arguments", "said"),
     [
         (["--ltlf", "G !c"], "the alphabet is missing"),
-        (["--ltlf", "G !c", "--alphabet", "a,b,c", "--label", "x"], "give the number of the output"),
+        (["--ltlf", "G !c", "--alphabet", "a,b,c", "--label", "x"], "give the number, or the names of all outputs"),
         (["--ltlf", "G !c", "--alphabet", "a,b,c", "--state", "other.pt"], "not the weights of the module"),
     ],
 )

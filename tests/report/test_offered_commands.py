@@ -91,4 +91,5 @@ def test_the_call_in_python_has_nothing_but_what_was_checked(changes: dict[str, 
 def test_every_option_of_verify_is_offered_or_left_out_on_purpose() -> None:
     options = {p.opts[0] for p in command.params if isinstance(p, click.Option) and not p.hidden}
     written = {p.opts[0] for p in command.params if p.name in _NOT_REPEATED}
-    assert options == written | set(_FLAGS) | set(_VALUES) | {"--module", "--torchscript"}  # which run code
+    running_code = {"--module", "--state", "--torchscript"}
+    assert options == written | set(_FLAGS) | set(_VALUES) | running_code

@@ -27,7 +27,7 @@ _VALUES: Mapping[str, Callable[[str], object]] = {
     **dict.fromkeys(("--column", "--separator"), str.isprintable),
     **dict.fromkeys(("--regex", "--ltlf", "--moore-regex", "--moore-ltlf"), str.isprintable),
     **dict.fromkeys(("--alphabet", "--before", "--after", "--define"), str.isprintable),
-    **dict.fromkeys(("--label", "--weights", "--assume"), str.isprintable),
+    **dict.fromkeys(("--label", "--labels", "--weights", "--assume"), str.isprintable),
     **dict.fromkeys(
         ("--cell", "--method", "--relation", "--extraction", "--bound", "--learner", "--equivalence"), _name
     ),
@@ -41,7 +41,7 @@ _VALUES: Mapping[str, Callable[[str], object]] = {
 }
 # Of these, the ones by which ``replay`` reads the same model and the same files.
 _READING = (
-    *("--alphabet", "--before", "--after", "--threshold", "--label", "--cell"),
+    *("--alphabet", "--before", "--after", "--threshold", "--label", "--labels", "--cell"),
     *("--words-like", "--on-data", "--column", "--separator"),
 )
 _READING_FLAGS = ("--float64",)
