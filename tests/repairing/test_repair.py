@@ -362,3 +362,19 @@ def test_ctrl_c_while_it_measures_loses_nothing(tmp_path: Path) -> None:
         file.write_bytes(safetensors_bytes(kept, metadata))
         with pytest.raises(ModelError, match="begin anew"):
             one_letter(checkpoint=file, resume=True)
+
+
+@pytest.mark.slow
+def test_where_rounds_do_not_help_a_proof_may(faulty: zoo.Entry) -> None:
+    """Should be trained for a proof after the last round too, though a violation is left, and then be proved."""
+    hardly = FineTuning(epochs=1, min_batches=1, learning_rate=1e-9)
+    few = dataclasses.replace(QUICK, effort=0.01, rounds=1, held_out=300, letters=300, harden=True, fine_tuning=hardly)
+    made = rnncheck.repair(faulty.network(), faulty.spec(), settings=few)
+    assert made.report.rounds[-1].violated
+    assert made.report.ending is Ending.PROVED
+    assert made.certificate is not None
+    assert made.network is not None
+    assert not rnncheck.CompiledNetwork(made.network).accepts(["a", *["c"] * 10])
+    given_up = rnncheck.repair(faulty.network(), faulty.spec(), settings=dataclasses.replace(few, harden=False))
+    assert given_up.report.ending is Ending.NOT_REPAIRED
+    assert given_up.certificate is None
