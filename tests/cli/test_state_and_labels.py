@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -137,3 +138,14 @@ def test_names_in_the_place_of_numbers(net: str, run: Any) -> None:
     assert "choose the one that means yes" in mixed.err
     asked = run("diff", "--old-module", f"{net}:three", "--new-module", f"{net}:three", "--ltlf", "G a", *QUICK)
     assert asked.code == 2
+
+
+def test_labels_can_be_looked_at_before_one_is_chosen(net: str, run: Any) -> None:
+    """Should show what there is to choose from, and say it where one is needed."""
+    shown = run("inspect", "--module", f"{net}:named", "--alphabet", "a,b")
+    assert shown.code == 0
+    assert "idle, busy, alarm" in shown.out
+    assert not re.search(r"^ *label ", shown.out, re.MULTILINE)
+    asked = run("classify", "--module", f"{net}:named", "--alphabet", "a,b", "--word", "a")
+    assert asked.code == 2
+    assert "choose the one that means yes, idle or busy or alarm" in asked.err

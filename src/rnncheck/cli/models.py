@@ -209,13 +209,15 @@ def _train_on_spec(request: SpecRequest, choices: Mapping[str, Any], running: di
 @model_options
 def inspect(alphabet: Alphabet | None, model: ModelRequest) -> None:
     """Say what a model is, and how its queries will be answered."""
-    loaded = model.load(alphabet)
+    loaded = model.load(alphabet, any_label=True)
     letters = loaded.alphabet
     some = ", ".join(map(letter_text, letters[:12])) + (", …" if len(letters) > 12 else "")
     say(model.name)
     say(f"  {'alphabet':<22}{len(letters)}: {some}")
+    chosen = model.module is None or model.label is not None  # of a module's labels none means yes by itself
     for name, value in loaded.describe().items():
-        _show_fact(name, value, indent=2)
+        if name != "label" or chosen:
+            _show_fact(name, value, indent=2)
 
 
 def _show_fact(name: str, value: object, indent: int) -> None:

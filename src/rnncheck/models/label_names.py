@@ -47,9 +47,10 @@ def check_labels(outputs: int, label: int | None, labels: tuple[str, ...] | None
     if outputs == 1 and label is not None:
         raise ModelError(f"label {label} was chosen, but the model has one output; leave the label out")
     if outputs > 1 and (label is None or not 0 <= label < outputs):
-        known = f" ({', '.join(labels)})" if labels else ""
-        error = LabelNeededError if label is None else ModelError
-        raise error(
-            f"the model has {outputs} outputs{known} and label {label} was asked for; "
-            f"choose the one that means yes, 0 to {outputs - 1} (label=…, --label)"
+        known = " or ".join(labels) if labels else f"0 to {outputs - 1}"
+        choose = f"choose the one that means yes, {known}"
+        if label is None:
+            raise LabelNeededError(f"the model has {outputs} outputs; {choose} (label=…, --label)")
+        raise ModelError(
+            f"the model has {outputs} outputs and label {label} was asked for; {choose} (label=…, --label)"
         )

@@ -77,8 +77,8 @@ def read_labelled_words(
         one, other = rows[first.first], rows[first.second]
         raise FormatError(
             f"word {short_repr(format_word(other.word))} is labelled {short_repr(other.label)} here and "
-            f"{short_repr(one.label)} on line {one.line}; keep one of them (train can resolve it: --conflicts "
-            "majority or weight)",
+            f"{short_repr(one.label)} on line {one.line}; keep one of them (train, not repair, can choose: "
+            "--conflicts majority or weight)",
             source,
             other.line,
         )
