@@ -125,6 +125,13 @@ def test_words_with_labels_are_enough_for_a_proof(run, tmp_path) -> None:
     assert run("prove", model, "--regex", "(b* a b* a)* b*", "--relation", "equal", "--quiet").code == 0
 
 
+@pytest.mark.parametrize(("formula", "words"), [("a & !a", "no word"), ("true", "every word")])
+def test_a_specification_of_all_words_or_none_is_remarked_on(run, tmp_path, formula: str, words: str) -> None:
+    hard = tmp_path / "hard.safetensors"
+    result = run("harden", zoo.path("even-elman"), "--ltlf", formula, "-o", hard, "--iterations", 1, "--quiet")
+    assert f"the specification accepts {words}; is that what was meant?" in result.err
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("source", ["--own-answers", "--words"])
 def test_a_network_is_hardened_without_a_specification(run, tmp_path, source: str) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from rnncheck.automata.language import least_word
 from rnncheck.cli.command import Command
 from rnncheck.cli.options import (
     ModelRequest,
@@ -132,6 +133,9 @@ def written(made: ProvableNetwork, spec: Spec, output: Path, certificate: Path |
     from rnncheck.models.files.safetensors_file import save_network
 
     report = made.report
+    for language, words in ((spec.dfa, "no word"), (spec.dfa.complement(), "every word")):
+        if least_word(language) is None:
+            say(f"rnncheck: note: the specification accepts {words}; is that what was meant?", err=True)
     if report.spoilt:
         say(f"nothing is written: {report.relation.formula} is not proved, and the network would be worse than before")
         for line in _facts(report):
