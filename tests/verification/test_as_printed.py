@@ -1,5 +1,6 @@
 """The paper's three algorithms as printed: which words they draw, how many, what they ask, and that they are right."""
 
+import dataclasses
 import math
 
 import numpy as np
@@ -203,3 +204,18 @@ def test_every_prefix_is_looked_at_unless_printed() -> None:
         assert verify(model, spec, method="smc", settings=FAITHFUL, **numbers).satisfied
         ours = VerifySettings(bound=Bound.HOEFFDING)
         assert verify(model, spec, method="smc", settings=ours, **numbers).counterexample == ("a", "a", "a")
+
+
+@pytest.mark.parametrize("method", ["aamc", "pdv"])
+def test_nothing_but_time_ends_learning(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The paper has no bound on states: one of our own would end these five as undecided."""
+    monkeypatch.setattr("rnncheck.learning.task.MAX_STATES", 3)
+    fifth = "(b* a b* a b* a b* a b* a)* b*"  # every fifth a
+    model, spec = model_of(fifth), Spec.from_regex(f"{fifth} (b* a b*)?", AB)
+    asked = {"method": method, **NUMBERS}
+    ours = VerifySettings(flows=None, mass_words=0)
+    assert verify(model, spec, settings=FAITHFUL, **asked).satisfied
+    for bounded in (ours, dataclasses.replace(FAITHFUL, max_states=3)):
+        verdict = verify(model, spec, settings=bounded, **asked)
+        assert verdict.undecided
+        assert "max_states = 3" in verdict.reason

@@ -39,7 +39,8 @@ def learning_options(command: Command) -> Command:
                          "every test.  [default: sampling; for verify --method auto coverage]"),
             click.option("--max-hypothesis", type=click.IntRange(min=2),
                          help="States of the learned automaton at most.  "
-                         f"[default: {MAX_STATES}; for extract with --timeout {MAX_STATES_IN_TIME}]"),
+                         f"[default: {MAX_STATES}; for extract with --timeout {MAX_STATES_IN_TIME}; for verify "
+                         "--faithful no bound]"),
             click.option("--max-query", type=click.IntRange(min=2), help="Letters of a learner's query at most."),
             click.option("--known-words", type=click.Path(), metavar="FILE", help="Words to start the learner with."),
             click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True),

@@ -27,7 +27,7 @@ class LearningSettings:
     equivalence: EquivalenceName | None = None  # what looks for counterexamples; None: what the method prefers
     bound: Bound = Confidence.bound
     plain: bool = False  # ask every drawn word, as a whole, one after the other, and look at nothing besides
-    max_states: int | None = None  # None: 2 000, or 65 536 where an extraction has a time limit
+    max_states: int | None = None  # None: 2 000, 65 536 where an extraction has a time limit, none if ``plain``
     max_query_length: int | None = None
     known_words: tuple[Word, ...] = ()  # the learner begins with them
     memory_limit: int = DEFAULT_MEMORY

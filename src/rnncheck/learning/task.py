@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
@@ -116,7 +117,9 @@ class LearningTask:
         """A learner that asks the oracle, or ``ask``; ``bounds`` and the learner's name stand in for the settings'."""
         settings = self.settings
         name = bounds.pop("learner", settings.learner)
-        options = {"max_states": self.max_states, "max_query_length": settings.max_query_length, **bounds}
+        endless = settings.plain and settings.max_states is None  # as printed, nothing but time ends learning
+        most = sys.maxsize if endless else self.max_states
+        options = {"max_states": most, "max_query_length": settings.max_query_length, **bounds}
         if self.max_length is not None:
             options["max_query_length"] = min(self.max_length, options["max_query_length"] or self.max_length)
         return make_learner(
