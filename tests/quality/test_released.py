@@ -6,6 +6,7 @@ import pytest
 
 import rnncheck
 from rnncheck.verdict.replay import replay
+from rnncheck.words import WordBatch
 from support.paths import RELEASED
 
 RANDOM = sorted(RELEASED.glob("random/*/spec_*.dot"))
@@ -41,3 +42,13 @@ def test_contact_networks_invent_contacts_of_two_people(path: Path, method: str)
     verdict = rnncheck.verify(model, rnncheck.Spec.from_file(path), method=method, timeout=60)
     assert verdict.violated, verdict
     assert len(verdict.counterexample) <= 2
+
+
+@needs_data
+def test_a_faulty_flow_that_the_authors_published_is_one_here() -> None:
+    """Their results of faulty flows have (a d d c d a)ⁿ e e d of the third specification, for n from 1 to 99."""
+    folder = RELEASED / "random" / "jun03-13"
+    model, spec = rnncheck.load_model(folder), rnncheck.Spec.from_file(folder / "spec_second_3.dot")
+    words = WordBatch.from_words(model.alphabet, [list("addcda" * n + "eed") for n in range(1, 100)])
+    assert model.accepts_batch(words).all()
+    assert not spec.dfa.accepts_batch(words).any()

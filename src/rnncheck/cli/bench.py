@@ -134,7 +134,9 @@ def random(ctx: click.Context, /, **choices: Any) -> None:
     show_default=True,
     help="A person that meets itself, as for `contacts info`.",
 )
-@click.option("--words", type=click.IntRange(min=10), help="To train with.  [default: two for every contact]")
+@click.option(
+    "--words", type=click.IntRange(min=10), help="To train with.  [default: two a contact; recipe paper: 300000]"
+)
 @cell_option
 @click.option("--hidden", type=click.IntRange(min=1), help="[default: as many as people, at least 100]")
 @click.option("--layers", type=click.IntRange(min=1), help="[default: 2 and one more for every 100 people]")
