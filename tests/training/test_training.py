@@ -166,6 +166,14 @@ def test_a_course_survives_json(results: list[tuple[float, float, float, float]]
         assert Curriculum.from_json(curriculum.to_json()) == curriculum
 
 
+def test_the_first_words_are_as_short_as_asked_for() -> None:
+    assert Curriculum.begin(replace(SMALL, first_length=3), 1, 10).lengths == (3, 6, 10)
+    assert Curriculum.begin(replace(SMALL, first_length=10), 5, 10).lengths == (10,)
+    assert Curriculum.begin(replace(SMALL, first_length=99, max_length=10), 5, 50).lengths == (10,)
+    with pytest.raises(InputError, match="first_length 0"):
+        TrainingSettings(first_length=0)
+
+
 def test_a_loss_that_is_not_a_number_is_never_the_best() -> None:
     assert not result(accuracy=1.0, validation_loss=math.nan).is_better_than(result(accuracy=0.0))
     assert not result(accuracy=1.0, loss=math.inf).is_better_than(result(accuracy=0.0))

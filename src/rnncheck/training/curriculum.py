@@ -64,9 +64,9 @@ class Curriculum:
 
     @classmethod
     def begin(cls, settings: TrainingSettings, shortest: int, longest: int) -> Curriculum:
-        """Stages from about ``shortest`` letters to ``longest``."""
+        """Stages from the settings' first length, or about ``shortest`` letters, to ``longest``."""
         longest = min(longest, settings.max_length or longest)
-        lengths = [max(shortest, _FIRST_LENGTH)]
+        lengths = [settings.first_length or max(shortest, _FIRST_LENGTH)]
         while lengths[-1] < longest:
             lengths.append(2 * lengths[-1])
         return cls(settings.first_rate, (*lengths[:-1], max(1, longest)))

@@ -45,6 +45,7 @@ class TrainingSettings:
     patience: int = 8  # epochs without improvement until something changes: longer words, a lower rate, a restart
     restarts: int = 3
     class_weights: str | Mapping[str, float] = "balanced"
+    first_length: int | None = None  # of the first, shortest words; None: 8, and more where too few are as short
     max_length: int | None = None  # train on no longer words (or prefixes), even where it would help
     max_seconds: float | None = None
     seed: int = 0
@@ -58,8 +59,9 @@ class TrainingSettings:
             self._expect_integer(name, least=1)
         for name in ("embedding", "restarts", "seed"):
             self._expect_integer(name, least=0)
-        if self.max_length is not None:
-            self._expect_integer("max_length", least=1)
+        for name in ("first_length", "max_length"):
+            if getattr(self, name) is not None:
+                self._expect_integer(name, least=1)
         for name in ("learning_rate", "max_seconds", "clip"):
             if getattr(self, name) is not None:
                 self._expect_positive(name)
