@@ -1,5 +1,6 @@
 """What a self-check decides does not depend on whether it was made before."""
 
+import dataclasses
 import json
 import os
 from pathlib import Path
@@ -54,6 +55,29 @@ def test_a_check_is_made_once_and_decides_the_same(cache: Path, checks: list[str
     assert dict(first.describe()) == dict(second.describe())
     (file,) = cache.iterdir()
     assert file.stat().st_mode & 0o077 == 0
+
+
+def test_what_one_process_compares_twice_it_compares_once(cache: Path, checks: list[str]) -> None:
+    """Should know the very network again, and no other: not other weights, another label or another arithmetic."""
+    network = random_network(Cell.GRU, (4,), outputs=3, seed=11)
+    first, second = CompiledNetwork(network), CompiledNetwork(dataclasses.replace(network))
+    assert len(checks) == 1
+    assert first.self_check == second.self_check
+    assert first.margin == second.margin
+    CompiledNetwork(network, cache=False)
+    CompiledNetwork(network, dtype="float64")
+    second.saying_yes_for(2)
+    CompiledNetwork(dataclasses.replace(network, head_bias=network.head_bias + 1))
+    assert len(checks) == 5
+    assert not cache.exists()
+
+
+def test_a_check_that_was_passed_elsewhere_is_measured_by_what_is_allowed_here(monkeypatch) -> None:
+    network = random_network(Cell.GRU, (4,), seed=12)
+    CompiledNetwork(network)
+    monkeypatch.setattr(compiled, "TOLERANCE", -1.0)
+    with pytest.raises(SelfCheckError):
+        CompiledNetwork(network)
 
 
 def test_without_a_cache_nothing_is_written(cache: Path) -> None:
@@ -121,8 +145,10 @@ def test_a_check_that_fails_is_not_remembered(monkeypatch, cache: Path) -> None:
     assert not cache.exists()
 
 
+@pytest.mark.parametrize("at_once", [1 << 16, 24])
 @pytest.mark.parametrize("cell", Cell)
-def test_the_plain_evaluation_side_by_side_is_that_of_each_word_alone(cell: Cell) -> None:
+def test_the_plain_evaluation_side_by_side_is_that_of_each_word_alone(cell: Cell, at_once: int, monkeypatch) -> None:
+    monkeypatch.setattr("rnncheck.models.engine.stepped_reference._GATE_VALUES", at_once)
     network = random_network(cell, (5, 4))
     rng = np.random.default_rng(0)
     words = [tuple(rng.integers(3, size=size).tolist()) for size in (1, 7, 3, 12, 1)]

@@ -36,7 +36,7 @@ def test_engine_and_reference_agree_on_outputs_around_the_flip(threshold):
     network = random_network(hidden=(4,), threshold=threshold)
     cut = np.float32(network.logit_threshold)
     for output in (np.nextafter(cut, np.float32(-np.inf)), cut, np.nextafter(cut, np.float32(np.inf))):
-        accepted = bool(network.score(np.array([output])) > 0)
+        accepted = bool(network.scores(np.array([[output]]))[0] > 0)
         assert accepted == (output > cut)
 
 

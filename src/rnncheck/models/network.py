@@ -78,11 +78,16 @@ class RecurrentNetwork:
         """The arithmetic of the weights: float64 where some of them are."""
         return np.result_type(*(array for array in self._arrays() if array is not None))
 
-    def score(self, outputs: npt.NDArray[Any]) -> float:
-        """How far the outputs for one word are from the decision, positive on the accepting side."""
-        if self.label is not None:
-            return float(outputs[self.label]) - float(np.delete(outputs, self.label).max())
-        return float(outputs[0]) - self.logit_threshold
+    def scores(self, outputs: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+        """How far the outputs for each word (a row) are from the decision, positive on the accepting side."""
+        outputs = outputs.astype(np.float64)
+        if self.label is None:
+            return np.asarray(outputs[:, 0] - self.logit_threshold)
+        return np.asarray(outputs[:, self.label] - outputs[:, self._other_outputs].max(axis=1))
+
+    @functools.cached_property
+    def _other_outputs(self) -> list[int]:
+        return [output for output in range(self.outputs) if output != self.label]
 
     def describe(self) -> dict[str, Any]:
         """Facts for people."""

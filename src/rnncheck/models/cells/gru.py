@@ -22,6 +22,7 @@ from rnncheck.models.cells.cell_type import (
     joined_rows,
     recurrent_rows,
     sigmoid,
+    split_gates,
 )
 from rnncheck.models.protocol import Letters, States
 from rnncheck.models.semantics import Numbers, Semantics, Terms
@@ -83,8 +84,8 @@ class Gru(CellType):
 
     def step(self, layer: Layer, x: Vector, h: Vector, c: Vector) -> tuple[Vector, Vector]:
         from_input, from_hidden = contributions(layer, x, h)
-        reset_x, update_x, new_x = np.split(from_input, 3, axis=-1)
-        reset_h, update_h, new_h = np.split(from_hidden, 3, axis=-1)
+        reset_x, update_x, new_x = split_gates(from_input, 3)
+        reset_h, update_h, new_h = split_gates(from_hidden, 3)
         reset = sigmoid(reset_x + reset_h)
         update = sigmoid(update_x + update_h)
         new = np.tanh(new_x + reset * new_h)

@@ -22,6 +22,7 @@ from rnncheck.models.cells.cell_type import (
     contributions_on,
     joined_rows,
     sigmoid,
+    split_gates,
 )
 from rnncheck.models.protocol import Letters, States
 from rnncheck.models.semantics import Numbers, Semantics, Terms
@@ -76,7 +77,7 @@ class Lstm(CellType):
 
     def step(self, layer: Layer, x: Vector, h: Vector, c: Vector) -> tuple[Vector, Vector]:
         from_input, from_hidden = contributions(layer, x, h)
-        enter, forget, new, output = np.split(from_input + from_hidden, 4, axis=-1)
+        enter, forget, new, output = split_gates(from_input + from_hidden, 4)
         c = sigmoid(forget) * c + sigmoid(enter) * np.tanh(new)
         return sigmoid(output) * np.tanh(c), c
 

@@ -74,8 +74,8 @@ class CompiledNetwork(SteppingModel):
     reference on random words, and raises ModelError where they differ by more than ``TOLERANCE`` times the largest
     score. Unless it is given, ``margin`` is ``MARGIN_FACTOR`` times the largest difference seen, and at least
     ``MARGIN_FLOOR``. ``dtype`` is that of the weights unless it is given. With ``cache`` the result of the comparison
-    with the plain evaluation is remembered in the user's cache directory; if it is False, nothing there is read or
-    written, the compiled kernel included.
+    with the plain evaluation is remembered in the user's cache directory, and unless told, while the process lasts; if
+    it is False, it is made anew, and nothing in that directory is read or written, the compiled kernel included.
 
     Answers do not depend on the batch, and nothing depends on ``threads`` (all cores unless told).
     """
@@ -112,7 +112,6 @@ class CompiledNetwork(SteppingModel):
         self._kernel = self._usable_kernel()
         with np.errstate(all="ignore"):  # what overflows shows in the comparison with the reference
             self._rows = self._compiled_rows()
-        self._others = [output for output in range(network.outputs) if output != network.label]
         self.empty_score, self.accepts_empty = self._judge(())
         self.self_check = self._checked()
         self.margin = self._choose_margin(margin)
@@ -147,7 +146,7 @@ class CompiledNetwork(SteppingModel):
 
     def scores(self, states: States) -> Scores:
         with np.errstate(all="ignore"):
-            return self._scores(self._rows.outputs(states))
+            return self.network.scores(self._rows.outputs(states))
 
     def outputs(self, states: States) -> npt.NDArray[Any]:
         """What the head puts out in each state, one row each."""
@@ -163,7 +162,7 @@ class CompiledNetwork(SteppingModel):
 
     def _prefix_scores(self, words: WordBatch, tick: Tick) -> Scores:
         with np.errstate(all="ignore"):
-            return self._rows.run(words, tick, self._scores)
+            return self._rows.run(words, tick, self.network.scores)
 
     def reference_answer(self, codes: Codes) -> bool:
         return self._judge(tuple(codes)).accepted
@@ -222,19 +221,13 @@ class CompiledNetwork(SteppingModel):
         compiled = compile_layers(self._cell, layers, inputs, layout, self._dtype)
         return NumpyRows(compiled, self._cell, layers, layout, head, self._dtype, self._threads)
 
-    def _scores(self, outputs: npt.NDArray[Any]) -> Scores:
-        outputs = outputs.astype(np.float64)
-        if self.network.label is None:
-            return np.asarray(outputs[:, 0] - self.network.logit_threshold)
-        return np.asarray(outputs[:, self.network.label] - outputs[:, self._others].max(axis=1))
-
     def _checked(self) -> SelfCheck:
         """The comparison with the reference. A kernel that is too far from it gives way to the numpy layers, whose
         functions are nearer to the exact ones: a network that carries every rounding on may need that.
         """
-        reference, cache = self._options["reference"], self._options["cache"]
+        reference, anew = self._options["reference"], self._options["cache"] is False
         try:
-            return self._compare_with_reference(reference) if reference or not cache else self._known_check()
+            return self._compare_with_reference(reference) if reference or anew else self._known_check()
         except SelfCheckError:
             if self._kernel is None:
                 raise
@@ -246,13 +239,14 @@ class CompiledNetwork(SteppingModel):
     def _known_check(self) -> SelfCheck:
         """The comparison with the plain evaluation, if need be made now."""
         key = key_of("self-check", self.network.sha256(), self._dtype.name, self._kernel and self._kernel.digest)
-        known = known_check(key)
+        on_disk = bool(self._options["cache"])
+        known = known_check(key, on_disk)
         if known is not None:
             check = SelfCheck(known.words, known.largest_difference, known.largest_score)
             if self._within_tolerance(check):
                 return check
         check = self._compare_with_reference(None)
-        remember(KnownCheck(key=key, **asdict(check)))
+        remember(KnownCheck(key=key, **asdict(check)), on_disk)
         return check
 
     @staticmethod

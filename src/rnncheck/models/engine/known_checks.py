@@ -1,4 +1,4 @@
-"""Self-checks that were made before, remembered in the user's cache directory.
+"""Self-checks that were made before, remembered in this process or in the user's cache directory.
 
 A self-check is a function of the network, the engine and the machine: what is remembered is its result, and so nothing
 that is decided by it depends on whether it was. Whatever is not as it should be (damaged, written by somebody else, not
@@ -23,6 +23,9 @@ from rnncheck.models.identity import digest_of
 from rnncheck.runtime.files import read_limited, write_atomically
 from rnncheck.version import __version__
 
+_MOST_OF_THIS_PROCESS = 10_000  # networks that are trained or repaired come and go
+_of_this_process: dict[str, KnownCheck] = {}
+
 
 class KnownCheck(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """How an engine compared with the reference on random words. ``seal`` is the digest of the rest."""
@@ -39,8 +42,10 @@ class KnownCheck(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
         return msgspec.structs.replace(self, seal=digest_of(self.schema, self.key, *numbers))
 
 
-def known_check(key: str) -> KnownCheck | None:
+def known_check(key: str, on_disk: bool) -> KnownCheck | None:
     """What is remembered under a key; None where nothing is that can be relied on."""
+    if not on_disk:
+        return _of_this_process.get(key)
     path = _path(key)
     if path is None:
         return None
@@ -53,8 +58,12 @@ def known_check(key: str) -> KnownCheck | None:
     return known if known.key == key and known == known.sealed() else None
 
 
-def remember(check: KnownCheck) -> None:
+def remember(check: KnownCheck, on_disk: bool) -> None:
     """Keep a result, if that can be done."""
+    if not on_disk:
+        if len(_of_this_process) < _MOST_OF_THIS_PROCESS:
+            _of_this_process[check.key] = check
+        return
     path = _path(check.key)
     if path is None:
         return

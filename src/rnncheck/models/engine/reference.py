@@ -103,5 +103,5 @@ def judged(network: RecurrentNetwork, outputs: Vector, codes: Codes) -> Judgemen
     """What the head's outputs mean for a word."""
     if not np.isfinite(outputs).all():
         raise no_finite_score(network, codes, outputs.tolist())
-    score = network.score(outputs)
+    score = float(network.scores(outputs[None])[0])
     return Judgement(score, score > 0.0 if network.label is None else bool(outputs.argmax() == network.label))

@@ -20,7 +20,17 @@ from rnncheck.models.engine.reference import judged, reference_answers_along, re
 from rnncheck.models.engine.threads import single_threaded_blas
 from rnncheck.models.identity import digest_of
 from rnncheck.models.network import RecurrentNetwork
-from rnncheck.models.protocol import BY_REFERENCE, Letters, Scores, States, SteppingModel, check_letters
+from rnncheck.models.protocol import (
+    BY_REFERENCE,
+    Letters,
+    Scores,
+    States,
+    SteppingModel,
+    Tick,
+    check_letters,
+    letters_in_step,
+    no_tick,
+)
 from rnncheck.words import Codes, IntArray, WordBatch, encode_batch
 
 # Of the rows that are read at a time; memory for more is fetched from the system anew, and given back, at every step.
@@ -40,7 +50,8 @@ class SteppedReference(SteppingModel):
         self.alphabet, self.label_names = network.alphabet, network.label_names
         self._facts = dict(network.describe() if facts is None else facts)
         self._sizes = [layer.hidden for layer in network.layers] * 2
-        self._cuts = np.cumsum(self._sizes)[:-1]
+        ends = np.cumsum(self._sizes).tolist()
+        self._parts = [slice(end - size, end) for end, size in zip(ends, self._sizes, strict=True)]
         self._kinds = _number_types(network)
         self._at_once = max(1, _GATE_VALUES // max(len(layer.recurrent_weight) for layer in network.layers))
         self.empty_score, self.accepts_empty = reference_judgement(network, ())
@@ -52,13 +63,30 @@ class SteppedReference(SteppingModel):
         letters = np.asarray(letters)
         check_letters(letters, self.alphabet)
         with single_threaded_blas, np.errstate(all="ignore"):
-            before = states if rows is None else states[rows]
-            return (
-                self._next(before, letters) if self._memory is None else self._memory.step(before, letters, self._next)
-            )
+            return self._stepped(states if rows is None else states[rows], letters)
+
+    def prefix_scores(self, words: WordBatch, tick: Tick = no_tick) -> Scores:
+        """As that of every stepping model, with less to do beside the products at each of many short steps."""
+        words.check_codes(len(self.alphabet))
+        out = np.empty(len(words.codes), dtype=np.float64)
+        states = self.initial(len(words))
+        places, passed, kept = [], [], 0
+        with single_threaded_blas, np.errstate(all="ignore"):
+            for at in letters_in_step(words.offsets[:-1], words.lengths):
+                tick(len(at))
+                states = self._stepped(states[: len(at)], words.codes[at])
+                places.append(at)
+                passed.append(states)
+                kept += states.size
+                if kept > _GATE_VALUES:
+                    out[np.concatenate(places)] = self.scores(np.concatenate(passed))
+                    places, passed, kept = [], [], 0
+        if places:
+            out[np.concatenate(places)] = self.scores(np.concatenate(passed))
+        return out
 
     def scores(self, states: States) -> Scores:
-        return np.array([self.network.score(outputs) for outputs in self._outputs(states)], dtype=np.float64)
+        return self.network.scores(self._outputs(states))
 
     def accepts_batch(self, words: WordBatch | Iterable[Iterable[str]]) -> Mask:
         """The answers to all words, side by side; each has its own products, so that it is answered as if alone."""
@@ -95,6 +123,11 @@ class SteppedReference(SteppingModel):
     def by_reference(self) -> SteppedReference:
         return self
 
+    def _stepped(self, states: States, letters: Letters) -> States:
+        if self._memory is not None:
+            return self._memory.step(states, letters, self._next)
+        return self._next(states, letters)
+
     def _next(self, states: States, letters: Letters) -> States:
         """The states after the letters, some rows at a time: each has its own products anyway."""
         after = np.empty(states.shape, dtype=states.dtype)
@@ -104,7 +137,7 @@ class SteppedReference(SteppingModel):
         return after
 
     def _some_next(self, states: States, letters: Letters) -> States:
-        parts = np.split(states, self._cuts, axis=1)
+        parts = [states[:, part] for part in self._parts]
         layers = self.network.layers
         hidden, memory = parts[: len(layers)], parts[len(layers) :]
         cell = self.network.cell.kind
