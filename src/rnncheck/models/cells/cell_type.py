@@ -227,11 +227,6 @@ def compile_layers(
     ]
 
 
-def address_of(array: Array) -> int:
-    """Where its numbers begin; ``array.ctypes.data`` takes longer."""
-    return int(array.__array_interface__["data"][0])
-
-
 def add_rows(z: Array, table: Array, chosen: IntArray | Letters, scratch: Scratch) -> None:
     """Add to each word, in every gate, the row of the table that is chosen for it: that of its letter, say."""
     if z.size <= _FITS_IN_CACHE:

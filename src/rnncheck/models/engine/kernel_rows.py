@@ -16,7 +16,6 @@ from rnncheck.models.cells.cell_type import (
     Floats,
     Layer,
     StateLayout,
-    address_of,
     input_rows,
     letter_table,
     recurrent_rows,
@@ -54,6 +53,7 @@ class KernelRows(Rows):
     ) -> None:
         super().__init__(layout, head, np.float32)
         self._columns = np.ascontiguousarray(self._head.T)
+        self._columns_at = _address_of(self._columns)
         self._kernel, self._threads, self._local = kernel, threads, threading.local()
         self._products = products(layers)
         self._room = 2 * _BLOCK * max(layer.hidden for layer in layers)
@@ -75,7 +75,8 @@ class KernelRows(Rows):
             if rows.shape != letters.shape or (len(rows) and (rows.min() < 0 or rows.max() >= len(states))):
                 raise ModelError(f"rows {short_repr(rows.tolist())} of {len(states)} states for {len(letters)} letters")
         after = np.empty((len(letters), width), dtype=np.float32)
-        self._advance(before, rows, letters, after)
+        origin = None if rows is None else _address_of(rows)
+        self._advance(len(after), _address_of(before), origin, letters, _address_of(after))
         return after
 
     def run(self, words: WordBatch, tick: Tick, scores: Callable[[Array], Scores]) -> Scores:
@@ -84,35 +85,34 @@ class KernelRows(Rows):
         for start in range(0, len(order), _RUN_ROWS):
             picked = order[start : start + _RUN_ROWS]
             states, outputs = self.initial(len(picked)), np.empty((len(picked), len(self._columns)), dtype=np.float32)
+            states_at, outputs_at = _address_of(states), _address_of(outputs)
             for at in letters_in_step(words.offsets[:-1][picked], words.lengths[picked]):
                 tick(len(at))
-                rows = states[: len(at)]
-                self._advance(rows, None, words.codes[at], rows, outputs)
+                self._advance(len(at), states_at, None, words.codes[at], states_at, outputs_at)
                 out[at] = scores(outputs[: len(at)])
         return out
 
     def _advance(
-        self, before: States, origin: IntArray | None, letters: Letters, after: States, outputs: Floats | None = None
+        self, count: int, before: int, origin: int | None, letters: Letters, after: int, outputs: int | None = None
     ) -> None:
-        """``after`` becomes what the states are after the letters, and ``outputs`` what the head puts out then."""
+        """What stands at the address ``after`` becomes the states after the letters, and what stands at ``outputs``
+        what the head puts out then.
+        """
         letters = np.ascontiguousarray(letters, dtype=np.int64)
-        count = len(after)
         threads = 1 if count * self._products < TOO_LITTLE_TO_SPLIT else self._threads
-        head: tuple[int | None, int, int | None] = (None, 0, None)
-        if outputs is not None:
-            head = (address_of(self._columns), len(self._columns), address_of(outputs))
+        head = (None, 0, None) if outputs is None else (self._columns_at, len(self._columns), outputs)
         self._kernel.step(
-            self._address, len(self._layers), self._layout.width, count, address_of(before),
-            None if origin is None else address_of(origin), address_of(letters), address_of(after),
+            self._address, len(self._layers), self._layout.width, count, before, origin, _address_of(letters), after,
             *head, self._scratch(), self._room, threads,
         )  # fmt: skip
 
     def _scratch(self) -> int:
-        """Memory for all threads of the kernel that work for this one."""
-        scratch: Floats | None = getattr(self._local, "scratch", None)
-        if scratch is None:
-            scratch = self._local.scratch = np.empty(self._threads * self._room, dtype=np.float32)
-        return address_of(scratch)
+        """Where the memory is for all threads of the kernel that work for this one."""
+        at: int | None = getattr(self._local, "scratch_at", None)
+        if at is None:
+            self._local.scratch = np.empty(self._threads * self._room, dtype=np.float32)
+            at = self._local.scratch_at = _address_of(self._local.scratch)
+        return at
 
     def _described(self, cell: CellType, number: int, layer: Layer) -> _Layer:
         assert cell.kernel is not None
@@ -121,8 +121,15 @@ class KernelRows(Rows):
         below_at = layout.hidden[number - 1].start if number else 0
         inputs = layer.input_weight.shape[1] if number else 0
         places = (layout.hidden[number].start, memory_at, below_at)
-        pointers = {name: address_of(array) for name, array in numbers.items()}
+        pointers = {name: _address_of(array) for name, array in numbers.items()}
         return _Layer(cell.kernel.number, layer.hidden, inputs, *places, **pointers)
+
+
+def _address_of(array: Array) -> int:
+    """Where its numbers begin, for C; ``array.ctypes.data`` takes three times as long, and steps are short."""
+    if array.size and array.flags.c_contiguous and array.flags.writeable:
+        return ctypes.addressof(ctypes.c_char.from_buffer(array))  # type: ignore[arg-type] # it is a buffer
+    return array.ctypes.data
 
 
 def _arranged(cell: CellType, layer: Layer, table: Array | None, lanes: int) -> dict[str, Floats]:
