@@ -51,8 +51,10 @@ class TestRuns:
     @given(dfas(), st.data())
     def test_the_state_after_every_letter(self, dfa, data):
         batch = data.draw(st.lists(words(dfa.alphabet, max_size=12), max_size=8))
-        visited = dfa.visited(WordBatch.from_words(dfa.alphabet, batch))
-        assert visited.tolist() == [state for word in batch for state in dfa.run(word)[1:]]
+        expected = [state for word in batch for state in dfa.run(word)[1:]]
+        for times in (1, 1000):  # few words are read one by one, many side by side
+            visited = dfa.visited(WordBatch.from_words(dfa.alphabet, batch * times))
+            assert visited.tolist() == expected * times
 
     @pytest.mark.parametrize("batch", [[], [()], [(), ()], [("b",), (), ("b", "b")]])
     def test_empty_batches_and_words(self, batch):

@@ -18,6 +18,7 @@ Mask: TypeAlias = npt.NDArray[np.bool_]
 Node = TypeVar("Node", bound=Hashable)
 
 DEFAULT_MAX_STATES = 100_000
+_FEW_AT_A_STEP = 32  # letters that Python reads in the time of one operation on arrays
 
 
 class DFA(Displayable):
@@ -133,6 +134,8 @@ class DFA(Displayable):
         """The state after every letter of every word, aligned with ``words.codes``."""
         words.check_codes(len(self.alphabet))
         lengths = words.lengths
+        if len(words.codes) + self.transitions.size < _FEW_AT_A_STEP * lengths.max(initial=0):
+            return self._visited_one_by_one(words)
         reads = words.offsets[:-1][np.argsort(-lengths, kind="stable")]
         # still_running[t]: how many words are longer than t; they stand first in the order.
         still_running = len(words) - np.cumsum(np.bincount(lengths, minlength=1))
@@ -147,6 +150,16 @@ class DFA(Displayable):
             out[at] = states
         out //= letters
         return out
+
+    def _visited_one_by_one(self, words: WordBatch) -> Table:
+        """The same, letter by letter: quicker than an operation on arrays for each step where few words are long."""
+        successors, out = self.transitions.tolist(), []
+        for word in words:
+            state = self.initial
+            for code in word:
+                state = successors[state][code]
+                out.append(state)
+        return np.array(out, dtype=np.int32)
 
     def complement(self) -> DFA:
         """The automaton of the words that this one rejects."""
