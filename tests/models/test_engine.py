@@ -22,6 +22,7 @@ from rnncheck.models.engine import rows as engine_rows
 from rnncheck.models.engine.compiled import CompiledNetwork
 from rnncheck.models.engine.kernel import SWITCH
 from rnncheck.models.engine.reference import Judgement, reference_judgement, reference_prefix_scores, reference_score
+from rnncheck.models.engine.stepped_reference import SteppedReference
 from rnncheck.models.engine.threads import Workers, single_threaded_blas
 from rnncheck.models.network import Cell, Layer, RecurrentNetwork
 from rnncheck.models.protocol import resolve_near_threshold
@@ -315,6 +316,26 @@ def test_overflow_is_an_error_that_names_the_word() -> None:
         model.accepts(["a"] * 160)
     with pytest.raises(ModelError, match="150 letters"):
         model.reference_answer((0,) * 150)
+
+
+@pytest.mark.parametrize("outputs", [1, 3])
+@pytest.mark.parametrize("cell", Cell)
+def test_the_reference_of_many_words_is_that_of_each(cell: Cell, outputs: int) -> None:
+    words = [(), (1,), (0, 2, 1, 1, 0, 2), (), (2, 2), (1,), *itertools.product(range(3), repeat=4)]
+    accepted = []
+    for seed in range(8):
+        network = random_network(cell, hidden=(3, 2), outputs=outputs, padding=True, scale=3.0, seed=seed)
+        answers = SteppedReference(network).accepts_batch(WordBatch.from_codes(words))
+        assert answers.dtype == np.bool_
+        assert answers.tolist() == [reference_judgement(network, word).accepted for word in words]
+        accepted += answers.tolist()
+    assert len(accepted) / 10 < sum(accepted) < len(accepted) * 9 / 10  # so both answers were compared
+
+
+def test_the_reference_of_many_words_names_the_first_that_overflows() -> None:
+    words = WordBatch.from_codes([(), (0,), (0,) * 300, (0,) * 400])
+    with pytest.raises(ModelError, match=r"puts out .* \(300 letters\), neither yes nor no"):
+        SteppedReference(doubling(1e-3)).accepts_batch(words)
 
 
 def test_overflow_within_the_self_check_refuses_the_network() -> None:

@@ -16,7 +16,7 @@ import numpy as np
 from rnncheck.automata.dfa import Mask
 from rnncheck.models.cells.cell_type import Vector, applied
 from rnncheck.models.engine.memory import StepMemory
-from rnncheck.models.engine.reference import judged, reference_answers_along, reference_judgement
+from rnncheck.models.engine.reference import no_finite_score, reference_answers_along, reference_judgement
 from rnncheck.models.engine.threads import single_threaded_blas
 from rnncheck.models.identity import digest_of
 from rnncheck.models.network import RecurrentNetwork
@@ -92,16 +92,17 @@ class SteppedReference(SteppingModel):
         """The answers to all words, side by side; each has its own products, so that it is answered as if alone."""
         batch = encode_batch(self.alphabet, words)
         batch.check_codes(len(self.alphabet))
-        states = self.initial(len(batch))
-        for place in range(int(batch.lengths.max(initial=0))):
-            rows = np.flatnonzero(batch.lengths > place)
-            states[rows] = self.step(states[rows], batch.codes[batch.offsets[rows] + place])
+        lengths, states = batch.lengths, self.initial(len(batch))
+        with single_threaded_blas, np.errstate(all="ignore"):
+            for place in range(int(lengths.max(initial=0))):
+                rows = np.flatnonzero(lengths > place)
+                states[rows] = self._stepped(states[rows], batch.codes[batch.offsets[rows] + place])
         outputs = self._outputs(states)
-        answers = (
-            judged(self.network, some, codes).accepted if codes else self.accepts_empty
-            for some, codes in zip(outputs, batch, strict=True)
-        )
-        return np.fromiter(answers, dtype=np.bool_, count=len(batch))
+        for row in np.flatnonzero((lengths > 0) & ~np.isfinite(outputs).all(axis=1)).tolist():
+            raise no_finite_score(self.network, batch[row], outputs[row].tolist())
+        label = self.network.label
+        answers = self.network.scores(outputs) > 0.0 if label is None else outputs.argmax(axis=1) == label
+        return np.asarray(np.where(lengths > 0, answers, self.accepts_empty))
 
     def reference_answer(self, codes: Codes) -> bool:
         return reference_judgement(self.network, codes).accepted
