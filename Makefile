@@ -24,6 +24,9 @@ demo: setup
 browser:
 	@scripts/browser.sh
 
+# Tests start many programs: where Python keeps nothing that it compiled, each would compile everything again.
+test test-all: export PYTHONDONTWRITEBYTECODE :=
+
 test: setup browser
 	$(BIN)/python -m pytest -m "not slow" $(OPTIONS)
 
