@@ -11,7 +11,7 @@ import pytest
 from rnncheck import zoo
 
 OLD, NEW = str(zoo.path("response-lstm")), str(zoo.path("response-faulty-lstm"))
-QUICK = ("--quiet", "--epsilon", "0.02", "--search-steps", "300000")
+QUICK = ("--quiet", "--epsilon", "0.05", "--search-steps", "50000")
 
 
 def test_a_difference_is_told_written_and_replayed(run: Any, tmp_path: Path) -> None:

@@ -64,8 +64,9 @@ def test_the_weights_decide(net: str, run: Any) -> None:
     words = ("--assume", "regex:. .*", "--ltlf", "false")
     assert run("verify", *module, "--state", "no.pt", *words, *QUICK).code == 0
     assert run("verify", *module, "--state", "yes.pt", *words, *QUICK, "--json", "v.json").code == 1
-    assert run("replay", "v.json", *module, "--state", "yes.pt").code == 0
-    assert run("replay", "v.json", *module, "--state", "no.pt").code == 1
+    few = ("--words", "50")
+    assert run("replay", "v.json", *module, "--state", "yes.pt", *few).code == 0
+    assert run("replay", "v.json", *module, "--state", "no.pt", *few).code == 1
     assert (
         run("classify", *module, "--state", "yes.pt", "--word", "a b").out
         != run("classify", *module, "--state", "no.pt", "--word", "a b").out
@@ -75,10 +76,9 @@ def test_the_weights_decide(net: str, run: Any) -> None:
     differing = ("--old-state", "yes.pt", "--new-state", "no.pt", "--json", "diff.json", *QUICK)
     assert run("diff", *both, *differing).code == 1
     again = ("replay", "diff.json", *module, "--state", "no.pt", "--against-module", f"{net}:one")
-    letters = ("--words", "50")
-    assert run(*again, "--against-state", "yes.pt", *letters).code == 0
-    assert run(*again, "--against-state", "no.pt", *letters).code == 1
-    assert "--against-module" in run(*again[:-2], "--against-state", "yes.pt", *letters).err
+    assert run(*again, "--against-state", "yes.pt", *few).code == 0
+    assert run(*again, "--against-state", "no.pt", *few).code == 1
+    assert "--against-module" in run(*again[:-2], "--against-state", "yes.pt", *few).err
 
 
 def test_a_property_file_names_them(net: str, run: Any) -> None:

@@ -192,7 +192,7 @@ def test_labels_called_no_and_yes_are_replayed_as_labels(yes: int) -> None:
     """Should hold whichever of the two labels means yes to the model."""
     networks = [random_network(hidden=(5,), seed=seed, outputs=2, label=yes, scale=2.0) for seed in (3, 4)]
     named = [CompiledNetwork(dataclasses.replace(each, labels=("no", "yes")), threads=1) for each in networks]
-    verdict = rnncheck.diff(*named, settings=rnncheck.VerifySettings(search_steps=1000))
+    verdict = rnncheck.diff(*named, epsilon=0.05, gamma=0.05, settings=rnncheck.VerifySettings(search_steps=1000))
     assert verdict.violated
     assert verdict.comparison is not None
     assert verdict.comparison.by_label

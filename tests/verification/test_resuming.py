@@ -18,7 +18,8 @@ from support.networks import random_network
 
 METHODS = ["smc", "pdv", "aamc", "auto"]
 NETWORK = zoo.entry("even-elman").network()
-OPTIONS = {"epsilon": 0.005, "gamma": 0.005, "seed": 3}
+OPTIONS = {"epsilon": 0.02, "gamma": 0.02, "seed": 3}
+FEW = {"search_steps": 100_000}
 
 
 def told(verdict) -> tuple[object, ...]:
@@ -58,13 +59,13 @@ class Counting(CompiledNetwork):
 def test_an_interrupted_run_ends_like_an_uninterrupted_one(tmp_path, method, regex) -> None:
     spec = Spec.from_regex(regex, NETWORK.alphabet)
     whole = Counting(NETWORK, threads=1)
-    expected = told(verify(whole, spec, method=method, **OPTIONS))
+    expected = told(verify(whole, spec, method=method, settings=VerifySettings(**FEW), **OPTIONS))
     file = str(tmp_path / "run.checkpoint")
     for part, share in enumerate((0.2, 0.5, 0.8)):
         broken = Counting(NETWORK, threads=1, most=share * whole.letters)
-        settings = VerifySettings(checkpoint=file, checkpoint_seconds=0.0, resume=part > 0)
+        settings = VerifySettings(checkpoint=file, checkpoint_seconds=0.0, resume=part > 0, **FEW)
         verify(broken, spec, method=method, settings=settings, **OPTIONS)
-    settings = VerifySettings(checkpoint=file, resume=True)
+    settings = VerifySettings(checkpoint=file, resume=True, **FEW)
     assert told(verify(Counting(NETWORK, threads=1), spec, method=method, settings=settings, **OPTIONS)) == expected
 
 

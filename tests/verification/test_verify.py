@@ -111,7 +111,7 @@ def test_wrong_satisfied_stays_below_gamma(method: str, bound: Bound) -> None:
     nothing = all_words(LETTERS).complement()
     wrong = 0
     for seed in range(seeds):
-        settings = VerifySettings(bound=bound, shrink=False, flows=None)
+        settings = VerifySettings(bound=bound, shrink=False, flows=None, shorter_steps=0, mass_words=0)
         verdict = verify(
             model,
             nothing,
