@@ -1,5 +1,6 @@
 """What holds for every test."""
 
+import gc
 import math
 import os
 import signal
@@ -11,6 +12,11 @@ import pytest
 # works. The libraries read this when they are loaded, which is after this file.
 for _library in ("OMP", "OPENBLAS", "MKL"):
     os.environ.setdefault(f"{_library}_NUM_THREADS", "1")
+
+
+def pytest_collection_finish() -> None:
+    """What was collected stays to the end: the garbage collector need not look at it again and again."""
+    gc.freeze()
 
 
 @pytest.fixture(scope="session", autouse=True)

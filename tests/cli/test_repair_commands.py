@@ -54,7 +54,7 @@ def inside(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
 def test_a_violated_network_comes_back_without_the_violation(folder: Path, inside: Inside) -> None:
     (folder / "properties.toml").write_text(f'[properties.answered]\nltlf = "{FORMULA}"\n')
     code, out, err = inside("model.safetensors", "--spec", "properties.toml", "-o", "fixed.safetensors", "--report",
-                            "page.html", "--json", "report.json", "--effort", "0.1", "--no-harden")  # fmt: skip
+                            "page.html", "--json", "report.json", "--effort", "0.01", "--no-harden")  # fmt: skip
     assert code == 0, err
     assert out.startswith("NOTHING FOUND")
     report = json.loads((folder / "report.json").read_text())
@@ -118,7 +118,8 @@ def test_a_module_comes_back_with_its_own_layout(folder: Path, inside: Inside, m
     command = importlib.import_module("rnncheck.cli.repair")  # the module; the package has a command of that name
     monkeypatch.setattr(command, "RepairSettings", functools.partial(RepairSettings, **few))
     code, out, err = inside("--module", f"{name}:build", "--state", "weights.pt", "--regex", "(a|b|c)* b", "--stop",
-                            "0.5", "-o", "fixed.pt", "--effort", "0.001", "--no-harden", "--quiet")  # fmt: skip
+                            "0.5", "--max-length", "8", "-o", "fixed.pt", "--effort", "0.001", "--no-harden",
+                            "--quiet")  # fmt: skip
     assert code == 0, out + err
     state = torch.load(folder / "fixed.pt", weights_only=True)
     assert state.keys() == net.state_dict().keys()
@@ -141,7 +142,7 @@ def test_a_module_in_which_nothing_is_found(folder: Path, inside: Inside, monkey
 
 def test_only_words_that_are_assumed_count(folder: Path, inside: Inside) -> None:
     """Should find nothing where no violation is among them: the shortest of them has 11 letters, and each has an a."""
-    usual = ("model.safetensors", "--ltlf", FORMULA, "-o", "fixed.safetensors", "--effort", "0.1", "--no-harden")
+    usual = ("model.safetensors", "--ltlf", FORMULA, "-o", "fixed.safetensors", "--effort", "0.01", "--no-harden")
     for assumed in (("--assume", "regex:(b|c)*"), ("--max-length", "8")):
         code, _, err = inside(*usual, *assumed, "--json", "report.json", "--quiet")
         assert code == 0, err

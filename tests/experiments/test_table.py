@@ -7,7 +7,7 @@ import json
 import xml.etree.ElementTree as ElementTree
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rnncheck.errors import InputError
@@ -75,6 +75,7 @@ verdicts = st.sampled_from(["violated", "satisfied", "undecided"])
 
 
 @given(st.dictionaries(st.tuples(st.integers(1, 6), st.sampled_from(METHODS)), verdicts))
+@settings(max_examples=40)
 def test_counts_agree_with_plain_loops(chosen) -> None:
     run = run_of([result(instance, method, verdict) for (instance, method), verdict in chosen.items()])
     for row in summarise(run):

@@ -267,7 +267,7 @@ def test_a_model_without_outputs_has_no_labels() -> None:
 def test_a_machine_of_words_between_markers() -> None:
     """Should say what the network says of the words with their marker: all of up to five letters."""
     plain = LabelledNetwork.of(CompiledNetwork(zoo.entry("tokens-gru").network()))
-    machine = extract_automaton(between_markers(plain, "sign", None), labels=True, timeout=20).automaton
+    machine = extract_automaton(between_markers(plain, "sign", None), labels=True, **QUICK).automaton
     assert isinstance(machine, MooreMachine)
     for word in itertools.chain(*(itertools.product(machine.alphabet, repeat=length) for length in range(6))):
         said = plain.labels[plain.reference_label(plain.alphabet.encode(("sign", *word)))]

@@ -101,7 +101,7 @@ def test_a_way_to_the_wrong_word_is_shown(cell: Cell) -> None:
 def test_random_networks_are_proved_only_of_what_is_true() -> None:
     """Whatever boxes say of networks nobody trained, all words up to a length agree with."""
     closed = 0
-    for seed in range(60):
+    for seed in range(36):
         cell = list(Cell)[seed % 4]
         network = random_network(cell, (3,), seed=seed, scale=[0.5, 1.5, 4.0][seed % 3], threshold=0.5)
         model = CompiledNetwork(network)

@@ -33,7 +33,7 @@ from support.networks import random_network
 
 pytest.importorskip("torch")
 
-QUICK = RepairSettings(effort=0.1, harden=False, letters=4_000, held_out=1_000)
+QUICK = RepairSettings(effort=0.01, harden=False, letters=4_000, held_out=1_000)
 
 
 @pytest.fixture(scope="module")
@@ -190,7 +190,7 @@ def test_a_network_with_several_labels_is_repaired_for_a_property_of_labels() ->
     network = zoo.entry("tokens-gru").network()
     before = rnncheck.CompiledNetwork(network, threads=1)
     spec = label_spec(before, ltlf="G(label=malformed -> G label=malformed)")
-    few = dataclasses.replace(QUICK, effort=0.001, letters=2_000, held_out=300)
+    few = dataclasses.replace(QUICK, effort=0.001, letters=1_000, held_out=200, fine_tuning=FineTuning(min_batches=20))
     made = rnncheck.repair(network, Requirement("for ever", spec, None), settings=few)
     assert made.report.repaired
     assert made.report.properties[0].before.outcome is Outcome.VIOLATED

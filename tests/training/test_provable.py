@@ -228,7 +228,7 @@ def test_labels_that_the_specification_does_not_speak_of_are_kept() -> None:
 @pytest.mark.parametrize("relation", [Relation.SUBSET, pytest.param(Relation.SUPERSET, marks=pytest.mark.slow)])
 def test_own_answers_are_kept_where_the_relation_allows(relation: Relation) -> None:
     """A network that counts a is corrected about words with bbb, and counts on in all others."""
-    counting = train_provable(EVEN, cell=Cell.GRU, hidden=12).network
+    counting = train_provable(EVEN, cell=Cell.GRU, hidden=8).network
     spec = Spec.from_regex("!(.* b b b .*)" if relation is Relation.SUBSET else ".* b b b .*", EVEN.alphabet).dfa
     made = harden(counting, spec, relation=relation)
     assert made.report.proved, made.report

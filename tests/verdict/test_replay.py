@@ -365,7 +365,7 @@ def test_a_tampered_document_is_refuted(kind: str, tamper: Callable[[Document], 
     before = copy.deepcopy(document)
     tamper(document)
     assert document != before
-    result = replayed(document, model)
+    result = replayed(document, model, words=100)
     assert name in names(result, Status.REFUTED), result
     assert result.exit_code == 1
 
@@ -406,7 +406,7 @@ SCALARS = st.one_of(
 )
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(data=st.data(), kind=st.sampled_from(["violated", "pdv", "auto", "undecided"]), value=SCALARS)
 def test_whatever_stands_anywhere_there_is_an_answer(data: st.DataObject, kind: str, value: Any) -> None:
     """Should read any document to its end, or refuse it on purpose; never fall over."""
@@ -552,7 +552,7 @@ def test_the_longest_possible_violation(dfa: DFA, relation: Relation) -> None:
 
 
 @given(model=dfas(alphabet=LETTERS), spec=dfas(alphabet=LETTERS), relation=st.sampled_from(list(Relation)))
-@settings(max_examples=60)
+@settings(max_examples=30)
 def test_walking_the_tree_finds_a_violation_exactly_where_there_is_one(
     model: DFA, spec: DFA, relation: Relation
 ) -> None:

@@ -24,7 +24,7 @@ from rnncheck.relations import Property, Relation
 from rnncheck.search.flows import FlowSettings
 from rnncheck.verdict.certificate import Certificate
 from rnncheck.verdict.facts import Outcome
-from rnncheck.verdict.replay import Status, replay
+from rnncheck.verdict.replay import ReplaySettings, Status, replay
 from rnncheck.verdict.value import Verdict
 from rnncheck.verification.labels import label_spec, verify_labels
 from rnncheck.verification.settings import VerifySettings
@@ -81,7 +81,7 @@ def test_verdicts_are_about_the_words_that_count(method: str, relation: Relation
             assert truth < QUICK["epsilon"]
         if verdict.guarantee is not None and verdict.guarantee.proof:
             assert truth == 0.0
-        result = replay(verdict, DFAModel(model))
+        result = replay(verdict, DFAModel(model), ReplaySettings(words=200))
         assert result.status is not Status.REFUTED, [c for c in result.checks if c.status is Status.REFUTED]
     assert outcomes >= {Outcome.VIOLATED, Outcome.SATISFIED}
 
