@@ -14,7 +14,7 @@ import pytest
 if TYPE_CHECKING:
     from rnncheck.checking.single import LoadedModel
     from rnncheck.checking.values import Check
-    from rnncheck.suite.values import Property
+    from rnncheck.suite.values import PropertyEntry
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -65,7 +65,7 @@ class SuiteFile(pytest.File):
 class CheckTest(pytest.Item):
     """One property of one model."""
 
-    def __init__(self, *, loaded: LoadedModel, one: Property, **others: Any) -> None:
+    def __init__(self, *, loaded: LoadedModel, one: PropertyEntry, **others: Any) -> None:
         super().__init__(**others)
         self._loaded = loaded
         self._property = one

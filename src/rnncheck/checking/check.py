@@ -19,7 +19,7 @@ from rnncheck.checking.values import Check, SuiteResult
 from rnncheck.errors import InputError, RnncheckError
 from rnncheck.runtime.budget import INTERRUPTED, Clock
 from rnncheck.runtime.executors import Executor, open_executor
-from rnncheck.suite.values import ModelEntry, Property, Suite
+from rnncheck.suite.values import ModelEntry, PropertyEntry, Suite
 from rnncheck.verdict.value import Verdict
 from rnncheck.version import __version__
 
@@ -97,7 +97,7 @@ class _Run:
 
     def __init__(
         self,
-        pairs: tuple[tuple[ModelEntry, Property], ...],
+        pairs: tuple[tuple[ModelEntry, PropertyEntry], ...],
         earlier: Mapping[str, Verdict],
         kept: SuiteCheckpoint | None,
         progress: Callable[[CheckProgress], None],
@@ -147,7 +147,7 @@ class _Run:
         for model, one in self._pairs:
             yield self._done.get((model.name, one.name)) or Check.of(model, one)
 
-    def _pieces(self) -> Iterator[tuple[ModelEntry, list[Property]]]:
+    def _pieces(self) -> Iterator[tuple[ModelEntry, list[PropertyEntry]]]:
         for _, group in itertools.groupby(self._pairs, key=lambda pair: pair[0].name):
             pairs = list(group)
             for start in range(0, len(pairs), _PIECE):
@@ -162,12 +162,14 @@ class _Run:
                 self._kept = None
                 self.notes.append(f"{error}; the work went on, but cannot be resumed from there")
 
-    def _tell(self, model: ModelEntry, one: Property, _: object = None) -> None:
+    def _tell(self, model: ModelEntry, one: PropertyEntry, _: object = None) -> None:
         violated = sum(check.outcome == "violated" for check in self._done.values())
         self._progress(CheckProgress(len(self._done), len(self._pairs), violated, f"{one.name} of {model.name}"))
 
 
-def _checked(model: ModelEntry, properties: list[Property], earlier: dict[str, Verdict], threads: int) -> list[Check]:
+def _checked(
+    model: ModelEntry, properties: list[PropertyEntry], earlier: dict[str, Verdict], threads: int
+) -> list[Check]:
     """A piece of the work in another process."""
     loaded = LoadedModel(model, threads=threads)
     return [loaded.checked(one, earlier) for one in properties]

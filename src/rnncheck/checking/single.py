@@ -16,7 +16,7 @@ from rnncheck.models.protocol import Model
 from rnncheck.runtime.budget import Budget, BudgetExceeded
 from rnncheck.runtime.watchdog import guarded_for
 from rnncheck.spec import Spec
-from rnncheck.suite.values import ModelEntry, Property
+from rnncheck.suite.values import ModelEntry, PropertyEntry
 from rnncheck.verdict.value import Verdict
 from rnncheck.verification.labels import label_spec, verify_labels
 from rnncheck.verification.settings import VerifySettings
@@ -35,7 +35,7 @@ class LoadedModel:
         self._threads = threads
         self._loaded: dict[int | None, Model] = {}
 
-    def checked(self, one: Property, earlier: Mapping[str, Verdict], progress: Tell | None = None) -> Check:
+    def checked(self, one: PropertyEntry, earlier: Mapping[str, Verdict], progress: Tell | None = None) -> Check:
         """The check of one property; ``earlier`` verdicts, by their fingerprint, need not be found again."""
         limit = Budget.lasting(one.timeout)
         try:
@@ -48,7 +48,7 @@ class LoadedModel:
         except RnncheckError as error:
             return Check.of(self.entry, one, error=str(error))
 
-    def _question(self, one: Property, limit: Budget) -> _Question:
+    def _question(self, one: PropertyEntry, limit: Budget) -> _Question:
         model = guarded_for(_left(limit), lambda: self._model(one.max_length), "the model was being loaded")
         return guarded_for(_left(limit), lambda: _Question(model, one), "the specification was being compiled")
 
@@ -60,7 +60,7 @@ class LoadedModel:
             self._loaded[longest] = model.remembering() if isinstance(model, CompiledNetwork) else model
         return self._loaded[longest]
 
-    def _never_begun(self, one: Property, reason: str) -> Check:
+    def _never_begun(self, one: PropertyEntry, reason: str) -> Check:
         """The check where time was over before the first answer; no verdict is about letters that nobody knows."""
         loaded = next((model.alphabet for model in self._loaded.values()), None)
         letters = self.entry.alphabet or loaded or (None if one.about_labels else _letters_of(one))
@@ -81,7 +81,7 @@ class LoadedModel:
 class _Question:
     """A property over a model's letters, with all that it names read and compiled."""
 
-    def __init__(self, model: Model, one: Property) -> None:
+    def __init__(self, model: Model, one: PropertyEntry) -> None:
         self._model = model
         self._property = one
         self._spec = _label_spec(model, one) if one.about_labels else one.spec(model.alphabet)
@@ -133,7 +133,7 @@ class _Question:
         return hashlib.sha256(msgspec.json.encode(asked, order="deterministic")).hexdigest()
 
 
-def _label_spec(model: Model, one: Property) -> Spec:
+def _label_spec(model: Model, one: PropertyEntry) -> Spec:
     ltlf, regex = (one.whole_text, None) if one.kind == "moore_ltlf" else (None, one.whole_text)
     return label_spec(model, ltlf=ltlf, regex=regex)
 
@@ -142,7 +142,7 @@ def _left(limit: Budget) -> float | None:
     return None if limit.deadline is None else limit.remaining()
 
 
-def _letters_of(one: Property) -> Alphabet | None:
+def _letters_of(one: PropertyEntry) -> Alphabet | None:
     """The letters that a property names, where it can be read in little time."""
     try:
         return guarded_for(1.0, lambda: one.spec().alphabet, "the specification was being compiled")

@@ -8,7 +8,7 @@ import msgspec
 
 from rnncheck.errors import FormatError, visible
 from rnncheck.runtime.budget import INTERRUPTED
-from rnncheck.suite.values import ModelEntry, Property, Severity
+from rnncheck.suite.values import ModelEntry, PropertyEntry, Severity
 from rnncheck.verdict.value import Verdict, decode_part, encode_part
 from rnncheck.words import format_word
 
@@ -40,7 +40,7 @@ class Check(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     def of(
         cls,
         model: ModelEntry,
-        one: Property,
+        one: PropertyEntry,
         *,
         verdict: Verdict | None = None,
         error: str | None = None,

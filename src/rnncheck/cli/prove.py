@@ -26,7 +26,7 @@ from rnncheck.cli.verify import answer
 from rnncheck.models.protocol import Model
 from rnncheck.proving.prove import ProofSettings
 from rnncheck.spec import Spec
-from rnncheck.suite.values import Property
+from rnncheck.suite.values import PropertyEntry
 from rnncheck.verdict.value import Verdict
 from rnncheck.verification.settings import VerifySettings
 from rnncheck.verification.verify import verify
@@ -84,7 +84,7 @@ def prove(ctx: click.Context, /, model: ModelRequest, request: SpecRequest, **ch
     )
 
 
-def _take_terms(ctx: click.Context, named: Property, choices: dict[str, Any]) -> None:
+def _take_terms(ctx: click.Context, named: PropertyEntry, choices: dict[str, Any]) -> None:
     """What the property file says of the question, where no option does."""
     terms = {
         "relation": named.relation.value,

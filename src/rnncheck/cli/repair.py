@@ -50,7 +50,7 @@ from rnncheck.repairing.values import RepairReport
 from rnncheck.runtime.budget import Budget
 from rnncheck.runtime.files import write_atomically
 from rnncheck.spec import Spec
-from rnncheck.suite.values import Property, Suite
+from rnncheck.suite.values import PropertyEntry, Suite
 from rnncheck.verification.labels import label_spec_over
 from rnncheck.words import Alphabet
 
@@ -191,7 +191,7 @@ def _requirements(choices: Mapping[str, Any], alphabet: Alphabet, labels: tuple[
     return found
 
 
-def _properties(choices: Mapping[str, Any]) -> tuple[Property, ...]:
+def _properties(choices: Mapping[str, Any]) -> tuple[PropertyEntry, ...]:
     if choices["suite"] is None:
         return ()
     suite = Suite.read(choices["suite"])
@@ -199,7 +199,7 @@ def _properties(choices: Mapping[str, Any]) -> tuple[Property, ...]:
     return tuple(suite.property_named(name) for name in names) if names else suite.properties
 
 
-def _requirement_of(one: Property, alphabet: Alphabet, labels: tuple[str, ...]) -> list[Requirement]:
+def _requirement_of(one: PropertyEntry, alphabet: Alphabet, labels: tuple[str, ...]) -> list[Requirement]:
     """A property of a file, with its relation and its assumption."""
     if one.about_labels:
         kind = one.kind.removeprefix("moore_")

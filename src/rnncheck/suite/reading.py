@@ -9,7 +9,7 @@ from rnncheck.automata.dfa import DEFAULT_MAX_STATES
 from rnncheck.errors import FormatError, InputError
 from rnncheck.suite.definitions import Definitions
 from rnncheck.suite.tables import Document, Table
-from rnncheck.suite.values import KINDS, DistributionEntry, ModelEntry, Property, Suite, Terms, WordFile
+from rnncheck.suite.values import KINDS, DistributionEntry, ModelEntry, PropertyEntry, Suite, Terms, WordFile
 from rnncheck.verdict.facts import MethodName
 from rnncheck.word_files import WordFormat
 from rnncheck.words import Alphabet
@@ -50,7 +50,7 @@ class _Reader:
         self._defaults = self._terms(defaults, Terms())
         defaults.finish()
 
-    def property(self, name: str, table: Table) -> Property:
+    def property(self, name: str, table: Table) -> PropertyEntry:
         kind, text = table.one_of(KINDS, "which is the specification")
         models = table.texts("models") if table.has("models") else None
         for model in models or ():
@@ -59,7 +59,7 @@ class _Reader:
                 raise table.error(f"there is no [models.{model}]; there are: {known}", "models")
         terms = vars(self._terms(table, self._defaults))
         terms["tags"] = tuple(dict.fromkeys((*self._defaults.tags, *terms["tags"])))
-        read = Property(
+        read = PropertyEntry(
             **terms,
             name=name,
             kind=kind,
@@ -77,7 +77,7 @@ class _Reader:
         table.finish()
         return read
 
-    def _check(self, read: Property, table: Table) -> None:
+    def _check(self, read: PropertyEntry, table: Table) -> None:
         """Refuse what has no effect, and names that are not defined."""
         for key, kind in (("complete", "dfa"), ("nonempty", "ltlf")):
             if table.has(key) and read.kind != kind:

@@ -171,7 +171,7 @@ class Terms:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Property(Terms):
+class PropertyEntry(Terms):
     """A named specification, written under one of the KINDS, of some models or all (None)."""
 
     name: str
@@ -253,7 +253,7 @@ class Suite:
 
     path: Path
     models: tuple[ModelEntry, ...]
-    properties: tuple[Property, ...]
+    properties: tuple[PropertyEntry, ...]
     title: str = ""
 
     @classmethod
@@ -263,7 +263,7 @@ class Suite:
 
         return read_suite(path)
 
-    def property_named(self, name: str | None) -> Property:
+    def property_named(self, name: str | None) -> PropertyEntry:
         """The property of that name; without a name, the only one."""
         known = [one.name for one in self.properties]
         if name is None and len(known) == 1:
@@ -276,7 +276,7 @@ class Suite:
 
     def selected(
         self, *, tags: Iterable[str] = (), properties: Iterable[str] = (), models: Iterable[str] = ()
-    ) -> tuple[tuple[ModelEntry, Property], ...]:
+    ) -> tuple[tuple[ModelEntry, PropertyEntry], ...]:
         """What is to be verified, model after model: properties with one of the tags, of these names, of these models.
 
         Without tags, without names: all.
