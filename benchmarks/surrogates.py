@@ -17,7 +17,7 @@ from rnncheck import zoo
 from rnncheck.automata.minimisation import minimise
 from rnncheck.automata.regex.compiler import compile_regex
 from rnncheck.extraction.compare import compare_surrogates
-from rnncheck.extraction.comparison import Comparison
+from rnncheck.extraction.comparison import SurrogateComparison
 from rnncheck.models.engine.compiled import CompiledNetwork
 from rnncheck.models.exact_network import exact_network
 from rnncheck.models.files.released_folder import load_released
@@ -56,7 +56,7 @@ def networks(data: Path) -> list[tuple[str, Model]]:
     return found
 
 
-def show(name: str, comparison: Comparison) -> None:
+def show(name: str, comparison: SurrogateComparison) -> None:
     for result in comparison.results:
         if result.point is not None:
             low, high = result.point.interval

@@ -18,7 +18,7 @@ from rnncheck.errors import (
 )
 from rnncheck.extraction import COMPARED, ExtractionName, extraction_method
 from rnncheck.extraction.agreement import DEFAULT_WORDS, AgreementCurve, Point, agreement_curve
-from rnncheck.extraction.comparison import Comparison, MethodResult, PropertyCheck
+from rnncheck.extraction.comparison import MethodResult, PropertyCheck, SurrogateComparison
 from rnncheck.extraction.extract import extracted, extraction_task
 from rnncheck.extraction.method import Extraction
 from rnncheck.learning.settings import LearningSettings
@@ -54,7 +54,7 @@ def compare_surrogates(
     name: str = "",
     settings: LearningSettings | None = None,
     progress: Callable[[str], None] | None = None,
-) -> Comparison:
+) -> SurrogateComparison:
     """Extract by every method for at most ``timeout`` seconds, each with an oracle of its own, so that none profits.
 
     Agreement is measured afterwards on the same ``words`` fresh words for all. With a specification each automaton is
@@ -81,7 +81,7 @@ def compare_surrogates(
     tell = progress or (lambda text: None)
     results = [_extracted(method, task(), fresh, wanted, tell) for method in methods]
     tell("agreement curve")
-    return Comparison(
+    return SurrogateComparison(
         name,
         None if spec is None else visible(spec.origin)[:300],
         tuple(results),

@@ -49,7 +49,7 @@ class MethodResult:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class SurrogateComparison:
     """All methods on one network. ``curve`` is the agreement curve, where there was one to be had."""
 
     model: str

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from rnncheck.extraction.comparison import Comparison
+from rnncheck.extraction.comparison import SurrogateComparison
 from rnncheck.report.charts.figure import LOOKS, chart
 
 
-def comparison_chart(comparison: Comparison, form: str) -> bytes:
+def comparison_chart(comparison: SurrogateComparison, form: str) -> bytes:
     """The chart of a comparison; ``form`` is png or svg."""
     return chart(lambda figure: _draw(figure, comparison), form)
 
 
-def _draw(figure: Any, comparison: Comparison) -> None:
+def _draw(figure: Any, comparison: SurrogateComparison) -> None:
     axes = figure.subplots()
     curve = [] if comparison.curve is None else comparison.curve.rows()
     if curve:

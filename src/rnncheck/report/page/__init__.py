@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rnncheck.errors import InputError, short_repr
 from rnncheck.experiments.results import RunResults
-from rnncheck.extraction.comparison import Comparison
+from rnncheck.extraction.comparison import SurrogateComparison
 from rnncheck.repairing.values import RepairReport
 from rnncheck.report.page.benchmark_page import run_page
 from rnncheck.report.page.comparison_page import comparison_page
@@ -17,7 +17,7 @@ def page_of(value: object, *, date: str = "", document: str | None = None) -> st
     """The HTML page of a value that has one; ``date`` and ``document`` (the name of its file) are for verdicts."""
     if isinstance(value, Verdict):
         return report_page(value, date=date, document=document)
-    if isinstance(value, Comparison):
+    if isinstance(value, SurrogateComparison):
         return comparison_page(value)
     if isinstance(value, RunResults):
         return run_page(value)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rnncheck.errors import MissingExtraError
-from rnncheck.extraction.comparison import Comparison
+from rnncheck.extraction.comparison import SurrogateComparison
 from rnncheck.report.charts.comparison_chart import comparison_chart
 from rnncheck.report.markup import Markup, section, tag
 from rnncheck.report.page.shell import grid, page, picture
@@ -11,7 +11,7 @@ from rnncheck.report.page.shell import grid, page, picture
 _TITLE = "Surrogates compared"
 
 
-def comparison_page(comparison: Comparison) -> str:
+def comparison_page(comparison: SurrogateComparison) -> str:
     """One HTML file: the table of methods, and how agreement grows with states."""
     about = [f"Network: {comparison.model}", f"Random words: {comparison.distribution}"]
     about += [f"Specification: {comparison.specification}"] if comparison.specification is not None else []
@@ -26,7 +26,7 @@ def comparison_page(comparison: Comparison) -> str:
     return page(f"{_TITLE} · rnncheck", top, sections, pictures=True)
 
 
-def _curve(comparison: Comparison) -> Markup:
+def _curve(comparison: SurrogateComparison) -> Markup:
     try:
         drawn = picture(comparison_chart(comparison, "svg"), "States against agreement; the tables say it too")
     except MissingExtraError as error:
