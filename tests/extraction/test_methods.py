@@ -21,7 +21,7 @@ from rnncheck.extraction.clustering import Grid, KMeans
 from rnncheck.extraction.compare import compare_surrogates
 from rnncheck.extraction.extract import extract_automaton
 from rnncheck.extraction.merging import merging
-from rnncheck.extraction.partition import Partition
+from rnncheck.extraction.partition import StatePartition
 from rnncheck.extraction.quantisation import quantised
 from rnncheck.extraction.weiss import weiss
 from rnncheck.learning.settings import LearningSettings
@@ -258,7 +258,7 @@ def test_an_unknown_method_is_refused() -> None:
 
 def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "sklearn.svm", None)
-    partition = Partition(1)
+    partition = StatePartition(1)
     vectors = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
     partition.refine(0, vectors[1], vectors[:1])
     with pytest.raises(MissingExtraError, match=r"rnncheck\[surrogates\]"):
@@ -271,7 +271,7 @@ def test_a_refinement_separates_and_keeps_what_was_separate(seed: int, width: in
     """Should put the vector alone on its side, and never join cells again."""
     rng = np.random.default_rng(seed)
     vectors = rng.normal(size=(count, width))
-    partition = Partition(3)
+    partition = StatePartition(3)
     for _ in range(3):
         before = partition.cell_of(vectors)
         cell = int(before[0])

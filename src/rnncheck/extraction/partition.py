@@ -21,7 +21,7 @@ _Side: TypeAlias = Callable[[Vectors], npt.NDArray[np.bool_]]
 _PENALTY = 1e4  # of a wrongly placed state: the machine is to separate, not to generalise
 
 
-class Partition:
+class StatePartition:
     """Cells are numbers. ``dimensions`` of the state space are cut by the first refinement."""
 
     def __init__(self, dimensions: int) -> None:

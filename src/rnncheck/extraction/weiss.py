@@ -21,7 +21,7 @@ from rnncheck.automata.dfa import DFA
 from rnncheck.automata.product import difference_witness
 from rnncheck.errors import InputError, LearningBoundReached
 from rnncheck.extraction.method import Extracting, tested
-from rnncheck.extraction.partition import Partition, Vectors
+from rnncheck.extraction.partition import StatePartition, Vectors
 from rnncheck.learning.task import LearningTask, refining
 from rnncheck.models.protocol import States
 from rnncheck.oracle import MembershipOracle, Stepper
@@ -41,7 +41,7 @@ def weiss(
         raise InputError(f"{dimensions} dimensions and {max_cells} cells were asked for; give at least 1 of each")
     oracle = task.oracle
     network = _Network(task.oracle.stepper)
-    partition = Partition(dimensions)
+    partition = StatePartition(dimensions)
     learner = task.learner()
     try:
         yield from learner.refining(_examples(task))
@@ -118,7 +118,7 @@ class _Network:
         return rows.reshape(len(words), -1)
 
 
-def _explore(network: _Network, partition: Partition, hypothesis: DFA, max_cells: int) -> Codes | _Conflict | None:
+def _explore(network: _Network, partition: StatePartition, hypothesis: DFA, max_cells: int) -> Codes | _Conflict | None:
     """Walk abstraction and hypothesis side by side: a counterexample, a conflict, or None where all is well."""
     if network.answers[()] != hypothesis.accepting[hypothesis.initial]:
         return ()
@@ -148,7 +148,7 @@ def _explore(network: _Network, partition: Partition, hypothesis: DFA, max_cells
 
 
 def _resolved(
-    conflict: _Conflict, network: _Network, partition: Partition, hypothesis: DFA, oracle: MembershipOracle
+    conflict: _Conflict, network: _Network, partition: StatePartition, hypothesis: DFA, oracle: MembershipOracle
 ) -> Codes | None:
     """A counterexample, if the hypothesis is to blame for a conflict; otherwise the partition is refined."""
     words = conflict.earlier, conflict.later
