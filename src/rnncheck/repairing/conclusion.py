@@ -13,7 +13,7 @@ import numpy as np
 from rnncheck.models.network import RecurrentNetwork
 from rnncheck.models.protocol import Model
 from rnncheck.repairing.checkpoint import Progressed
-from rnncheck.repairing.measuring import Audit, Examples, changed_answers, violations_on
+from rnncheck.repairing.measuring import Examples, ViolationSample, changed_answers, violations_on
 from rnncheck.repairing.pupils import ModulePupil, NetworkPupil
 from rnncheck.repairing.question import Question
 from rnncheck.repairing.values import (
@@ -69,12 +69,12 @@ class Conclusion:
         self,
         question: Question,
         state: Progressed,
-        audit: Audit,
+        sample: ViolationSample,
         held_out: Examples,
         taught: Sequence[Codes],
         polished: Callable[[Model, Sequence[Standing]], list[Standing]],
     ) -> None:
-        self._question, self._state, self._audit, self._polished = question, state, audit, polished
+        self._question, self._state, self._sample, self._polished = question, state, sample, polished
         fresh = _never_taught(held_out, taught)
         self._held_out, self._taught_too = (fresh, False) if len(fresh.words) else (held_out, True)
 
@@ -137,7 +137,7 @@ class Conclusion:
         question, proved = self._question, Outcome.SATISFIED
         return [
             Standing(outcome=proved, proved=True, mass=mass, on_data=violations_on(question.own, each, model))
-            for each, mass in zip(question.requirements, self._audit.masses(model), strict=True)
+            for each, mass in zip(question.requirements, self._sample.masses(model), strict=True)
         ]
 
     def _measured(self, after: Model) -> HeldOut:

@@ -47,7 +47,7 @@ def violating(requirement: Requirement, model: Model, words: WordBatch) -> Mask:
     return wanted.broken(model.accepts_batch(words), wanted.spec.end_states(words))
 
 
-class Audit:
+class ViolationSample:
     """Random words that could be violations of each property, the same for every model that is measured."""
 
     def __init__(

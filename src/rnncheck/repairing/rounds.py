@@ -17,7 +17,7 @@ from rnncheck.models.protocol import Model
 from rnncheck.repairing.checkpoint import Best, Progressed, Rank, RepairCheckpoint, Saved
 from rnncheck.repairing.conclusion import Conclusion, Proof, Repaired
 from rnncheck.repairing.lesson import Lesson
-from rnncheck.repairing.measuring import Audit, Examples, fresh_words, right_answers, violating, violations_on
+from rnncheck.repairing.measuring import Examples, ViolationSample, fresh_words, right_answers, violating, violations_on
 from rnncheck.repairing.proof import prove_or_harden
 from rnncheck.repairing.question import AUDIT, FRESH, HELD_OUT, SPLIT, TEACHING, VALIDATION, Question
 from rnncheck.repairing.requirements import UNKNOWN
@@ -74,8 +74,8 @@ class Run:
         self._trouble: str | None = None  # with the checkpoint
 
     @functools.cached_property
-    def _audit(self) -> Audit:
-        return Audit(self._question.requirements, self._question.distribution, self._question.rng(AUDIT))
+    def _sample(self) -> ViolationSample:
+        return ViolationSample(self._question.requirements, self._question.distribution, self._question.rng(AUDIT))
 
     @functools.cached_property
     def _validation(self) -> Examples:
@@ -140,7 +140,7 @@ class Run:
     def _concluded(self, ending: Ending, reason: str) -> Repaired:
         held_out = self._examples(self._measure_with.tolist(), HELD_OUT, self._question.settings.held_out)
         taught = [*self._lesson.words(), *self._to_learn]
-        conclusion = Conclusion(self._question, self._state, self._audit, held_out, taught, self._verifier.polished)
+        conclusion = Conclusion(self._question, self._state, self._sample, held_out, taught, self._verifier.polished)
         return conclusion.repaired(ending, reason, self._proof, self._best_arrays, self._initial, lambda: self._seconds)
 
     def _loop(self, file: RepairCheckpoint | None) -> tuple[Ending, str]:
@@ -166,7 +166,7 @@ class Run:
         """What is known of the model as it is now, measured once."""
         if self._measures is None:
             self._tell("measuring")
-            self._measures = _Measures(self._audit.masses(model), self._wrong(model))
+            self._measures = _Measures(self._sample.masses(model), self._wrong(model))
         return self._measures
 
     def _judge(self, model: Model, verdicts: Sequence[Verdict], steps: int) -> None:
@@ -231,7 +231,7 @@ class Run:
             epochs=tuned.epochs,
             learned=tuned.accuracy,
             mistakes=measures.hits,
-            audited=self._audit.words,
+            audited=self._sample.words,
             accuracy=1.0 - measures.wrong,
             seconds=self._seconds - began,
         )
