@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rnncheck import verify, zoo
+from rnncheck import VerifySettings, verify, zoo
 from rnncheck.errors import InputError
 from rnncheck.models.engine.compiled import CompiledNetwork
 from rnncheck.models.engine.reference import reference_score
@@ -83,7 +83,9 @@ def test_satisfied_entries_hold_when_loops_are_pumped() -> None:
 
 @every_entry
 def test_verification_says_what_the_entry_says(entry: zoo.Entry) -> None:
-    verdict = verify(CompiledNetwork(entry.network(), threads=1), entry.spec(), epsilon=0.01, gamma=0.01)
+    few = VerifySettings(search_steps=100_000)
+    model = CompiledNetwork(entry.network(), threads=1)
+    verdict = verify(model, entry.spec(), epsilon=0.01, gamma=0.01, settings=few)
     assert verdict.outcome.value == entry.expected_verdict
     if entry.violation is not None:
         assert len(verdict.counterexample or ()) <= len(entry.violation)

@@ -132,7 +132,7 @@ class TestErrors:
             pass
 
 
-DEEP = 20_000
+DEEP = 10_000
 SHAPES: dict[str, tuple[str, int | type[Exception]]] = {
     "parentheses": ("(" * DEEP + "a" + ")" * DEEP, 3),
     "complements": ("!(" * DEEP + "a" + ")" * DEEP, 3),

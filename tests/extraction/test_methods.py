@@ -55,7 +55,14 @@ def all_words(alphabet: Alphabet, length: int):
 
 
 @pytest.mark.parametrize("method", APPROXIMATING)
-@pytest.mark.parametrize("name", ["tomita4-gru", "even-elman", "response-lstm", "tokens-gru"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "even-elman",
+        "tokens-gru",
+        *(pytest.param(name, marks=pytest.mark.slow) for name in ("tomita4-gru", "response-lstm")),
+    ],
+)
 def test_the_minimal_automaton_of_a_network_is_found(method: str, name: str) -> None:
     """Should be the property's own, which the network answers like on all short words."""
     entry = zoo.entry(name)

@@ -203,7 +203,10 @@ def test_a_time_limit_ends_it() -> None:
     assert made.report.on_words == 25
 
 
-@pytest.mark.parametrize("name", ["even-elman", "response-lstm"])
+@pytest.mark.parametrize(
+    "name",
+    ["response-lstm", pytest.param("even-elman", marks=pytest.mark.slow)],  # the latter by the command line too
+)
 def test_a_network_of_the_zoo_becomes_provable_and_keeps_its_answers(name: str) -> None:
     entry = zoo.entry(name)
     made = harden(entry.network(), entry.spec().dfa, relation="equal")
