@@ -23,6 +23,7 @@ from rnncheck.models.engine import kernel as kernels
 from rnncheck.models.engine.compiled import CompiledNetwork
 from rnncheck.models.engine.kernel import SWITCH, Kernel, usable_kernel
 from rnncheck.models.engine.kernel_rows import KernelRows
+from rnncheck.models.engine.stepped_reference import SteppedReference
 from rnncheck.models.network import Cell, RecurrentNetwork
 from rnncheck.words import WordBatch
 from support.networks import random_network
@@ -106,6 +107,24 @@ def test_a_wrong_weight_is_seen_by_the_self_check(kernel: Kernel, monkeypatch: p
     monkeypatch.setattr(compiled, "KernelRows", broken)
     model = CompiledNetwork(random_network(Cell.LSTM, (5, 4), seed=8), cache=False)
     assert "kernel" not in model.describe()["queries"]  # numpy takes its place
+
+
+def test_states_that_cannot_be_written_and_none_at_all_are_read(kernel: Kernel) -> None:
+    """Should find the numbers of every array: read-only, transposed, in other types, empty."""
+    model = CompiledNetwork(random_network(Cell.LSTM, (5,), seed=9), threads=1)
+    letters = np.array([2, 0, 1])
+    states = model.step(model.initial(3), letters)
+    expected = model.step(states, letters)
+    frozen, turned = states.copy(), np.asfortranarray(states)
+    frozen.flags.writeable = False
+    for same in (frozen, turned, states.astype(np.float64), np.repeat(states, 2, axis=0)[::2]):
+        assert np.array_equal(model.step(same, letters), expected)
+    letters.flags.writeable = False
+    assert np.array_equal(model.step(frozen, letters, np.array([0, 1, 2])), expected)
+    assert np.array_equal(model.step(frozen, letters.astype(np.int8)), expected)
+    assert model.step(states[:0], letters[:0]).shape == states[:0].shape
+    assert model.prefix_scores(WordBatch.from_codes([(), ()])).shape == (0,)
+    assert SteppedReference(model.network).prefix_scores(WordBatch.from_codes([(), ()])).shape == (0,)
 
 
 @pytest.mark.parametrize("cell", Cell)

@@ -72,6 +72,13 @@ def test_what_one_process_compares_twice_it_compares_once(cache: Path, checks: l
     assert not cache.exists()
 
 
+def test_no_more_checks_are_remembered_than_there_is_room_for(monkeypatch, checks: list[str]) -> None:
+    monkeypatch.setattr("rnncheck.models.engine.known_checks._MOST_OF_THIS_PROCESS", 0)
+    network = random_network(Cell.GRU, (4,), seed=13)
+    assert CompiledNetwork(network).self_check == CompiledNetwork(network).self_check
+    assert len(checks) == 2
+
+
 def test_a_check_that_was_passed_elsewhere_is_measured_by_what_is_allowed_here(monkeypatch) -> None:
     network = random_network(Cell.GRU, (4,), seed=12)
     CompiledNetwork(network)
