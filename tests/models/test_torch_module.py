@@ -294,7 +294,7 @@ def check_answers(name, words):
 
 @pytest.mark.parametrize("name", COMPILED)
 def test_recognised_modules_are_compiled_and_answer_as_they_are(name):
-    model = check_answers(name, random_words(100, 50))
+    model = check_answers(name, random_words(60, 40))
     assert isinstance(model, CompiledNetwork)
     assert "compiled" in model.describe()["facts"]["stepping"]
 
@@ -302,7 +302,7 @@ def test_recognised_modules_are_compiled_and_answer_as_they_are(name):
 @pytest.mark.parametrize("name", HEADED)
 def test_heads_of_several_layers_are_stepped(name):
     """Should answer as the module does, stepped, whatever comes after the recurrent layer."""
-    model = check_answers(name, random_words(100, 50))
+    model = check_answers(name, random_words(60, 40))
     assert isinstance(model, HeadedNetwork)
     assert HEADED[name][2] in model.describe()["head"]
     assert not hasattr(model, "network")  # its weights alone are not the model: nothing may be proved of them
