@@ -52,6 +52,16 @@ def test_a_model_that_hangs_before_it_tells_its_letters_is_undecided_with_a_mess
     assert "the time limit was reached while the model was being loaded" in result.err
 
 
+def test_replay_gives_up_a_model_that_hangs_while_it_is_wrapped(run, own_code, tmp_path) -> None:
+    out = tmp_path / "verdict.json"
+    run("verify", zoo.path("even-elman"), "--regex", "(b|(a b* a))*", "--epsilon", 0.1, "--gamma", 0.1, "--json", out)
+    assert out.is_file()
+    result = run("replay", out, "--module", own_code(HANGING, "hangs_for_replay"), "--timeout", 0)
+    assert result.code == 3
+    assert result.err.startswith("undecided: the time limit was reached while")
+    assert "raise --timeout" in result.err
+
+
 def test_extract_gives_up_a_model_that_hangs_while_it_is_wrapped(run, own_code, tmp_path) -> None:
     command = ["extract", "--module", own_code(HANGING, "hangs_for_extract"), "--alphabet", "a,b"]
     result = run(*command, "--timeout", 0, "-o", tmp_path / "a.dot")

@@ -23,9 +23,8 @@ from rnncheck.proving.prove import Invariant, find_invariant
 from rnncheck.relations import Property, Relation
 from rnncheck.spec import Spec
 from rnncheck.verdict.certificate import Arithmetic, Certificate, is_certificate
-from rnncheck.verdict.replay import Replay, Status
+from rnncheck.verdict.replay import Replay, Status, replay
 from rnncheck.verdict.replay.directed import Evaluator, Interval, linear, of_products
-from rnncheck.verdict.replay.proof import replay_proof
 from support.networks import ByTorch
 from support.proofs import engine_step, points_in, torch_step
 from support.robust_networks import robust_network
@@ -54,10 +53,10 @@ def test_a_proof_is_confirmed(cell: Cell, layers: int, labels: int, relation: Re
     text = proof.to_json()
     assert is_certificate(text.encode())
     assert Certificate.from_json(text) == proof
-    result = replay_proof(text, CompiledNetwork(network))
+    result = replay(text, CompiledNetwork(network))
     assert result.status is Status.CONFIRMED, result
     assert result.sentence() == "the proof stands; claims that were checked and hold: 7"
-    assert replay_proof(text).status is Status.OPEN
+    assert replay(text).status is Status.OPEN
 
 
 def changed(proof: Certificate, **parts: Any) -> Certificate:
@@ -79,7 +78,7 @@ def test_a_box_made_smaller_is_refused(cell: Cell) -> None:
         lower, upper = np.array(proof.cells[number].lower), np.array(proof.cells[number].upper)
         middle = (lower + upper) / 2
         for parts in ({"lower": tuple(middle.tolist())}, {"upper": tuple(middle.tolist())}):
-            assert "boxes" in refuted(replay_proof(with_cell(proof, number, **parts), model))
+            assert "boxes" in refuted(replay(with_cell(proof, number, **parts), model))
 
 
 def test_a_box_made_larger_is_refused_where_it_reaches_the_decision() -> None:
@@ -88,7 +87,7 @@ def test_a_box_made_larger_is_refused_where_it_reaches_the_decision() -> None:
     for number in range(1, len(proof.cells)):
         width = len(proof.cells[number].lower)
         grown = with_cell(proof, number, lower=(-1.1,) * width, upper=(1.1,) * width)
-        assert refuted(replay_proof(grown, CompiledNetwork(network))) & {"boxes", "decisions"}
+        assert refuted(replay(grown, CompiledNetwork(network))) & {"boxes", "decisions"}
 
 
 def flipped(spec: DFA) -> DFA:
@@ -140,7 +139,7 @@ MUTATIONS: dict[str, Callable[[Certificate], Certificate]] = {
 def test_a_changed_certificate_is_refused(name: str, relation: Relation) -> None:
     network = robust_network(RESPONSE, gain=3.0)
     proof = MUTATIONS[name](proof_of(network, RESPONSE, relation))
-    result = replay_proof(proof, CompiledNetwork(network))
+    result = replay(proof, CompiledNetwork(network))
     assert result.status is Status.REFUTED
     assert "document" not in refuted(result)
 
@@ -160,12 +159,12 @@ def test_a_changed_network_is_refused(part: str) -> None:
     else:
         name = {"head": "head_weight", "bias": "head_bias"}[part]
         other = dataclasses.replace(network, **{name: getattr(network, name) + np.float32(1e-3)})
-    assert refuted(replay_proof(proof, CompiledNetwork(other))) >= {"network"}
+    assert refuted(replay(proof, CompiledNetwork(other))) >= {"network"}
     # Even under the digest of the other network, what it computes has to fit.
     if part in ("head", "weight", "bias"):
         return
     forged = changed(proof, network=msgspec.structs.replace(proof.network, sha256=other.sha256()))
-    assert (part == "threshold") == (replay_proof(forged, CompiledNetwork(other)).status is Status.CONFIRMED)
+    assert (part == "threshold") == (replay(forged, CompiledNetwork(other)).status is Status.CONFIRMED)
 
 
 def test_every_changed_number_or_digit_of_the_document_is_noticed() -> None:
@@ -181,14 +180,14 @@ def test_every_changed_number_or_digit_of_the_document_is_noticed() -> None:
             try:
                 if json.loads(other) == json.loads(text):
                     continue
-                assert replay_proof(other, model).status is Status.REFUTED, (place, text[place], sign)
+                assert replay(other, model).status is Status.REFUTED, (place, text[place], sign)
             except (FormatError, json.JSONDecodeError):
                 pass
 
 
 def test_what_is_no_network_is_refused_and_what_is_no_certificate_is_an_error() -> None:
     proof = proof_of(robust_network(RESPONSE), RESPONSE)
-    assert refuted(replay_proof(proof, DFAModel(RESPONSE))) == {"network"}
+    assert refuted(replay(proof, DFAModel(RESPONSE))) == {"network"}
     for text in ("", "{}", "[]", '{"schema":"rnncheck/proof/2"}', "nonsense"):
         with pytest.raises(FormatError, match="not a certificate"):
             Certificate.from_json(text)

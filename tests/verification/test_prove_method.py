@@ -19,7 +19,6 @@ from rnncheck.proving.prove import ProofSettings
 from rnncheck.spec import Spec
 from rnncheck.verdict.certificate import Certificate
 from rnncheck.verdict.replay import Status, replay
-from rnncheck.verdict.replay.proof import replay_proof
 from rnncheck.verdict.value import Verdict
 from rnncheck.verification.settings import VerifySettings
 from rnncheck.verification.verify import verify
@@ -48,7 +47,7 @@ def test_a_proof_is_a_kind_of_guarantee_of_its_own(cell: Cell, relation: str, tm
     certificate = Certificate.from_json(path.read_bytes())
     assert certificate.sha256 == facts.sha256
     assert certificate.origin == "G(a -> F b)"
-    assert replay_proof(certificate, model).status is Status.CONFIRMED
+    assert replay(certificate, model).status is Status.CONFIRMED
     again = Verdict.from_json(verdict.to_json())
     assert again == verdict
     told = {check.name: check.status for check in replay(verdict, model).checks}

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import click
 
 from rnncheck.cli.command import Command
+from rnncheck.cli.learning_options import TimeLimit
 from rnncheck.cli.options import (
     ALIKE_CELLS,
     TORCHSCRIPT_HELP,
@@ -19,8 +20,10 @@ from rnncheck.cli.options import (
     word_format_options,
 )
 from rnncheck.cli.output import Line, say
+from rnncheck.cli.progress import progress_line
 from rnncheck.errors import FormatError, InputError
 from rnncheck.models.protocol import Model
+from rnncheck.runtime.budget import BudgetExceeded
 from rnncheck.runtime.files import read_limited
 from rnncheck.verdict.certificate import Certificate, is_certificate
 from rnncheck.verdict.replay import Replay, ReplaySettings, Status
@@ -67,6 +70,9 @@ _DEFAULTS = ReplaySettings()
               help="The certificate of a proof.  [default: the one that the verdict names]")  # fmt: skip
 @click.option("--steps", type=click.IntRange(min=0), default=_DEFAULTS.steps, show_default=True, metavar="N",
               help="Network steps for each claim about many words.")  # fmt: skip
+@click.option("--timeout", type=click.FloatRange(min=0), metavar="SECONDS",
+              help="Stop after so long; what was not checked by then is undecided.")  # fmt: skip
+@click.option("--quiet", is_flag=True, help="No progress on stderr.")
 @click.pass_context
 def replay(
     ctx: click.Context,
@@ -94,6 +100,8 @@ def replay(
     word_format: WordFormat,
     certificate: Path | None,
     steps: int,
+    timeout: float | None,
+    quiet: bool,
 ) -> None:
     """Check a verdict or a proof again, independently, and say what was checked and what was not.
 
@@ -106,28 +114,77 @@ def replay(
         raise click.UsageError("give --model or --module, not both")
     if against is not None and against_module is not None:
         raise click.UsageError("give --against or --against-module, not both")
-    text = _read(verdict)
     request = ModelRequest(path, module, threshold, label, cell, threads, float64, torchscript=torchscript,
                            before=before, after=after, labels=labels, state=state)  # fmt: skip
-    asked = path is not None or module is not None
-    if is_certificate(text):
-        proof = Certificate.from_json(text, str(verdict))
-        result = replay_document(proof, _load(request, alphabet, proof.alphabet) if asked else None)
-    else:
-        claims = read_claims(text, str(verdict))
-        compared, letters = claims.verdict.comparison, claims.verdict.alphabet
-        by_label = claims.verdict.label_question is not None or (compared is not None and compared.by_label)
-        model = _load(request, alphabet, letters, any_label=by_label) if asked else None
-        other = None
-        if against is not None or against_module is not None:
-            old = replace(request, path=against, module=against_module, state=against_state)
-            other = _load(old, alphabet, letters, any_label=by_label)
-        like = None if words_like is None else tuple(read_words(words_like, claims.verdict.alphabet, word_format))
-        shown = _certificate(verdict, claims) if certificate is None else _read_certificate(certificate)
-        data = None if on_data is None else read_sequences(on_data, claims.verdict.alphabet, word_format)
-        result = replay_document(claims, model, ReplaySettings(words, seed, steps, like, data, shown), against=other)
+    old = replace(request, path=against, module=against_module, state=against_state)
+    settings = ReplaySettings(words, seed, steps)
+    files = _Files(verdict, words_like, on_data, certificate, word_format)
+    try:
+        result = _Replaying(request, old, alphabet, TimeLimit(timeout), quiet).result(files, settings)
+    except BudgetExceeded as end:
+        say(f"undecided: {end}, so nothing was checked; raise --timeout", err=True)
+        ctx.exit(Status.OPEN.exit_code)
     _say(result)
     ctx.exit(result.exit_code)
+
+
+@dataclass(frozen=True)
+class _Files:
+    """Where the document is, and what it has the digests of alone."""
+
+    verdict: Path
+    words_like: Path | None
+    on_data: Path | None
+    certificate: Path | None
+    word_format: WordFormat
+
+    def settings(self, settings: ReplaySettings, claims: Claims) -> ReplaySettings:
+        """The settings with what the files have."""
+        letters, form = claims.verdict.alphabet, self.word_format
+        like = None if self.words_like is None else tuple(read_words(self.words_like, letters, form))
+        data = None if self.on_data is None else read_sequences(self.on_data, letters, form)
+        given = self.certificate
+        shown = _certificate(self.verdict, claims) if given is None else _read_certificate(given)
+        return replace(settings, words_like=like, on_data=data, certificate=shown)
+
+
+@dataclass(frozen=True)
+class _Replaying:
+    """The models that are asked again, loaded and asked within the time."""
+
+    model: ModelRequest
+    old: ModelRequest
+    alphabet: Alphabet | None
+    limit: TimeLimit
+    quiet: bool
+
+    def result(self, files: _Files, settings: ReplaySettings) -> Replay:
+        text = _read(files.verdict)
+        if is_certificate(text):
+            proof = Certificate.from_json(text, str(files.verdict))
+            return self._replayed(proof, self._loaded(self.model, proof.alphabet), settings)
+        claims = read_claims(text, str(files.verdict))
+        compared, letters = claims.verdict.comparison, claims.verdict.alphabet
+        by_label = claims.verdict.label_question is not None or (compared is not None and compared.by_label)
+        model, old = (self._loaded(each, letters, any_label=by_label) for each in (self.model, self.old))
+        return self._replayed(claims, model, files.settings(settings, claims), old)
+
+    def _replayed(
+        self, document: Claims | Certificate, model: Model | None, settings: ReplaySettings, old: Model | None = None
+    ) -> Replay:
+        with progress_line(quiet=self.quiet) as tell:
+            return replay_document(document, model, settings, against=old, timeout=self.limit.left, progress=tell)
+
+    def _loaded(self, request: ModelRequest, otherwise: Alphabet, *, any_label: bool = False) -> Model | None:
+        """The model by its own alphabet or the one given, the document's where it has none; None unless named."""
+        if request.path is None and request.module is None:
+            return None
+        try:
+            return self.limit.load(request, self.alphabet, any_label=any_label)
+        except InputError:
+            if self.alphabet is not None:
+                raise
+            return self.limit.load(request, otherwise, any_label=any_label)
 
 
 def _say(result: Replay) -> None:
@@ -158,13 +215,3 @@ def _read(verdict: Path) -> bytes:
         return read_limited(verdict, "verdict")
     except OSError as error:
         raise FormatError(f"cannot be read: {error.strerror}", str(verdict)) from None
-
-
-def _load(request: ModelRequest, alphabet: Alphabet | None, otherwise: Alphabet, *, any_label: bool = False) -> Model:
-    """The model by its own alphabet or the one given; by the verdict's where it has none."""
-    try:
-        return request.load(alphabet, any_label=any_label)
-    except InputError:
-        if alphabet is not None:
-            raise
-        return request.load(otherwise, any_label=any_label)

@@ -18,7 +18,7 @@ from rnncheck.models.engine.stepped_reference import SteppedReference
 from rnncheck.models.identity import digest_of
 from rnncheck.models.markers import WholeBetween, letters_read
 from rnncheck.models.network import RecurrentNetwork
-from rnncheck.models.protocol import ByReference, Letters, Model, Scores, States, SteppingModel
+from rnncheck.models.protocol import ByReference, Labeller, Letters, Model, Scores, States, SteppingModel
 from rnncheck.models.whole_words import WholeWords
 from rnncheck.words import Codes, IntArray, WordBatch
 
@@ -69,6 +69,7 @@ class LabelledNetwork(SteppingModel):
         self.margin = max(each.margin for each in self._models)
         self.accepts_empty = model.accepts_empty
         self.empty_score = model.empty_score
+        self._labeller = model.labeller()
 
     @classmethod
     def of(cls, model: Model) -> LabelledNetwork:
@@ -115,14 +116,21 @@ class LabelledNetwork(SteppingModel):
         """The label of one word, by the model's reference."""
         if not codes:
             return self.empty_label
+        if self._labeller is not None:
+            return int(self._labeller(WordBatch.from_codes([codes]))[0])
         return label_by_answers([model.reference_answer(codes) for model in self._models])
 
     def reference_labels_along(self, codes: Codes) -> list[int]:
         """The labels after each letter of one word, by the model's reference."""
         if not codes:
             return []
+        if self._labeller is not None:
+            return [self.reference_label(codes[: end + 1]) for end in range(len(codes))]
         answers = [model.reference_answers_along(codes) for model in self._models]
         return [label_by_answers(at) for at in zip(*answers, strict=True)]
+
+    def labeller(self, *, together: bool = False) -> Labeller | None:
+        return self._yes.labeller(together=together)
 
     def identity(self) -> str:
         return digest_of("labels", self._yes.identity())

@@ -10,7 +10,7 @@ import numpy as np
 from rnncheck.automata.dfa import Mask
 from rnncheck.errors import InputError, short_repr
 from rnncheck.models.identity import digest_of
-from rnncheck.models.protocol import Letters, Model, Scores, States, SteppingModel
+from rnncheck.models.protocol import Labeller, Letters, Model, Scores, States, SteppingModel
 from rnncheck.models.whole_words import WholeWords
 from rnncheck.words import Alphabet, Codes, IntArray, WordBatch, encode_batch, format_word
 
@@ -148,6 +148,10 @@ class SteppedBetween(_Between, SteppingModel):
 
     def scores(self, states: States) -> Scores:
         return self.inner.scores(self._read(states, self._markers.after))
+
+    def labeller(self, *, together: bool = False) -> Labeller | None:
+        inner = self.inner.labeller(together=together)
+        return None if inner is None else lambda words: inner(self._markers.around_all(words))
 
     def _read(self, states: States, marker: Codes) -> States:
         for letter in marker:

@@ -24,6 +24,7 @@ from rnncheck.words import Alphabet, Codes, IntArray, WordBatch, encode_batch
 Scores: TypeAlias = npt.NDArray[np.float64]
 States: TypeAlias = npt.NDArray[Any]  # one row per word, of whatever the model keeps between letters
 Letters: TypeAlias = npt.NDArray[np.integer[Any]]
+Labeller: TypeAlias = Callable[[WordBatch], IntArray]  # the label of each word, all asked by the reference
 Tick: TypeAlias = Callable[[int], None]  # told the rows of a step before it is computed; raises to stop the run
 
 # What float arithmetic may change when words are asked together, relative to the scores; more is no noise.
@@ -145,6 +146,14 @@ class SteppingModel(Model):
     def reference_answers_along(self, codes: Codes) -> list[bool]:
         """The reference's answers after each letter of one word."""
         return [self.reference_answer(codes[: end + 1]) for end in range(len(codes))]
+
+    def labeller(self, *, together: bool = False) -> Labeller | None:
+        """What gives words of a letter and more their labels by the reference, all labels from one call.
+
+        ``together`` allows words of one length to share a call, and those whose label is in doubt are asked alone. None
+        where the reference is asked for each label by itself.
+        """
+        return None
 
     def prefix_scores(self, words: WordBatch, tick: Tick = no_tick) -> Scores:
         """The score after every letter of every word, aligned with ``words.codes``."""

@@ -20,6 +20,7 @@ from rnncheck.errors import InputError, ModelError, short_repr
 from rnncheck.models.engine.compiled import CompiledNetwork, SelfCheck
 from rnncheck.models.engine.heads import HeadedNetwork, HeadLayer
 from rnncheck.models.engine.reference import Judgement
+from rnncheck.models.label_reference import LabelReference
 from rnncheck.models.network import Cell, Floats, Layer, RecurrentNetwork
 from rnncheck.models.protocol import SteppingModel
 from rnncheck.models.whole_words import Decision, Outputs
@@ -44,6 +45,9 @@ class Original(Protocol):
 
     def see(self, word: Codes, /) -> tuple[Outputs, Outputs]:
         """The logits and the outputs for one word alone; MismatchError where there are no logits to see."""
+
+    def together(self, letters: int, /) -> int:
+        """How many words of one length may be asked in one call."""
 
 
 @dataclass(frozen=True)
@@ -103,6 +107,11 @@ class Reference:
         else:
             score = _of_logits(self.decision).scores(logits[None])
         return Judgement(float(score[0]), bool(self.decision.accepts(outputs[None])[0]))
+
+    def labeller(self, letters: int, *, together: bool) -> LabelReference:
+        """What gives words of a letter and more their labels."""
+        most = self.original.together(letters) if together else 1
+        return LabelReference(self.original, self.decision, letters, most)
 
     def saying_yes_for(self, label: int) -> Reference:
         """The same original, with another output that means yes."""

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from rnncheck.automata.dfa import DFA
+from rnncheck.automata.dfa import DFA, Mask
 from rnncheck.automata.label_specs import PairAlphabet
 from rnncheck.models.identity import digest_of
 from rnncheck.models.labelled import LabelledNetwork, labels_by_score
-from rnncheck.models.protocol import ByReference, Letters, Model, Scores, States, SteppingModel
-from rnncheck.words import Codes, IntArray
+from rnncheck.models.protocol import ByReference, Labeller, Letters, Model, Scores, States, SteppingModel
+from rnncheck.words import Codes, IntArray, WordBatch, encode_batch
 
 
 class TraceModel(SteppingModel):
@@ -72,8 +72,18 @@ class TraceModel(SteppingModel):
                          spec.initial)  # fmt: skip
 
     def by_reference(self) -> Model:
+        return self._by_reference(together=False)
+
+    def by_reference_together(self) -> Model:
+        """The same, where words of one length may be put to the reference together, and those in doubt alone."""
+        return self._by_reference(together=True)
+
+    def _by_reference(self, *, together: bool) -> Model:
         network = self._network.by_reference()
-        return TraceModel(network, self.spec, self.text) if isinstance(network, LabelledNetwork) else ByReference(self)
+        if isinstance(network, LabelledNetwork):
+            return TraceModel(network, self.spec, self.text)
+        labeller = self._network.labeller(together=together)
+        return ByReference(self) if labeller is None else TraceReference(self, labeller)
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -84,6 +94,50 @@ class TraceModel(SteppingModel):
         """The label that the network gives to the word so far, after each of its letters."""
         codes = self.alphabet.encode(word)
         return [self._network.labels[label] for label in self._network.reference_labels_along(codes)]
+
+    def after(self, states: IntArray, letters: IntArray, labels: IntArray) -> IntArray:
+        """The specification's states after one more letter each, to which the network says these labels."""
+        return np.asarray(self.spec.transitions[states, self._pairs.code(letters, labels)])
+
+
+class TraceReference(ByReference):
+    """A trace model that asks the reference; words with a common prefix share what it says of the prefix."""
+
+    inner: TraceModel
+
+    def __init__(self, inner: TraceModel, labeller: Labeller) -> None:
+        super().__init__(inner)
+        self._labeller = labeller
+        self._settled = settled_states(inner.spec)
+
+    def accepts_batch(self, words: WordBatch | Iterable[Iterable[str]]) -> Mask:
+        """The answers to all words, read side by side until the specification's answer cannot change any more."""
+        batch, spec = encode_batch(self.alphabet, words), self.inner.spec
+        batch.check_codes(len(self.alphabet))
+        states = np.full(len(batch), spec.initial, dtype=np.int64)
+        prefixes = np.zeros(len(batch), dtype=np.int64)  # the same number for the same prefix
+        for length in range(1, int(batch.lengths.max(initial=0)) + 1):
+            rows = np.flatnonzero((batch.lengths >= length) & ~self._settled[states])
+            letters = batch.codes[batch.offsets[rows] + length - 1].astype(np.int64)
+            pairs = prefixes[rows] * len(self.alphabet) + letters
+            _, first, prefixes[rows] = np.unique(pairs, return_index=True, return_inverse=True)
+            if len(rows):
+                asked = [batch[int(row)][:length] for row in rows[first]]
+                labels = self._labeller(WordBatch.from_codes(asked))[prefixes[rows]]
+                states[rows] = self.inner.after(states[rows], letters, labels)
+        return np.asarray(spec.accepting[states])
+
+
+def settled_states(automaton: DFA) -> Mask:
+    """The states from which every word is answered alike."""
+    accepting = automaton.accepting.copy()
+    settled = np.ones(len(automaton), dtype=np.bool_)
+    while True:
+        after = settled[automaton.transitions].all(axis=1)
+        still = settled & after & (accepting[automaton.transitions] == accepting[:, None]).all(axis=1)
+        if (still == settled).all():
+            return settled
+        settled = still
 
 
 def as_judged(model: Model, spec: DFA, text: str = "") -> TraceModel:

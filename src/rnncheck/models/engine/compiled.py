@@ -30,6 +30,7 @@ from rnncheck.models.identity import digest_of
 from rnncheck.models.network import RecurrentNetwork
 from rnncheck.models.protocol import (
     ByReference,
+    Labeller,
     Letters,
     Model,
     Scores,
@@ -174,6 +175,10 @@ class CompiledNetwork(SteppingModel):
         if self._options["reference"] is None:
             return reference_answers_along(self.network, codes)
         return super().reference_answers_along(codes)
+
+    def labeller(self, *, together: bool = False) -> Labeller | None:
+        made = getattr(self._options["reference"], "labeller", None)  # a function that judges words has none
+        return None if made is None else made(len(self.alphabet), together=together)
 
     def describe(self) -> Mapping[str, Any]:
         facts = self.network.describe()

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from rnncheck.models.engine.compiled import MARGIN_FACTOR, MARGIN_FLOOR, CompiledNetwork, Reference, SelfCheck
 from rnncheck.models.identity import digest_of
-from rnncheck.models.protocol import Letters, Scores, States, SteppingModel
+from rnncheck.models.protocol import Labeller, Letters, Scores, States, SteppingModel
 from rnncheck.models.whole_words import Decision
 from rnncheck.words import Codes, IntArray
 
@@ -115,6 +115,9 @@ class HeadedNetwork(SteppingModel):
 
     def reference_score(self, codes: Codes) -> float:
         return float(self._judge(tuple(codes)).score)
+
+    def labeller(self, *, together: bool = False) -> Labeller | None:
+        return self._judge.labeller(len(self.alphabet), together=together)  # type: ignore[no-any-return]
 
     def describe(self) -> Mapping[str, Any]:
         facts = self._trunk.describe()

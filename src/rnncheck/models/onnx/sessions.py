@@ -14,7 +14,7 @@ from rnncheck.errors import ModelError, short_repr
 from rnncheck.models.conventions import InputLayout, rows_of
 from rnncheck.models.identity import digest_of
 from rnncheck.models.onnx.graph import State
-from rnncheck.models.protocol import Letters, Scores, States, SteppingModel
+from rnncheck.models.protocol import Labeller, Letters, Scores, States, SteppingModel
 from rnncheck.models.self_check import MismatchError, Reference
 from rnncheck.models.whole_words import Decision, Outputs
 from rnncheck.words import Alphabet, Codes, IntArray, WordBatch
@@ -142,6 +142,9 @@ class OnnxOriginal:
             raise MismatchError(f"its linear layer puts out shape {logits.shape} for a word of {len(word)} letters")
         return logits.astype(np.float64).reshape(-1, self.outputs)[-1], self(codes)[0]
 
+    def together(self, letters: int) -> int:
+        return 1  # a call costs little, and a graph may have branches
+
 
 class OnnxSteps(SteppingModel):
     """A graph stepped by onnxruntime. The last columns of its states are its outputs."""
@@ -196,6 +199,9 @@ class OnnxSteps(SteppingModel):
 
     def reference_answer(self, codes: Codes) -> bool:
         return self._reference(codes).accepted
+
+    def labeller(self, *, together: bool = False) -> Labeller | None:
+        return self._reference.labeller(len(self.alphabet), together=together)
 
     def describe(self) -> Mapping[str, Any]:
         return {

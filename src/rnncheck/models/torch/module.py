@@ -244,6 +244,11 @@ class Evaluator:
         except MismatchError:  # TorchScript that cannot be followed may
             return True
 
+    def together(self, letters: int) -> int:
+        """How many words may be asked in one call, as far as its code tells."""
+        rng = np.random.default_rng(0)
+        return DEFAULT_BATCH if self.convention.batched and not self.looks_at_values(rng, letters) else 1
+
     def calls(self, word: Codes) -> Sequence[Call]:
         """What the module calls for one word."""
         return self.watched(word)[1]

@@ -9,7 +9,7 @@ document was written by a verification: it shows whether what the document says 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from rnncheck.errors import InputError, short_repr
@@ -31,9 +31,10 @@ from rnncheck.verdict.replay.model_checks import (
     other_counterexamples,
     trace,
 )
-from rnncheck.verdict.replay.proof import named_proof, replay_proof
+from rnncheck.verdict.replay.proof import named_proof, proof_checks
 from rnncheck.verdict.replay.structure import automata, numbers, structure
 from rnncheck.verdict.replay.tree import all_words
+from rnncheck.verdict.replay.watch import Watch
 from rnncheck.verdict.value import Verdict
 from rnncheck.word_files import Sequences
 from rnncheck.words import Word
@@ -69,16 +70,19 @@ def replay(
     settings: ReplaySettings | None = None,
     *,
     against: Model | None = None,
+    timeout: float | None = None,
+    progress: Callable[[str], None] | None = None,
 ) -> Replay:
     """Check everything that a verdict or certificate (or the JSON text of one) says; without the model, what can be.
 
     The model is judged as it was then: by its labels, where the verdict is about labels. Of a verdict about two models
-    it is the new one, and ``against`` the old one.
+    it is the new one, and ``against`` the old one. When ``timeout`` seconds are over, what was not checked is open.
     """
+    watch = Watch(timeout, progress)
     if isinstance(verdict, str | bytes) and is_certificate(verdict):
         verdict = Certificate.from_json(verdict)
     if isinstance(verdict, Certificate):
-        return replay_proof(verdict, model)
+        return Replay(tuple(watch.within_time(proof_checks(verdict, model))), "proof")
     if isinstance(verdict, Verdict):
         verdict = verdict.to_json()
     claims = verdict if isinstance(verdict, Claims) else read_claims(verdict)
@@ -86,7 +90,7 @@ def replay(
         question = claims.verdict.label_question
         model = as_judged(model, question.automaton, question.text)
     model = _compared(claims, model, against)
-    return Replay(tuple(_checks(claims, model, settings or ReplaySettings())))
+    return Replay(tuple(watch.within_time(_checks(claims, model, settings or ReplaySettings(), watch))))
 
 
 def _compared(claims: Claims, model: Model | None, against: Model | None) -> Model | None:
@@ -103,7 +107,7 @@ def _compared(claims: Claims, model: Model | None, against: Model | None) -> Mod
     return difference(against, model, comparison.relation, labels=comparison.by_label)
 
 
-def _checks(claims: Claims, model: Model | None, settings: ReplaySettings) -> Iterator[Check]:
+def _checks(claims: Claims, model: Model | None, settings: ReplaySettings, watch: Watch) -> Iterator[Check]:
     yield from claims.problems
     yield from structure(claims)
     yield from numbers(claims)
@@ -113,24 +117,30 @@ def _checks(claims: Claims, model: Model | None, settings: ReplaySettings) -> It
         yield from identity(claims, model)
         if model.alphabet != claims.verdict.alphabet:
             return  # words of one alphabet cannot be read in the other
-    yield from counterexample(claims, model)
-    yield from comparison(claims, model)
-    yield from other_counterexamples(claims, model)
-    yield from trace(claims, model)
-    yield from flows(claims, model, settings.steps)
-    yield from all_words(claims, model, settings.steps)
-    yield from data(claims, model, settings.on_data)
-    yield from named_proof(claims, model, settings.certificate, settings.words_like)
-    yield from proved_lengths(claims, model, settings.steps)
-    yield from fresh_words(claims, model, settings.words, settings.seed, settings.words_like)
-    yield from _only_told(claims)
+    stages = {
+        "the counterexample": counterexample(claims, model),
+        "what the two models say": comparison(claims, model),
+        "other counterexamples": other_counterexamples(claims, model),
+        "the answers along the counterexample": trace(claims, model, watch),
+        "faulty flows": flows(claims, model, settings.steps, watch),
+        "every word up to a length": all_words(claims, model, settings.steps, watch),
+        "your data": data(claims, model, settings.on_data, watch),
+        "the proof": named_proof(claims, model, settings.certificate, settings.words_like),
+        "the proof up to a length": proved_lengths(claims, model, settings.steps),
+        "fresh words": fresh_words(claims, model, settings.words, settings.seed, settings.words_like, watch),
+        "what is only told": _only_told(claims),
+    }
+    for doing, checks in stages.items():  # each begins to work when it is asked for its first check
+        watch(doing)
+        yield from checks
 
 
 def _only_told(claims: Claims) -> Iterator[Check]:
     """What the document tells and nothing in it shows."""
-    origin = claims.verdict.spec_facts.origin
-    if origin is not None:
-        yield unchecked("specification text", f"whether the automaton is what {short_repr(origin)} means")
+    origin, question = claims.verdict.spec_facts.origin, claims.verdict.label_question
+    text = origin if question is None else question.text
+    if text:
+        yield unchecked("specification text", f"whether the automaton in the document is what {short_repr(text)} means")
     tested = claims.guarantee is not None and claims.guarantee.hypothesis_epsilon is not None
     if claims.hypothesis is not None and not tested:
         yield unchecked("hypothesis", "nothing is claimed of it")

@@ -18,6 +18,11 @@ class Status(enum.Enum):
     OPEN = "undecided"
     UNCHECKED = "not checked"
 
+    @property
+    def exit_code(self) -> int:
+        """Of a replay that ends this way."""
+        return {Status.CONFIRMED: 0, Status.REFUTED: 1, Status.OPEN: 3}[self]
+
 
 # A claim is refuted where what is seen would happen less often than this if the claim were right.
 SURPRISE = 1e-7
@@ -53,7 +58,7 @@ class Replay:
 
     @property
     def exit_code(self) -> int:
-        return {Status.CONFIRMED: 0, Status.REFUTED: 1, Status.OPEN: 3}[self.status]
+        return self.status.exit_code
 
     def having(self, status: Status) -> tuple[Check, ...]:
         """The checks that ended this way."""

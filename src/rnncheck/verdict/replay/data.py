@@ -8,10 +8,11 @@ from rnncheck.models.protocol import Model
 from rnncheck.verdict.replay.checks import Check, judged, left_open, refuted
 from rnncheck.verdict.replay.claims import Claims
 from rnncheck.verdict.replay.strata_checks import FreshAnswers
+from rnncheck.verdict.replay.watch import Watch
 from rnncheck.word_files import Sequences
 
 
-def data(claims: Claims, model: Model | None, given: Sequences | None) -> Iterator[Check]:
+def data(claims: Claims, model: Model | None, given: Sequences | None, watch: Watch) -> Iterator[Check]:
     """Ask the sequences, of the reference; without their file, those that are in the document."""
     facts, spec = claims.verdict.data, claims.spec
     if facts is None:
@@ -30,7 +31,7 @@ def data(claims: Claims, model: Model | None, given: Sequences | None) -> Iterat
         return
     words = [claims.encode(word) for word in given.words]
     known = [word for word in words if word is not None]
-    broken = set(FreshAnswers(model, known).breaking(spec, claims.relation))
+    broken = set(FreshAnswers(model, known, watch, "your data").breaking(spec, claims.relation))
     wrong = [row for row, word in enumerate(words) if word in broken]
     counted = sum(spec.end(word) not in spec.ignored for word in known)
     first = [(given.lines[row], given.words[row]) for row in wrong[: len(facts.first)]]

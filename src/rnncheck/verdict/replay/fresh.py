@@ -17,13 +17,14 @@ from rnncheck.verdict.replay.drawing import drawn, possible_words
 from rnncheck.verdict.replay.model_checks import NOT_ASKED
 from rnncheck.verdict.replay.strata_checks import FreshAnswers, strata
 from rnncheck.verdict.replay.structure import impossible_mass
+from rnncheck.verdict.replay.watch import Watch
 from rnncheck.words import Word
 
 _ROUNDING = 1e-9
 
 
 def fresh_words(
-    claims: Claims, model: Model | None, words: int, seed: int, words_like: Sequence[Word] | None
+    claims: Claims, model: Model | None, words: int, seed: int, words_like: Sequence[Word] | None, watch: Watch
 ) -> Iterator[Check]:
     """Compare model, specification and, where it is claimed to be tested, hypothesis on words nobody has chosen."""
     if not _claimed(claims):
@@ -36,12 +37,12 @@ def fresh_words(
         yield distribution
         return
     rng = np.random.default_rng([seed, *b"replay"])
-    answers = FreshAnswers(model, list(distribution.sample(rng, words)))
+    answers = FreshAnswers(model, list(distribution.sample(rng, words)), watch, "fresh words")
     yield from _violations(claims, answers)
-    yield from _possible(claims, model, distribution, rng, words)
+    yield from _possible(claims, model, distribution, rng, words, watch)
     yield from _differences(claims, answers)
     yield from _mass(claims, answers, distribution)
-    yield from strata(claims, model, distribution, rng, words)
+    yield from strata(claims, model, distribution, rng, words, watch)
 
 
 def _claimed(claims: Claims) -> bool:
@@ -74,7 +75,7 @@ def _violations(claims: Claims, answers: FreshAnswers) -> Iterator[Check]:
 
 
 def _possible(
-    claims: Claims, model: Model, distribution: WordDistribution, rng: np.random.Generator, many: int
+    claims: Claims, model: Model, distribution: WordDistribution, rng: np.random.Generator, many: int, watch: Watch
 ) -> Iterator[Check]:
     """Fresh words from those that could be violations, and how probable these are."""
     claimed = None if claims.guarantee is None else claims.guarantee.possible
@@ -87,7 +88,8 @@ def _possible(
     words = conditioned(distribution, language)
     if words is None:
         return
-    found = FreshAnswers(model, list(words.sample(rng, many))).breaking(claims.spec, claims.relation)
+    fresh = FreshAnswers(model, list(words.sample(rng, many)), watch, "fresh words that could be violations")
+    found = fresh.breaking(claims.spec, claims.relation)
     seen = f"{len(found)} of {many} words that could be violations are; below {claimed.epsilon:.4g} is claimed"
     if not found:
         yield judged("possible words, fresh", True, seen)

@@ -13,8 +13,9 @@ from rnncheck.models.protocol import Model, SteppingModel
 from rnncheck.verdict.replay.checks import Check, confirmed, judged, left_open, refuted, unchecked
 from rnncheck.verdict.replay.claims import Claims
 from rnncheck.verdict.replay.tables import Table
+from rnncheck.verdict.replay.watch import Watch, asked_again
 from rnncheck.verdict.violation import FaultyFlow
-from rnncheck.words import Codes, WordBatch
+from rnncheck.words import Codes
 
 NOT_ASKED = "the network was not asked; give --model"
 _DECISION = ("outputs", "output", "label", "threshold")
@@ -106,7 +107,7 @@ def _kind(spec: Table, word: Codes) -> tuple[int, int] | None:
     return (spec.end(word[:-1]), word[-1]) if word else None
 
 
-def trace(claims: Claims, model: Model | None) -> Iterator[Check]:
+def trace(claims: Claims, model: Model | None, watch: Watch) -> Iterator[Check]:
     """Whether the model answers every prefix of the counterexample as the document says."""
     word = claims.counterexample
     given = claims.verdict.trace
@@ -118,7 +119,8 @@ def trace(claims: Claims, model: Model | None) -> Iterator[Check]:
     elif model is None:
         yield unchecked("trace", NOT_ASKED)
     else:
-        answers = _settled(model.by_reference(), [word[:length] for length in range(len(word) + 1)])
+        prefixes = [word[:length] for length in range(len(word) + 1)]
+        answers = watch.answers(asked_again(model), prefixes, "the answers along the counterexample")
         wrong = [length for length, answer in enumerate(answers) if answer != claimed[length]]
         seen = (
             f"the answers after the first {wrong[0]} letters differ" if wrong else f"{len(claimed)} answers, the same"
@@ -128,7 +130,7 @@ def trace(claims: Claims, model: Model | None) -> Iterator[Check]:
         yield unchecked("trace scores", "they illustrate the answers, and are not claims")
 
 
-def flows(claims: Claims, model: Model | None, steps: int) -> Iterator[Check]:
+def flows(claims: Claims, model: Model | None, steps: int, watch: Watch) -> Iterator[Check]:
     """Whether each flow is one, with these hits and no others."""
     spec = claims.spec
     for flow in claims.verdict.faulty_flows:
@@ -148,7 +150,7 @@ def flows(claims: Claims, model: Model | None, steps: int) -> Iterator[Check]:
         elif letters > steps:
             yield left_open("faulty flow", f"asking takes {letters} network steps, {steps} are allowed; raise --steps")
         else:
-            pumped = _Pumped(model.by_reference(), spec, claims.relation, prefix, loop, suffix)
+            pumped = _Pumped(asked_again(model), spec, claims.relation, (prefix, loop, suffix), watch)
             yield _hits(flow, pumped)
             yield from _settling(flow, pumped, steps)
         if flow.scores is not None:
@@ -182,18 +184,19 @@ def _flow_problems(claims: Claims, flow: FaultyFlow, prefix: Codes, loop: Codes,
 class _Pumped:
     """prefix · loopⁿ · suffix for every n, and whether it is a violation."""
 
-    def __init__(self, model: Model, spec: Table, relation: str, prefix: Codes, loop: Codes, suffix: Codes) -> None:
+    def __init__(
+        self, model: Model, spec: Table, relation: str, parts: tuple[Codes, Codes, Codes], watch: Watch
+    ) -> None:
         self._model = model
         self._spec = spec
         self._relation = relation
-        self._prefix = prefix
-        self._loop = loop
-        self._suffix = suffix
+        self._prefix, self._loop, self._suffix = parts
+        self._watch = watch
 
     def violations(self, numbers: Sequence[int]) -> list[int]:
         """Those n for which the word is a violation."""
         words = [self._prefix + self._loop * n + self._suffix for n in numbers]
-        answers = _settled(self._model, words)
+        answers = self._watch.answers(self._model, words, "faulty flows")
         return [
             n
             for n, word, answer in zip(numbers, words, answers, strict=True)
@@ -250,11 +253,6 @@ def _settling(flow: FaultyFlow, pumped: _Pumped, steps: int) -> Iterator[Check]:
         yield confirmed("settling", f"{seen}, {'always' if forever else 'not always'} with a violation")
     else:
         yield refuted("settling", f"{seen}, and the violations {'go' if forever else 'do not go'} on for ever")
-
-
-def _settled(model: Model, words: list[Codes]) -> list[bool]:
-    """The model's answers."""
-    return [bool(answer) for answer in model.accepts_batch(WordBatch.from_codes(words))]
 
 
 def _verb(accepted: bool) -> str:

@@ -16,7 +16,7 @@ from rnncheck.models.labelled import network_of
 from rnncheck.models.network import RecurrentNetwork
 from rnncheck.models.protocol import Model
 from rnncheck.verdict.certificate import Arithmetic, Certificate
-from rnncheck.verdict.replay.checks import Check, Replay, confirmed, judged, left_open, refuted, unchecked
+from rnncheck.verdict.replay.checks import Check, confirmed, judged, left_open, refuted, unchecked
 from rnncheck.verdict.replay.claims import Claims
 from rnncheck.verdict.replay.directed import Interval
 from rnncheck.verdict.replay.drawing import drawn
@@ -31,16 +31,13 @@ _FIRST = 0
 _ROUNDING = 1e-9
 
 
-def replay_proof(certificate: Certificate | str | bytes, model: Model | None = None) -> Replay:
+def proof_checks(certificate: Certificate, model: Model | None = None) -> Iterator[Check]:
     """Check everything that a certificate says of a network; without the network, whether it is well formed."""
-    if not isinstance(certificate, Certificate):
-        certificate = Certificate.from_json(certificate)
-    checks = list(_checks(certificate, model))
+    yield from _checks(certificate, model)
     if certificate.of_a_part:
         where = f"{len(certificate.left or ())} classes, or end in one of {len(certificate.undecided or ())} others"
         why = f"words that pass one of {where}, are not proved; the verdict (--json) says how probable they are"
-        checks.append(left_open("unproved words", why))
-    return Replay(tuple(checks), "proof")
+        yield left_open("unproved words", why)
 
 
 def named_proof(

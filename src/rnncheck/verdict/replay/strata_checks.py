@@ -17,8 +17,9 @@ from rnncheck.verdict.replay.claims import Claims
 from rnncheck.verdict.replay.drawing import possible_words
 from rnncheck.verdict.replay.structure import impossible_mass
 from rnncheck.verdict.replay.tables import Table
+from rnncheck.verdict.replay.watch import Watch, asked_again
 from rnncheck.verdict.strata import divided, interval_of
-from rnncheck.words import Codes, WordBatch
+from rnncheck.words import Codes
 
 _ROUNDING = 1e-9
 
@@ -26,8 +27,9 @@ _ROUNDING = 1e-9
 class FreshAnswers:
     """The words drawn, and the answers of the model's reference to those that were asked."""
 
-    def __init__(self, model: Model, words: list[Codes]) -> None:
-        self._model = model.by_reference()
+    def __init__(self, model: Model, words: list[Codes], watch: Watch, what: str) -> None:
+        """``what`` they are is told while they are asked."""
+        self._model, self._watch, self._what = asked_again(model), watch, what
         self._known: dict[Codes, bool] = {}
         self.words = words
 
@@ -35,14 +37,14 @@ class FreshAnswers:
         """The words on which the model breaks the relation to an automaton."""
         matter = [word for word in dict.fromkeys(self.words) if other.can_break(relation, other.end(word))]
         asked = [word for word in matter if word not in self._known]
-        answers = self._model.accepts_batch(WordBatch.from_codes(asked)) if asked else ()
-        self._known.update((word, bool(answer)) for word, answer in zip(asked, answers, strict=True))
+        answers = self._watch.answers(self._model, asked, self._what)
+        self._known.update(zip(asked, answers, strict=True))
         wrong = {word for word in matter if other.breaks(relation, word, self._known[word])}
         return [word for word in self.words if word in wrong]
 
 
 def strata(
-    claims: Claims, model: Model, distribution: WordDistribution, rng: np.random.Generator, words: int
+    claims: Claims, model: Model, distribution: WordDistribution, rng: np.random.Generator, words: int, watch: Watch
 ) -> Iterator[Check]:
     """Whether the languages have the masses, and their words the share of violations, that are claimed."""
     verdict, word, possible = claims.verdict, claims.counterexample, possible_words(claims)
@@ -69,7 +71,8 @@ def strata(
         if not stratum.words:
             continue
         many = max(1, words // len(claimed))
-        found = len(FreshAnswers(model, list(drawn.sample(rng, many))).breaking(claims.spec, claims.relation))
+        fresh = FreshAnswers(model, list(drawn.sample(rng, many)), watch, f"fresh {stratum.name}")
+        found = len(fresh.breaking(claims.spec, claims.relation))
         here = clopper_pearson(found, many, 1 - SURPRISE)
         there = clopper_pearson(stratum.violations, stratum.words, 1 - SURPRISE)
         seen = (

@@ -20,6 +20,7 @@ from rnncheck.models.protocol import Model, SteppingModel, resolve_near_threshol
 from rnncheck.verdict.replay.checks import Check, confirmed, judged, left_open, refuted
 from rnncheck.verdict.replay.claims import Claims
 from rnncheck.verdict.replay.tables import Table
+from rnncheck.verdict.replay.watch import Watch, asked_again
 from rnncheck.words import Codes, WordBatch
 
 _ROWS_AT_ONCE = 4096
@@ -27,14 +28,14 @@ _DEEPEST = 20_000
 _Integers = npt.NDArray[np.int64]
 
 
-def all_words(claims: Claims, model: Model | None, steps: int) -> Iterator[Check]:
+def all_words(claims: Claims, model: Model | None, steps: int, watch: Watch) -> Iterator[Check]:
     """Check what is said of words without exception, within so many network steps."""
     spec, guarantee, shorter = claims.spec, claims.guarantee, claims.verdict.no_violation_up_to
     if spec is None or (guarantee is None and shorter is None):
         return
     reach = Reach.of(spec, claims.relation)
     if shorter is not None:
-        yield _no_shorter(shorter, claims, reach, model, steps)
+        yield _no_shorter(shorter, claims, reach, model, steps, watch)
     if guarantee is None:
         return
     if guarantee.proof:
@@ -46,22 +47,22 @@ def all_words(claims: Claims, model: Model | None, steps: int) -> Iterator[Check
         elif longest is None:
             yield refuted("proof", "words of every length can be violations, and nothing in the document excludes them")
         else:
-            yield _all_words_up_to("proof", longest, claims, reach, model, steps)
+            yield _all_words_up_to("proof", longest, claims, reach, model, steps, watch)
     if guarantee.exact_length is not None and guarantee.exact_length >= 0 and guarantee.lengths is None:
-        yield _all_words_up_to("exact length", guarantee.exact_length, claims, reach, model, steps)
+        yield _all_words_up_to("exact length", guarantee.exact_length, claims, reach, model, steps, watch)
 
 
-def _no_shorter(length: int, claims: Claims, reach: Reach, model: Model | None, steps: int) -> Check:
+def _no_shorter(length: int, claims: Claims, reach: Reach, model: Model | None, steps: int, watch: Watch) -> Check:
     """Nothing shorter: asked of the reference as far as the document says that it was, and of the evaluator beyond."""
     name, evaluation = "no violation up to", claims.verdict.evaluation
     by_reference = length
     if evaluation is not None and evaluation.reference is not None:
         by_reference = min(length, -1 if evaluation.exact_length is None else evaluation.exact_length)
     asked = None if model is None or by_reference == length else model
-    check = _all_words_up_to(name, length, claims, reach, model, steps, asked)
+    check = _all_words_up_to(name, length, claims, reach, model, steps, watch, asked)
     if asked is None or not check.holds or by_reference < 0:
         return check
-    of_reference = _all_words_up_to(name, by_reference, claims, reach, model, steps)
+    of_reference = _all_words_up_to(name, by_reference, claims, reach, model, steps, watch)
     if not of_reference.holds:
         return of_reference
     return confirmed(name, f"{check.seen}; of the reference up to {by_reference}")
@@ -74,6 +75,7 @@ def _all_words_up_to(
     reach: Reach,
     model: Model | None,
     steps: int,
+    watch: Watch,
     evaluator: Model | None = None,
 ) -> Check:
     """Asked of the reference, or of an evaluator, whose violations the reference confirms."""
@@ -82,16 +84,16 @@ def _all_words_up_to(
     if depth > _DEEPEST:
         return left_open(name, f"words of {short_repr(length)} letters are too long to be walked")
     needed = reach.words_to_ask(depth, at_most=steps if spent is None else max(steps, spent))
-    many = f"asking every word of at most {length} letters takes {needed:.0f} or more network steps"
+    many = f"asking every word of at most {length} letters takes {{:.0f}} or more network steps"
     if spent is not None and needed > spent:
-        return refuted(name, f"{many}, and only {spent} were made")
+        return refuted(name, f"{many.format(needed)}, and only {spent} were made")
     if model is None:
         return left_open(name, "the network was not asked; give --model")
-    judge, whose = (model.by_reference(), "the reference") if evaluator is None else (evaluator, "the evaluator")
+    judge, whose = (asked_again(model), "the reference") if evaluator is None else (evaluator, "the evaluator")
     price = needed if isinstance(judge, SteppingModel) else needed * depth  # whole words are read from the start
     if price > steps:
-        return left_open(name, f"{many}, and {steps} are allowed; raise --steps")
-    word = _first_violation(judge, reach, depth)
+        return left_open(name, f"{many.format(price)}, and {steps} are allowed; raise --steps")
+    word = _first_violation(judge, reach, depth, watch)
     seen = f"no word of at most {length} letters is a violation ({needed:.0f} network steps of {whose})"
     if word is not None:
         seen = f"{claims.text(word)} is a violation"
@@ -153,7 +155,7 @@ class Reach:
         return total
 
 
-def _first_violation(model: Model, reach: Reach, length: int) -> Codes | None:
+def _first_violation(model: Model, reach: Reach, length: int, watch: Watch) -> Codes | None:
     """A word of at most so many letters that is a violation, or None where there is none."""
     table = np.array(reach.table.rows)
     accepting = np.array([state in reach.table.accepting for state in range(len(table))])
@@ -165,8 +167,10 @@ def _first_violation(model: Model, reach: Reach, length: int) -> Codes | None:
     rows_at_once = max(1, _ROWS_AT_ONCE // letters)
     states = None if stepping is None else stepping.initial(1)
     waiting: list[tuple[_Integers, Any, _Integers]] = [(np.zeros((1, 0), dtype=np.int64), states, np.array([initial]))]
+    done = 0
     while waiting:
         words, states, at = waiting.pop()
+        watch(f"every word up to {length} letters: {done} asked")
         left = length - words.shape[1] - 1
         if left < 0:
             continue
@@ -178,6 +182,7 @@ def _first_violation(model: Model, reach: Reach, length: int) -> Codes | None:
             states = stepping.step(states, codes, rows=parents)
         asked = np.flatnonzero(reach.breakable[at])
         answers = _answers(model, words[asked], None if stepping is None else states[asked])
+        done += len(asked)
         wrong = asked[answers != accepting[at[asked]]]
         for row in wrong.tolist():
             word = tuple(words[row].tolist())
