@@ -192,6 +192,40 @@ def test_more_words_choose_better(monkeypatch: pytest.MonkeyPatch) -> None:
     assert all(late)
 
 
+def odd_unless_begun_with(many: int) -> DFA:
+    """An odd number of b; of words that begin with so many a, an even number."""
+    rows = [[1 + at, many + 2] for at in range(many)]  # only a so far
+    rows += [[many, many + 3], [many + 1, many + 2], [many + 2, many + 1], [many + 3, many]]
+    return minimise(DFA(LETTERS, rows, [False] * many + [True, False, True, False]))
+
+
+@pytest.mark.parametrize(("prefix", "told_apart"), [(3, True), (9, False)])
+def test_a_much_smaller_automaton_is_chosen_where_chance_explains_the_difference(prefix: int, told_apart: bool) -> None:
+    """Should take two states for twelve where less than one word in a thousand tells, and say so."""
+    target, small = odd_unless_begun_with(prefix), DFA(LETTERS, [[0, 1], [1, 0]], [False, True])
+    wrong = SHORT.mass(symmetric_difference(small, target))
+    assert (wrong > 0.03) == told_apart
+    assert 2 * len(small) <= len(target)
+    chosen = judge_after(0, target, [target, small]).chosen()
+    assert chosen is not None
+    assert chosen.point.automaton == (target if told_apart else small)
+    assert (chosen.why == "") == (chosen.point == chosen.best)
+
+
+def test_never_a_larger_automaton_that_agrees_less() -> None:
+    for seed in range(12):
+        target = minimise(random_dfa(seed, 30))
+        candidates = [with_another_answer(target, state) for state in range(0, len(target), 5)]
+        judge = judge_after(0, target, [*candidates, *(minimise(random_dfa(seed + n, 3 + 4 * n)) for n in range(4))])
+        chosen = judge.chosen()
+        assert chosen is not None
+        points = [judge._choosing.point(each) for each in candidates]
+        assert not any(
+            point.states <= chosen.point.states and point.differences < chosen.point.differences for point in points
+        )
+        assert chosen.point.differences - chosen.best.differences <= 0.005 * chosen.best.words
+
+
 def test_words_that_choose_are_no_words_that_measure(monkeypatch: pytest.MonkeyPatch) -> None:
     """Should measure by the same words however many choose."""
     monkeypatch.setattr("rnncheck.extraction.judge._WORK_FOR_ONE", 0)

@@ -12,6 +12,7 @@ import pytest
 
 import rnncheck
 from rnncheck import zoo
+from rnncheck.automata.moore import MooreMachine
 from rnncheck.models.difference import difference
 from rnncheck.models.labelled import LabelledNetwork
 from rnncheck.models.protocol import Model, SteppingModel
@@ -160,8 +161,12 @@ def test_traces_and_machines_between_markers_and_of_modules() -> None:
     judged = as_judged(model, spec.dfa)
     assert judged.accepts_batch(words).tolist() == expected
     assert [judged.reference_answer(model.alphabet.encode(word)) for word in words] == expected
-    with pytest.raises(rnncheck.ModelError, match="cannot be asked for the empty word"):
-        rnncheck.extract_automaton(model, labels=True, timeout=20)
+    machine = rnncheck.extract_automaton(model, labels=True, epsilon=0.2, gamma=0.2, timeout=60).automaton
+    assert isinstance(machine, MooreMachine)
+    assert machine.labels == (*NAMES, "no label")  # of the empty word, which the module does not take
+    says = machine.output_batch(WordBatch.from_codes([(), *((letter,) for letter in range(len(ABC)))]))
+    assert machine.labels[says[0]] == "no label"
+    assert says[1:].tolist() == [said(module, (letter,)) for letter in ABC]
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -101,6 +101,8 @@ def extract(
     say(f"  {extraction.sentence}")
     if method == "auto" and extraction.how:
         say(f"  {extraction.how}")
+    if extraction.chosen:
+        say(f"  {extraction.chosen}")
     say(f"  {extraction.agreement_sentence}")
     if extraction.cost is not None:
         cost = extraction.cost

@@ -108,16 +108,17 @@ def _best(judge: Judge, extraction: Extraction, states: int | None, maker: str) 
     fits = states is None or len(extraction.automaton) <= states
     if extraction.passed and fits:
         return extraction
-    best = judge.best(states)
-    if best is None:  # there was no time to look at any
+    choice = judge.chosen(states)
+    if choice is None:  # there was no time to look at any
         return extraction
     size = f"the best automaton of at most {states} states is wanted"
     why = (
         extraction.unfinished if fits or not extraction.passed else f"{size}; one of {len(extraction.automaton)} passed"
     )
+    best = choice.point.automaton
     maker = judge.maker(best)
     how = f"the best automaton seen is of {maker}" if maker else extraction.how
-    return replace(extraction, automaton=best, epsilon=None, unfinished=why, how=how)
+    return replace(extraction, automaton=best, epsilon=None, unfinished=why, how=how, chosen=choice.why)
 
 
 def extraction_task(
@@ -140,5 +141,5 @@ def extraction_task(
     confidence = replace(confidence, bound=settings.bound)
     if timeout is not None and settings.max_states is None:
         settings = replace(settings, max_states=MAX_STATES_IN_TIME)
-    names = NO_YES if network is None else network.labels
+    names = NO_YES if network is None else network.outputs
     return LearningTask(oracle, distribution, confidence, seed, settings, labels=names, max_length=model.max_length)

@@ -9,6 +9,10 @@ work goes on, more words choose, a fixed share of its letters, and all that was 
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 import numpy as np
 import numpy.typing as npt
 
@@ -25,6 +29,7 @@ _CHOOSING = 500
 _MOST_CHOOSING = 16_000
 _WORK_FOR_ONE = 10  # letters of work for each letter of the words that choose, where these are more than the first
 _MEASURING = 1_000
+_WORTH_HALF_THE_STATES = 0.005  # of the words: so much more may be answered wrongly by an automaton of half the size
 _AT_ONCE = 50  # words, or a twentieth of them
 _GROWTH = 1.1  # a hypothesis is looked at when it has so many times the states of the last one, or the last has of it
 
@@ -66,6 +71,24 @@ class _Sample:
         said = outputs_after(point.automaton, self.answered.take(np.arange(point.words, words)))
         differences = int((said.astype(np.int64) != self.answers[point.words :]).sum())
         return Point(point.automaton, point.differences + differences, words)
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The automaton that was chosen, and the one that agreed best; often the same."""
+
+    point: Point
+    best: Point
+
+    @property
+    def why(self) -> str:
+        """Why it is not the one that agreed best; nothing where it is."""
+        if self.point.states == self.best.states:
+            return ""
+        return (
+            f"one of {self.best.states} states differs on {self.best.differences} of the {self.best.words} words that "
+            f"choose, this one of {self.point.states} on {self.point.differences}: too little to tell them apart"
+        )
 
 
 class Judge:
@@ -128,8 +151,16 @@ class Judge:
 
         None where nothing was asked yet.
         """
-        fits = [point for point in self._all_seen() if most_states is None or point.states <= most_states]
-        return min(fits, key=lambda point: (point.differences, point.states)).automaton if fits else None
+        points = self._of_at_most(most_states)
+        return _best_of(points).automaton if points else None
+
+    def chosen(self, most_states: int | None = None) -> Chosen | None:
+        """The smallest automaton of at most so many states that agrees about as well as the best of them."""
+        points = self._of_at_most(most_states)
+        if not points:
+            return None
+        best = _best_of(points)
+        return Chosen(min((each for each in points if _as_good(each, best)), key=lambda each: each.states), best)
 
     def measured(self, automaton: Hypothesis) -> Point | None:
         """How often an automaton agrees, on words that chose nothing; None where there are none."""
@@ -152,6 +183,9 @@ class Judge:
             points.append(end)
         return AgreementCurve(tuple(points), complete)
 
+    def _of_at_most(self, most_states: int | None) -> list[Point]:
+        return [point for point in self._all_seen() if most_states is None or point.states <= most_states]
+
     def _all_seen(self) -> list[Point]:
         constants = self._task.constants() if len(self._choosing.answers) else []
         return [*map(self._choosing.point, constants), *map(self._choosing.brought_up_to_date, self._seen)]
@@ -160,6 +194,19 @@ class Judge:
         if len(self._choosing.answers):
             self._maker[id(automaton)] = maker
             self._seen.append(self._choosing.point(automaton))
+
+
+def _best_of(points: Sequence[Point]) -> Point:
+    return min(points, key=lambda point: (point.differences, point.states))
+
+
+def _as_good(point: Point, best: Point) -> bool:
+    """Whether it is the best, or not half as large and no worse than chance explains, nor by more than it is worth."""
+    worse = point.differences - best.differences
+    if worse == 0:
+        return point.states <= best.states
+    by_chance = math.sqrt(point.differences + best.differences)
+    return 2 * point.states <= best.states and worse <= min(by_chance, _WORTH_HALF_THE_STATES * best.words)
 
 
 def smallest(automaton: Hypothesis) -> Hypothesis:

@@ -49,6 +49,7 @@ class Extraction:
     open_mass: float | None = None
     measured: Point | None = None
     curve: AgreementCurve | None = None
+    chosen: str = ""  # why it is this one, where a larger one agreed a little better
 
     @property
     def passed(self) -> bool:

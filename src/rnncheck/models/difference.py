@@ -15,7 +15,7 @@ import numpy as np
 from rnncheck.automata.dfa import Mask
 from rnncheck.errors import InputError, short_repr
 from rnncheck.models.identity import digest_of
-from rnncheck.models.labelled import UNLABELLED, LabelledNetwork
+from rnncheck.models.labelled import UNLABELLED, LabelledNetwork, with_no_label
 from rnncheck.models.protocol import (
     ByReference,
     Letters,
@@ -73,7 +73,7 @@ class _Pair:
         self.codes = _places("letter", self.alphabet, self.new.alphabet, self.alphabet, self.new.alphabet)
         # UNLABELLED is the last position of all.
         self._label_codes = np.append(_places("label", new.labels, old.labels, old.labels, new.labels), UNLABELLED)
-        self.labels = (*old.labels, _free("no label", old.labels)) if UNLABELLED in empty else old.labels
+        self.labels = with_no_label(old.labels) if UNLABELLED in empty else old.labels
 
     @property
     def max_length(self) -> int | None:
@@ -245,11 +245,6 @@ class SteppingDifference(SteppingModel):
         if isinstance(old, LabelledNetwork) and isinstance(new, LabelledNetwork):
             return SteppingDifference(SteppedLabels(old), SteppedLabels(new), self.pair.relation)
         return ByReference(self)
-
-
-def _free(name: str, among: Sequence[str]) -> str:
-    """The name, marked where it is taken."""
-    return name if name not in among else _free(f"{name}*", among)
 
 
 def _places(what: str, of: Sequence[str], among: Sequence[str], old: Sequence[str], new: Sequence[str]) -> IntArray:

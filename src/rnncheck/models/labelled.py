@@ -44,6 +44,14 @@ def label_names(model: Model | RecurrentNetwork) -> tuple[str, ...]:
     return model.label_names or NO_YES
 
 
+def with_no_label(labels: Sequence[str]) -> tuple[str, ...]:
+    """The labels, and a name beside them for having none."""
+    name = "no label"
+    while name in labels:
+        name += "*"
+    return (*labels, name)
+
+
 def label_by_answers(answers: Sequence[bool]) -> int:
     """The label that a word has, where each model answers whether it has one of them; a single one says no or yes.
 
@@ -111,6 +119,11 @@ class LabelledNetwork(SteppingModel):
     def empty_label(self) -> int:
         """The label of the empty word; UNLABELLED where the model cannot be asked for it."""
         return label_by_answers([model.accepts_empty for model in self._models])
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """The labels, and "no label" where the empty word has none."""
+        return with_no_label(self.labels) if self.empty_label == UNLABELLED else self.labels
 
     def reference_label(self, codes: Codes) -> int:
         """The label of one word, by the model's reference."""

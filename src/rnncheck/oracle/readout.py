@@ -15,8 +15,7 @@ import numpy as np
 
 from rnncheck.automata.dfa import Mask
 from rnncheck.automata.moore import Outputs
-from rnncheck.errors import ModelError
-from rnncheck.models.labelled import UNLABELLED, LabelledNetwork, labels_by_score
+from rnncheck.models.labelled import LabelledNetwork, labels_by_score
 from rnncheck.models.protocol import Model, States, SteppingModel, Tick, letters_in_step, near_threshold
 from rnncheck.words import Codes, WordBatch
 
@@ -72,12 +71,7 @@ class LabelReadout(Readout):
     def __init__(self, network: LabelledNetwork) -> None:
         self.model = network
         self._network = network
-        self.empty = network.empty_label
-        if self.empty == UNLABELLED:
-            raise ModelError(
-                "the model cannot be asked for the empty word, which therefore has no label, and a machine of labels "
-                "needs one; give a module that takes the empty word"
-            )
+        self.empty = network.empty_label % len(network.outputs)  # UNLABELLED is the last of the outputs
 
     def at(self, states: States) -> Read:
         return labels_by_score(self._network.label_scores(states), self._network.margin)
