@@ -27,8 +27,8 @@ class Displayable:
         }
 
 
-def page_of(value: object, *, date: str = "", document: str | None = None) -> str:
+def page_of(value: object, *, date: str = "", document: str | None = None, ours: bool = False) -> str:
     """The self-contained HTML page that shows a value in full."""
     from rnncheck.report.page import page_of as page
 
-    return page(value, date=date, document=document)
+    return page(value, date=date, document=document, ours=ours)

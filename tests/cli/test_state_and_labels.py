@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import re
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,10 @@ def named():
     net = three()
     net.labels = ["idle", "busy", "alarm"]
     return net
+
+def untrained():
+    torch.seed()
+    return Net(1)
 
 def function(words):
     return [True] * len(words)
@@ -146,6 +151,106 @@ def test_labels_can_be_looked_at_before_one_is_chosen(net: str, run: Any) -> Non
     assert shown.code == 0
     assert "idle, busy, alarm" in shown.out
     assert not re.search(r"^ *label ", shown.out, re.MULTILINE)
-    asked = run("classify", "--module", f"{net}:named", "--alphabet", "a,b", "--word", "a")
+    asked = run("verify", "--module", f"{net}:named", "--ltlf", "F a")
     assert asked.code == 2
     assert "choose the one that means yes, idle or busy or alarm" in asked.err
+
+
+def test_a_model_of_several_labels_is_asked_without_choosing_one(net: str, run: Any) -> None:
+    """Should say the label of each word, and how far it is ahead: by the module itself."""
+    module = importlib.import_module(net).named()
+    result = run("classify", "--module", f"{net}:named", "--word", "a b", "--word", "b", "--word", "")
+    assert result.code == 0
+    rows = [line.split("\t") for line in result.out.splitlines()]
+    for (label, lead, text), letters in zip(rows, [[0, 1], [1]], strict=False):
+        outputs = module(torch.nn.functional.one_hot(torch.tensor([letters]), 2).float())[0]
+        assert label == module.labels[int(outputs.argmax())]
+        best, second = outputs.topk(2).values.tolist()
+        assert float(lead) == pytest.approx(best - second, abs=2e-4)
+        assert text == " ".join("ab"[letter] for letter in letters)
+    assert rows[2] == ["no label", "", "ε"]
+
+
+def test_a_property_file_to_begin_with_needs_no_label(net: str, run: Any) -> None:
+    assert run("init", "--module", f"{net}:named", "-o", "labels.toml").code == 0
+    text = Path("labels.toml").read_text()
+    assert '# label = "idle"' in text
+    assert "moore_ltlf" in text
+    text = text.replace("epsilon = 0.01", 'epsilon = 0.3\nmethod = "smc"').replace(
+        "# max_length = 200", "max_length = 4  #"
+    )
+    Path("labels.toml").write_text(text)
+    assert run("check", "labels.toml", "--quiet", "--json", "checked.json").code in (0, 1)
+    (one,) = json.loads(Path("checked.json").read_text())["checks"]
+    assert one["verdict"]["label_question"]["labels"] == ["idle", "busy", "alarm"]
+    # The same file with a property of yes and no says which label must be chosen, and why.
+    Path("labels.toml").write_text(text.replace("# [properties.another]\n# regex", "[properties.another]\nregex"))
+    assert run("check", "labels.toml", "--quiet", "--json", "checked.json").code == 2
+    errors = [one["error"] for one in json.loads(Path("checked.json").read_text())["checks"]]
+    assert errors[0] is None
+    assert "idle or busy or alarm" in errors[1]
+
+
+def test_what_accept_means_is_said(net: str, run: Any) -> None:
+    asked = ("--module", f"{net}:named", "--label", "busy", "--ltlf", "F a", *QUICK)
+    result = run("verify", *asked, "--report", "page.html")
+    meaning = "the network accepts where it says busy, and rejects where it says idle or alarm"
+    assert meaning in result.out
+    top = Path("page.html").read_text().partition('id="meaning"')[0]
+    assert meaning[1:] in top
+    assert "accepts where" not in run("verify", "--module", f"{net}:one", "--ltlf", "F a", *QUICK).out
+
+
+def test_random_weights_are_noted(net: str, run: Any) -> None:
+    """Should be said of a function that builds another network each time, and of no other."""
+    asked = ("--ltlf", "F a", *QUICK, "--json", "verdict.json")
+    told = {}
+    for name, more in (("untrained", ()), ("untrained", ("--state", "yes.pt")), ("one", ()), ("function", ())):
+        letters = ("--alphabet", "a,b") if name == "function" else ()
+        result = run("verify", "--module", f"{net}:{name}", *more, *letters, *asked)
+        noted = any("random" in note["message"] for note in json.loads(Path("verdict.json").read_text())["health"])
+        assert noted == ("the weights are random" in result.out)
+        told[name, more] = noted
+    assert told == {key: key == ("untrained", ()) for key in told}
+
+
+def test_a_page_names_the_code_of_its_own_run_and_a_document_does_not(net: str, run: Any) -> None:
+    asked = ("--module", f"{net}:one", "--state", "yes.pt", "--ltlf", "F a", *QUICK)
+    run("verify", *asked, "--report", "own.html", "--json", "verdict.json")
+    page = Path("own.html").read_text()
+    assert f"rnncheck verify --module {net}:one --state yes.pt" in page
+    assert f"rnncheck replay verdict.json --module {net}:one --state yes.pt" in page
+    run("report", "verdict.json", "-o", "later.html")
+    assert "--module MODULE:NAME --state yes.pt" in Path("later.html").read_text()
+    both = ("--old-module", f"{net}:one", "--new-module", f"{net}:one", "--old-state", "yes.pt", "--new-state", "no.pt")
+    Path("data.txt").write_text("a b\nb\n")
+    run("diff", *both, *QUICK, "--on-data", "data.txt", "--report", "diff.html", "--json", "diff.json")
+    page = Path("diff.html").read_text()
+    again = f"--module {net}:one --state no.pt --against-module {net}:one --against-state yes.pt"
+    assert f"rnncheck replay diff.json {again}" in page
+    assert f"{net}:one with the weights of yes.pt" in page
+    assert "the old model says" in page
+    first = json.loads(Path("diff.json").read_text())["data"]["first"]
+    assert [(each["old"], each["new"]) for each in first] == [("yes", "no")] * 2
+    words = shlex.split(again)
+    assert run("replay", "diff.json", *words, "--words", "20", "--on-data", "data.txt").code == 0
+
+
+def test_two_networks_are_compared_by_labels_with_properties_of_labels(net: str, run: Any) -> None:
+    short = ("--max-length", "4")
+    both = ("--old-module", f"{net}:named", "--new-module", f"{net}:named", *QUICK, *short, "--json", "diff.json")
+    assert run("diff", *both, "--moore-ltlf", "G !label=alarm").code == 0
+    (change,) = json.loads(Path("diff.json").read_text())["comparison"]["properties"]
+    assert change["text"] == "G !label=alarm"
+    assert change["old"] == change["new"]
+    Path("suite.toml").write_text('[properties.never]\nmoore_ltlf = "G !label=alarm"\n')
+    assert run("diff", *both, "--spec", "suite.toml").code == 0
+    refused = run("diff", *both, "--ltlf", "F a")
+    assert refused.code == 2
+    assert "idle or busy or alarm" in refused.err
+    assert "--moore-ltlf" in refused.err
+
+
+def test_a_note_of_two_models_is_told_once(net: str, run: Any) -> None:
+    both = ("--old-module", f"{net}:one", "--new-module", f"{net}:one", *QUICK)
+    assert run("diff", *both).out.count("does not take the empty word") == 1

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 from rnncheck.errors import AlphabetError, InputError, ModelError
 from rnncheck.models.callables import CallableModel
+from rnncheck.models.importing import import_model
 from rnncheck.models.protocol import Model
-from rnncheck.models.wrapping import import_model, wrap
+from rnncheck.models.wrapping import wrap
 from rnncheck.words import Alphabet, WordBatch
 
 AB = Alphabet(["a", "b"])

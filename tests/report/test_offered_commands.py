@@ -69,6 +69,13 @@ def test_code_is_never_named() -> None:
     text = "rnncheck verify --module evil:model --ltlf a"
     assert repeat_text(told(text)) == "rnncheck verify --module MODULE:NAME --ltlf a"
     assert replay_text(told(text)).endswith("--module MODULE:NAME")
+    assert repeat_text(told(text), ours=True) == text  # by the run itself, whose command it is
+
+
+@pytest.mark.parametrize("name", ["evil:model()", "evil", "evil:a b", "a:b;evil", "../evil:x"])
+def test_what_is_no_name_of_code_is_not_named_either(name: str) -> None:
+    text = shlex.join(["rnncheck", "verify", "--module", name, "--ltlf", "a"])
+    assert "evil" not in repeat_text(told(text), ours=True)
 
 
 @pytest.mark.parametrize(
@@ -84,12 +91,12 @@ def test_the_call_in_python_has_nothing_but_what_was_checked(changes: dict[str, 
     call = python_call(told(None, **changes))
     assert "evil" not in call
     tree = ast.parse(call.replace("…", "None"))
-    assert [type(part) for part in tree.body] == [ast.Import, ast.Assign, ast.Expr]
+    assert [type(part) for part in tree.body] == [ast.Import, ast.Assign, ast.Assign, ast.Expr]
     assert ast.unparse(tree.body[1]) == "written = rnncheck.Verdict.from_json(open('verdict.json', 'rb').read())"
 
 
 def test_every_option_of_verify_is_offered_or_left_out_on_purpose() -> None:
     options = {p.opts[0] for p in command.params if isinstance(p, click.Option) and not p.hidden}
     written = {p.opts[0] for p in command.params if p.name in _NOT_REPEATED}
-    running_code = {"--module", "--state", "--torchscript"}
-    assert options == written | set(_FLAGS) | set(_VALUES) | running_code
+    running_code, of_diff = {"--module", "--torchscript"}, {"--old-state", "--new-state"}
+    assert options == written | set(_FLAGS) | (set(_VALUES) - of_diff) | running_code

@@ -33,7 +33,7 @@ class LoadedModel:
     def __init__(self, entry: ModelEntry, *, threads: int | None = None) -> None:
         self.entry = entry
         self._threads = threads
-        self._loaded: dict[int | None, Model] = {}
+        self._loaded: dict[tuple[int | None, bool], Model] = {}
 
     def checked(self, one: PropertyEntry, earlier: Mapping[str, Verdict], progress: Tell | None = None) -> Check:
         """The check of one property; ``earlier`` verdicts, by their fingerprint, need not be found again."""
@@ -49,16 +49,21 @@ class LoadedModel:
             return Check.of(self.entry, one, error=str(error))
 
     def _question(self, one: PropertyEntry, limit: Budget) -> _Question:
-        model = guarded_for(_left(limit), lambda: self._model(one.max_length), "the model was being loaded")
+        model = guarded_for(_left(limit), lambda: self._model(one), "the model was being loaded")
         return guarded_for(_left(limit), lambda: _Question(model, one), "the specification was being compiled")
 
-    def _model(self, max_length: int | None) -> Model:
-        """The model; a function is not even tried out on words longer than those that count."""
-        longest = max_length if self.entry.module is not None else None
-        if longest not in self._loaded:
-            model = self.entry.load(max_length=longest, threads=self._threads)
-            self._loaded[longest] = model.remembering() if isinstance(model, CompiledNetwork) else model
-        return self._loaded[longest]
+    def _model(self, one: PropertyEntry) -> Model:
+        """The model; a function is not even tried out on words longer than those that count.
+
+        Where it says several labels, one of them must mean yes for properties of yes and no, and none for others.
+        """
+        longest = one.max_length if self.entry.module is not None else None
+        any_label = one.about_labels and self.entry.label is None
+        key = longest, any_label
+        if key not in self._loaded:
+            model = self.entry.load(max_length=longest, threads=self._threads, any_label=any_label)
+            self._loaded[key] = model.remembering() if isinstance(model, CompiledNetwork) else model
+        return self._loaded[key]
 
     def _never_begun(self, one: PropertyEntry, reason: str) -> Check:
         """The check where time was over before the first answer; no verdict is about letters that nobody knows."""

@@ -19,6 +19,7 @@ from rnncheck.cli.progress import progress_line
 from rnncheck.cli.results import tell_result
 from rnncheck.cli.verdict_text import glimpse
 from rnncheck.errors import InputError
+from rnncheck.models.label_names import LabelNeededError
 from rnncheck.report.checks.junit import junit_xml
 from rnncheck.report.checks.sarif import sarif_json
 from rnncheck.report.checks.summary_page import report_names, summary_page
@@ -126,7 +127,11 @@ def init_command(model: ModelRequest, alphabet: Alphabet | None, output: Path, f
     printed = str(output) == "-"
     if output.exists() and not force and not printed:
         raise InputError(f"{output} is there already; give another name (-o), or --force to write over it")
-    loaded = model.load(alphabet)
+    try:
+        loaded, labels = model.load(alphabet), None
+    except LabelNeededError:  # properties of labels need none that means yes
+        loaded = model.load(alphabet, any_label=True)
+        labels = loaded.label_names
     said = {
         "path": None if model.path is None else os.path.relpath(model.path, "." if printed else output.parent),
         "module": model.module,
@@ -141,7 +146,7 @@ def init_command(model: ModelRequest, alphabet: Alphabet | None, output: Path, f
         "before": None if model.before is None else list(parse_word(model.before)),
         "after": None if model.after is None else list(parse_word(model.after)),
     }
-    text = starter_suite(loaded, {key: value for key, value in said.items() if value is not None})
+    text = starter_suite(loaded.alphabet, {key: value for key, value in said.items() if value is not None}, labels)
     if printed:
         say_document(text)
     else:

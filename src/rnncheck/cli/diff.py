@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -27,16 +26,17 @@ from rnncheck.cli.options import (
 from rnncheck.cli.output_files import OutputFile
 from rnncheck.cli.verify import conclude, ended_before, put, search_fields
 from rnncheck.errors import InputError, short_repr
+from rnncheck.models.label_names import LabelNeededError
 from rnncheck.models.protocol import Model
 from rnncheck.relations import Relation
 from rnncheck.runtime.budget import BudgetExceeded
 from rnncheck.spec import Spec
-from rnncheck.suite.values import Suite
+from rnncheck.suite.values import Property, Suite
 from rnncheck.verdict.value import Verdict
 from rnncheck.verification.difference import diff as diff_models
+from rnncheck.verification.labels import label_spec
 from rnncheck.verification.methods import METHODS
 from rnncheck.verification.settings import VerifySettings
-from rnncheck.words import Alphabet
 
 _MODEL = ("threshold", "label", "labels", "cell", "threads", "float64", "no_cache", "torchscript", "before", "after")
 
@@ -60,6 +60,9 @@ _MODEL = ("threshold", "label", "labels", "cell", "threads", "float64", "no_cach
 @marker_options[0]
 @marker_options[1]
 @click.option("--ltlf", multiple=True, metavar="TEXT", help="A property to verify on both; may be repeated.")
+@click.option("--moore-ltlf", multiple=True, metavar="TEXT",
+              help="The same about letters and labels, such as 'G(a -> F label=busy)'; may be repeated.")  # fmt: skip
+@click.option("--moore-regex", multiple=True, metavar="TEXT", help="The same as an expression; may be repeated.")
 @click.option("--regex", multiple=True, metavar="TEXT", help="The same, as a regular expression.")
 @click.option("--dfa", multiple=True, type=click.Path(path_type=Path), metavar="FILE", help="The same, as a file.")
 @click.option("--word-list", multiple=True, type=click.Path(path_type=Path), metavar="FILE",
@@ -98,8 +101,8 @@ def diff(ctx: click.Context, /, models: tuple[str, ...], **choices: Any) -> None
     try:
         old, new = _loaded(requests, limit, choices)
         letters = old.alphabet
-        specs = limit.spent_on("the properties were being compiled", lambda: _properties(choices, old.alphabet))
-        verdict = _compared(old, new, specs, (requests[0].name, requests[1].name), limit, choices)
+        specs = limit.spent_on("the properties were being compiled", lambda: _properties(choices, old))
+        verdict = _compared(old, new, specs, (requests[0].entry.source, requests[1].entry.source), limit, choices)
     except BudgetExceeded as end:
         verdict = ended_before(ctx, str(end), letters, choices)
     conclude(ctx, verdict, choices)
@@ -124,39 +127,70 @@ def _loaded(
     requests: tuple[ModelRequest, ModelRequest], limit: TimeLimit, choices: dict[str, Any]
 ) -> tuple[Model, Model]:
     """The two models. Which label means yes must be known where yes and no are compared, or asked about."""
-    properties = any(choices[name] for name in ("ltlf", "regex", "dfa", "word_list", "suite"))
+    listed = () if choices["suite"] is None else Suite.read(choices["suite"]).properties
+    properties = any(choices[name] for name in ("ltlf", "regex", "dfa", "word_list"))
+    properties = properties or any(not one.about_labels for one in listed)
     alphabet, longest = choices["alphabet"], choices["max_length"]
     by_label = choices["relation"] == Relation.EQUAL.value and not properties
-    old, new = (limit.load(request, alphabet, longest, any_label=by_label) for request in requests)
+    try:
+        old, new = (limit.load(request, alphabet, longest, any_label=by_label) for request in requests)
+    except LabelNeededError as error:
+        if not properties:
+            raise
+        why = "properties of yes and no are verified too; those of labels (--moore-ltlf) need none"
+        raise LabelNeededError(f"{error}: {why}") from None
     if by_label and (old.label_names is None) != (new.label_names is None):
         old, new = (limit.load(request, alphabet, longest) for request in requests)
     return old, new
 
 
-def _properties(choices: dict[str, Any], alphabet: Alphabet) -> list[Spec]:
-    return [
+def _properties(choices: dict[str, Any], model: Model) -> tuple[list[Spec], list[Spec]]:
+    """The properties of yes and no, and those of the labels along a word."""
+    alphabet, listed = model.alphabet, _listed(choices["suite"])
+    of_words = [
         *(Spec.from_ltlf(text, alphabet) for text in choices["ltlf"]),
         *(Spec.from_regex(text, alphabet) for text in choices["regex"]),
         *(Spec.from_file(path, alphabet) for path in choices["dfa"]),
         *(Spec.from_word_file(path, alphabet) for path in choices["word_list"]),
-        *_listed(choices["suite"], alphabet),
+        *(one.spec(alphabet) for one in listed if not one.about_labels),
     ]
+    of_labels = [
+        *(label_spec(model, ltlf=text) for text in choices["moore_ltlf"]),
+        *(label_spec(model, regex=text) for text in choices["moore_regex"]),
+        *(label_spec(model, **{one.kind.removeprefix("moore_"): one.whole_text}) for one in listed if one.about_labels),
+    ]
+    return of_words, of_labels
 
 
-def _listed(path: Path | None, alphabet: Alphabet) -> Iterator[Spec]:
+def _listed(path: Path | None) -> tuple[Property, ...]:
     """The properties of a property file, which must not ask for what is not done here."""
-    for one in () if path is None else Suite.read(path).properties:
+    properties = () if path is None else Suite.read(path).properties
+    for one in properties:
         if one.relation is not Relation.SUBSET or one.assume is not None or one.max_length is not None:
             raise InputError(
                 f"{path}: property {short_repr(one.name)} has a relation, an assumption or a longest word of its own, "
                 "and diff verifies whether every accepted word has the property; use rnncheck check on both models"
             )
-        yield one.spec(alphabet)
+    return properties
 
 
 def _compared(
-    old: Model, new: Model, specs: list[Spec], names: tuple[str, str], limit: TimeLimit, choices: dict[str, Any]
+    old: Model,
+    new: Model,
+    specs: tuple[list[Spec], list[Spec]],
+    names: tuple[str, str],
+    limit: TimeLimit,
+    choices: dict[str, Any],
 ) -> Verdict:
     settings = VerifySettings(**search_fields(choices, old.alphabet))
-    ask = functools.partial(diff_models, old, new, properties=specs, labels=choices["label"] is None, names=names)
+    of_words, of_labels = specs
+    ask = functools.partial(
+        diff_models,
+        old,
+        new,
+        properties=of_words,
+        label_properties=of_labels,
+        labels=choices["label"] is None,
+        names=names,
+    )
     return put(ask, old.alphabet, settings, limit, choices)

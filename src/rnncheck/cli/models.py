@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,10 +33,12 @@ from rnncheck.cli.output import say
 from rnncheck.cli.output_files import OutputFile, kept_somewhere, raise_troubles
 from rnncheck.cli.progress import progress_line
 from rnncheck.models.cells import Cell
+from rnncheck.models.label_names import LabelNeededError
+from rnncheck.models.labelled import WordLabels, with_no_label
 from rnncheck.probability.distributions import WordDistribution
 from rnncheck.spec import Spec
 from rnncheck.word_files import WordFormat
-from rnncheck.words import Alphabet, format_word, letter_text
+from rnncheck.words import Alphabet, WordBatch, format_word, letter_text
 
 if TYPE_CHECKING:
     from rnncheck.cli.options import SpecRequest
@@ -245,8 +248,16 @@ def classify(
     words_file: Path | None,
     word_format: WordFormat,
 ) -> None:
-    """Ask a model; exit with 1 when it rejects a word. The score is positive on the accepting side."""
-    loaded = model.load(alphabet)
+    """Ask a model; exit with 1 when it rejects a word. The score is positive on the accepting side.
+
+    A model with several labels, of which none was chosen (--label), says one of each word; the score is how far it is
+    ahead of the others.
+    """
+    try:
+        loaded = model.load(alphabet)
+    except LabelNeededError:
+        _say_labels(WordLabels(model.load(alphabet, any_label=True)), texts, words_file, word_format)
+        return
     words = gather_words(texts, words_file, loaded.alphabet, word_format)
     answers = loaded.accepts_batch(words)
     scores = loaded.scores_batch(words)
@@ -254,3 +265,11 @@ def classify(
         score = "" if scores is None else f"{scores[i]:+.4f}\t"
         say(f"{'accepted' if accepted else 'rejected'}\t{score}{format_word(word)}")
     ctx.exit(0 if answers.all() else 1)
+
+
+def _say_labels(model: WordLabels, texts: tuple[str, ...], words_file: Path | None, form: WordFormat) -> None:
+    letters, names = model.model.alphabet, with_no_label(model.labels)
+    words = gather_words(texts, words_file, letters, form)
+    labels, leads = model.said(WordBatch.from_codes([letters.encode(word) for word in words]))
+    for word, label, lead in zip(words, labels.tolist(), leads.tolist(), strict=True):
+        say(f"{names[label]}\t{f'{lead:+.4f}' if math.isfinite(lead) else ''}\t{format_word(word)}")

@@ -27,6 +27,7 @@ from rnncheck.cli.options import (
     verdict_files,
     word_format_options,
 )
+from rnncheck.cli.output import say
 from rnncheck.cli.output_files import OutputFile, kept_somewhere
 from rnncheck.cli.progress import progress_line
 from rnncheck.cli.repair_text import described
@@ -35,8 +36,9 @@ from rnncheck.cli.verify import command_line
 from rnncheck.errors import ModelError
 from rnncheck.models.files.safetensors_file import save_network
 from rnncheck.models.files.torch_file import import_torch
+from rnncheck.models.importing import import_object
 from rnncheck.models.labelled import label_names, network_of
-from rnncheck.models.wrapping import import_object, letters_of
+from rnncheck.models.wrapping import letters_of
 from rnncheck.probability.distributions import WordDistribution
 from rnncheck.relations import Relation
 from rnncheck.repairing.conclusion import Repaired
@@ -158,9 +160,11 @@ def _loaded(
         network = network_of(request.load(alphabet))
         return network, network.alphabet, label_names(network), {}
     torch = import_torch("repairing a module")
-    module = import_object(request.module, request.state)
+    module, notes = import_object(request.module, request.state)
     if not isinstance(module, torch.nn.Module):
         raise ModelError(f"{request.module}: {type(module).__name__} is no PyTorch module; name one, or what builds it")
+    for note in notes:
+        say(f"note: {note}", err=True)
     alphabet, entry = letters_of(module, alphabet), request.entry
     options = {"threshold": entry.threshold, "label": entry.label, "labels": entry.labels, "threads": request.threads}
     given = {name: value for name, value in options.items() if value is not None}

@@ -26,6 +26,9 @@ def described(verdict: Verdict) -> list[str | Line]:
         lines = [Line(f": {_compared(verdict.comparison, outcome)}", _lead(verdict), _COLOURS[outcome], bold=True)]
     if verdict.counterexample is not None:
         lines += _counterexample(verdict, verdict.counterexample)
+    accepting = verdict.accepting()
+    if accepting is not None:
+        lines.append(f"  accepts         {accepting}")
     how_short = verdict.how_short()
     if how_short is not None:
         lines.append(f"  how short       {how_short}")

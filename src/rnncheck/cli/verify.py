@@ -297,7 +297,7 @@ def _tell(verdict: Verdict, json_file: Path | None, report: Path | None) -> None
     written: list[Path] = []
 
     def write_report(path: Path) -> None:
-        verdict.save_report(path, date=today(), document=kept)
+        verdict.save_report(path, date=today(), document=kept, ours=True)
         written.append(path)
 
     try:

@@ -66,17 +66,20 @@ class _Markers:
     def told(self, inner: Model, more: str) -> dict[str, Any]:
         """The facts of the model; what it says of the empty word is not about ours."""
         ours = {"letters": len(self.alphabet), "words": f"between markers: {self.text}{more}"}
-        facts = _without_the_empty_word(inner.describe()) | ours
+        facts = without_the_empty_word(inner.describe()) | ours
         if facts.get("sha256") is not None:  # the same network between other markers answers otherwise
             facts["sha256"] = digest_of("between markers", facts["sha256"], self.identity())
-        return facts | ({"facts": _without_the_empty_word(facts["facts"])} if "facts" in facts else {})
+        return facts
 
     def identity(self) -> list[object]:
         return [list(self.alphabet), list(self.before), list(self.after)]
 
 
-def _without_the_empty_word(facts: Mapping[str, Any]) -> dict[str, Any]:
+def without_the_empty_word(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """The facts of a model but for what is said of the empty word."""
     kept = {name: value for name, value in facts.items() if name != "empty_word"}
+    if isinstance(kept.get("facts"), Mapping):
+        kept["facts"] = without_the_empty_word(kept["facts"])
     for name in ("notes", "assumptions"):
         if name in kept:
             kept[name] = [note for note in kept[name] if "empty word" not in note]

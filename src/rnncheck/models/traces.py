@@ -11,6 +11,7 @@ from rnncheck.automata.dfa import DFA, Mask
 from rnncheck.automata.label_specs import PairAlphabet
 from rnncheck.models.identity import digest_of
 from rnncheck.models.labelled import LabelledNetwork, labels_by_score
+from rnncheck.models.markers import without_the_empty_word
 from rnncheck.models.protocol import ByReference, Labeller, Letters, Model, Scores, States, SteppingModel
 from rnncheck.words import Codes, IntArray, WordBatch, encode_batch
 
@@ -64,7 +65,7 @@ class TraceModel(SteppingModel):
         return bool(self.spec.accepting[state])
 
     def describe(self) -> Mapping[str, Any]:
-        return self._network.describe()
+        return without_the_empty_word(self._network.describe())  # its label is in no trace
 
     def identity(self) -> str:
         spec = self.spec

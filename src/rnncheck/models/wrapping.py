@@ -1,24 +1,18 @@
-"""Python objects as models: ``wrap`` for what the caller has in hand, ``import_model`` for ``--module``."""
+"""Python objects as models: ``wrap`` for what the caller has in hand."""
 
 from __future__ import annotations
 
-import contextlib
-import importlib
-import inspect
-import os
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from pathlib import Path
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import numpy.typing as npt
 
-from rnncheck.errors import InputError, ModelError, RnncheckError, short_repr
+from rnncheck.errors import InputError, ModelError, short_repr
 from rnncheck.models.callables import CallableModel
 from rnncheck.models.label_names import checked_names, label_number
 from rnncheck.models.markers import Marker, between_markers, marker_letters
 from rnncheck.models.protocol import Model
-from rnncheck.runtime.budget import BudgetExceeded
 from rnncheck.runtime.watchdog import guarded_for
 from rnncheck.words import Alphabet, Word
 
@@ -65,7 +59,7 @@ def wrap(
 
     The model is tried out on some words. Where it hangs, ``timeout`` (in seconds) ends that by a ResourceLimitError.
     """
-    options = _Options(
+    options = WrapOptions(
         threshold,
         label,
         checked_names(labels),
@@ -80,41 +74,50 @@ def wrap(
         timeout,
         max_length,
     )
+    return wrapped(model, alphabet, options, before, after)
+
+
+def wrapped(
+    model: object, alphabet: Iterable[str] | None, options: WrapOptions, before: Marker, after: Marker
+) -> Model:
+    """The model, between markers where there are any."""
     if before is None and after is None:
-        return _wrapped(model, alphabet, options)
-    if empty is not None:
-        raise InputError(f"empty={empty} was given, but between markers the empty word is asked; leave it out")
-    marked = between_markers(_wrapped(model, alphabet, options.with_markers(model, before, after)), before, after)
-    marked.max_length = max_length
+        return _without_markers(model, alphabet, options)
+    if options.empty is not None:
+        raise InputError(f"empty={options.empty} was given, but between markers the empty word is asked; leave it out")
+    inner = _without_markers(model, alphabet, options.with_markers(model, before, after))
+    marked = between_markers(inner, before, after)
+    marked.max_length = options.max_length
     return marked
 
 
-class _Options(NamedTuple):
-    """What ``wrap`` was told of a model, beside its letters and markers."""
+class WrapOptions(NamedTuple):
+    """What ``wrap`` was told of a model, beside its letters and markers; ``notes`` are told of it, with its own."""
 
-    threshold: float
-    label: int | str | None
-    labels: tuple[str, ...] | None
-    encode: Callable[[list[Word]], Any] | None
-    first_row: int | None
-    empty: bool | None
-    output: str
-    batch_size: int | None
-    dtype: npt.DTypeLike | None
-    threads: int | None
-    seed: int
-    timeout: float | None
-    max_length: int | None
+    threshold: float = 0.5
+    label: int | str | None = None
+    labels: tuple[str, ...] | None = None
+    encode: Callable[[list[Word]], Any] | None = None
+    first_row: int | None = None
+    empty: bool | None = None
+    output: str = "auto"
+    batch_size: int | None = None
+    dtype: npt.DTypeLike | None = None
+    threads: int | None = None
+    seed: int = 0
+    timeout: float | None = None
+    max_length: int | None = None
+    notes: tuple[str, ...] = ()
 
     @property
     def sizes(self) -> dict[str, int]:
         return {} if self.batch_size is None else {"batch_size": self.batch_size}
 
-    def with_markers(self, model: object, before: Marker, after: Marker) -> _Options:
+    def with_markers(self, model: object, before: Marker, after: Marker) -> WrapOptions:
         """For the model that reads the markers too: it is never asked for a word without letters."""
         around = len(marker_letters(before)) + len(marker_letters(after))
         longest = None if self.max_length is None else self.max_length + around
-        return self._replace(max_length=longest, empty=False if _is_module(model) else None)
+        return self._replace(max_length=longest, empty=False if is_module(model) else None)
 
     def check(self) -> None:
         if self.batch_size is not None and self.batch_size < 1:
@@ -129,14 +132,14 @@ class _Options(NamedTuple):
                 raise InputError(f"{name}={short_repr(getattr(self, name))} is for PyTorch modules; {why}")
 
 
-def _wrapped(model: object, alphabet: Iterable[str] | None, options: _Options) -> Model:
+def _without_markers(model: object, alphabet: Iterable[str] | None, options: WrapOptions) -> Model:
     """The model, without markers."""
     letters = letters_of(model, alphabet)
     options.check()
     if isinstance(model, Model):
         options.refuse_those_of_modules("this is a model already; say it where the module is wrapped")
         return model
-    if _is_module(model):
+    if is_module(model):
         return _of_module(model, letters, options)
     if not callable(model):
         raise ModelError(f"{short_repr(model)} is neither a PyTorch module nor a callable")
@@ -149,13 +152,15 @@ def _wrapped(model: object, alphabet: Iterable[str] | None, options: _Options) -
     )
 
 
-def _of_module(module: object, letters: Alphabet, told: _Options) -> Model:
+def _of_module(module: object, letters: Alphabet, told: WrapOptions) -> Model:
     from rnncheck.models.self_check import Reading
     from rnncheck.models.torch.module import ModuleOptions, wrap_module
 
     meaning = meaning_of_outputs(module, told.label, told.labels)
     reading = Reading(told.threshold, output=told.output, dtype=told.dtype, threads=told.threads, **meaning)
-    options = ModuleOptions(reading, told.encode, told.first_row, told.empty, seed=told.seed, **told.sizes)
+    options = ModuleOptions(
+        reading, told.encode, told.first_row, told.empty, seed=told.seed, notes=told.notes, **told.sizes
+    )
     wrapped = guarded_for(told.timeout, lambda: wrap_module(module, letters, options), "the module was being tried out")
     wrapped.max_length = told.max_length
     return wrapped
@@ -169,98 +174,7 @@ def meaning_of_outputs(module: object, label: int | str | None, labels: Iterable
     return {"label": label_number(label, names), "labels": names}
 
 
-def import_model(
-    reference: str,
-    alphabet: Iterable[str] | None = None,
-    *,
-    state: str | os.PathLike[str] | None = None,
-    **options: Any,
-) -> Model:
-    """The model that ``package.module:name`` refers to. This imports and runs that module: it is for trusted code.
-
-    The name may stand for a model, a PyTorch module, a function from words to answers, or a function without
-    arguments that returns one of these. Modules of the current folder are found. ``state`` is a file with the weights
-    of a PyTorch module. The options are those of ``wrap``.
-    """
-    with _current_folder_importable():
-        found = import_object(reference, state)
-        try:
-            return wrap(found, alphabet, **options)
-        except ModelError as error:
-            raise type(error)(f"{reference}: {error}") from error
-
-
-def import_object(reference: str, state: str | os.PathLike[str] | None = None) -> object:
-    """What ``package.module:name`` refers to, or what it returns where it is a function without arguments.
-
-    The weights of ``state``, a file with a state dictionary, are loaded into it; it must then be a PyTorch module.
-    """
-    found = _imported(reference)
-    if state is None:
-        return found
-    if not _is_module(found):
-        raise ModelError(
-            f"{reference}: {type(found).__name__} is no PyTorch module, and {state} has weights for one; name the "
-            "module, or what builds it"
-        )
-    from rnncheck.models.torch.weights import load_weights
-
-    load_weights(found, Path(state))
-    return found
-
-
-def _imported(reference: str) -> object:
-    module_name, colon, path = reference.partition(":")
-    if not colon or not module_name or not path:
-        raise InputError(f"{short_repr(reference)} is not of the form package.module:function")
-    with _current_folder_importable():
-        found = _attribute(_import(module_name, reference), path, reference)
-        if not _is_factory(found):
-            return found
-        try:
-            made: object = found()
-        except RnncheckError:
-            raise
-        except Exception as error:  # the user's own code
-            raise ModelError(f"{reference}: raised {type(error).__name__}: {error}") from error
-        return made
-
-
-def _import(name: str, reference: str) -> object:
-    try:
-        return importlib.import_module(name)
-    except ModuleNotFoundError as error:
-        if error.name is not None and (name == error.name or name.startswith(error.name + ".")):
-            raise ModelError(f"{reference}: there is no module {name!r} in the current folder or installed") from None
-        raise ModelError(f"{reference}: importing {name!r} needs a module that is missing: {error.name!r}") from error
-    except BudgetExceeded:
-        raise
-    except Exception as error:  # whatever the module does when it is imported
-        raise ModelError(f"{reference}: importing {name!r} raised {type(error).__name__}: {error}") from error
-
-
-def _attribute(module: object, path: str, reference: str) -> Any:
-    found = module
-    for name in path.split("."):
-        try:
-            found = getattr(found, name)
-        except AttributeError:
-            raise ModelError(f"{reference}: there is no {name!r} in {module!r}") from None
-    return found
-
-
-def _is_factory(found: object) -> bool:
-    """Whether it can be called without arguments and is not itself what is meant."""
-    if isinstance(found, Model) or _is_module(found) or not callable(found):
-        return False
-    try:
-        inspect.signature(found).bind()
-    except (TypeError, ValueError):
-        return False
-    return True
-
-
-def _is_module(model: object) -> bool:
+def is_module(model: object) -> bool:
     """Whether it is a PyTorch module. If it is, PyTorch has been imported already."""
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(model, torch.nn.Module)
@@ -281,16 +195,3 @@ def letters_of(model: object, alphabet: Iterable[str] | None) -> Alphabet:
             f"the model has the alphabet {short_repr(str(told))}, and {short_repr(str(given))} was given; leave it out"
         )
     return given
-
-
-@contextlib.contextmanager
-def _current_folder_importable() -> Iterator[None]:
-    folder = os.getcwd()
-    added = folder not in sys.path
-    if added:
-        sys.path.insert(0, folder)
-    try:
-        yield
-    finally:
-        if added and folder in sys.path:
-            sys.path.remove(folder)

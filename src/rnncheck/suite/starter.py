@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from rnncheck.models.protocol import Model
 from rnncheck.words import Alphabet, quoted
 
 _LETTERS_SHOWN = 40
 
 
-def starter_suite(model: Model, said: Mapping[str, object]) -> str:
-    """The text of a property file for a model; ``said`` are the keys of its table: a path or a module, and so on."""
-    letters, path = model.alphabet, said.get("path")
+def starter_suite(letters: Alphabet, said: Mapping[str, object], labels: Sequence[str] | None = None) -> str:
+    """The text of a property file for a model over letters.
+
+    ``said`` are the keys of its table: a path or a module, and so on. ``labels`` are what it says, where it says one of
+    several and none of them was chosen to mean yes.
+    """
+    path = said.get("path")
     name = "model" if path is None else Path(str(path)).stem or "model"
     first, other = quoted(letters[0]), quoted(letters[-1])
     return "\n".join(
@@ -34,15 +37,14 @@ def starter_suite(model: Model, said: Mapping[str, object]) -> str:
             f"# {_alphabet(letters)}",
             f"[models.{_text(name)}]",
             *(f"{key} = {_text(value)}" for key, value in said.items()),
+            *([] if labels is None else _label_to_choose(labels)),
             "",
             "# [definitions]  # $name in any property",
             f'# seen = "F {first}"',
             "",
             "# Replace this example by what your network must satisfy; description, ltlf and the name are yours.",
             "[properties.example]",
-            f"description = {_text(f'An accepted word has the letter {letters[0]}.')}",
-            f"ltlf = {_text(f'F {first}')}",
-            '# relation = "superset"        # no false negatives: every word of the specification is accepted',
+            *(_of_words(letters) if labels is None else _of_labels(labels)),
             '# tags = ["safety"]            # rnncheck check FILE --tag safety',
             "",
             "# [properties.another]",
@@ -51,6 +53,27 @@ def starter_suite(model: Model, said: Mapping[str, object]) -> str:
             "",
         ]
     )
+
+
+def _of_words(letters: Alphabet) -> list[str]:
+    return [
+        f"description = {_text(f'An accepted word has the letter {letters[0]}.')}",
+        f"ltlf = {_text(f'F {quoted(letters[0])}')}",
+        '# relation = "superset"        # no false negatives: every word of the specification is accepted',
+    ]
+
+
+def _of_labels(labels: Sequence[str]) -> list[str]:
+    first = labels[0] if labels[0].isidentifier() else json.dumps(labels[0])
+    return [
+        f"description = {_text(f'Once the network has said {labels[0]}, it says so for ever.')}",
+        f"moore_ltlf = {_text(f'G(label={first} -> G label={first})')}",
+    ]
+
+
+def _label_to_choose(labels: Sequence[str]) -> list[str]:
+    others = ", ".join(map(_text, labels[1:]))
+    return [f"# label = {_text(labels[0])}  # what means accept, which ltlf and regex need; or {others}"]
 
 
 def _alphabet(letters: Alphabet) -> str:

@@ -12,9 +12,10 @@ from typing import Any
 from rnncheck.automata.dfa import DEFAULT_MAX_STATES
 from rnncheck.errors import InputError, short_repr
 from rnncheck.models.files.loading import load_model
+from rnncheck.models.importing import import_model
 from rnncheck.models.label_names import LabelNeededError
 from rnncheck.models.protocol import Model
-from rnncheck.models.wrapping import import_model, wrap
+from rnncheck.models.wrapping import wrap
 from rnncheck.probability.confidence import Confidence
 from rnncheck.probability.distributions import WordDistribution
 from rnncheck.relations import Relation
@@ -71,7 +72,8 @@ class ModelEntry:
     @property
     def source(self) -> str:
         """Where it comes from, for people."""
-        return str(self.path or self.module)
+        weights = "" if self.state is None else f" with the weights of {self.state}"
+        return f"{self.path or self.module}{weights}"
 
     def load(
         self,

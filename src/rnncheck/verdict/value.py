@@ -25,6 +25,8 @@ from rnncheck.verdict.questions import Comparison, LabelQuestion
 from rnncheck.verdict.violation import DataFacts, ErrorDescription, FaultyFlow, Mistake, Stratum, Trace
 from rnncheck.words import Alphabet, Word
 
+_MOST_LABELS_NAMED = 8  # in a sentence
+
 
 class Verdict(
     Displayable,
@@ -100,6 +102,20 @@ class Verdict(
         """The automaton of the specification."""
         return self.spec_facts.automaton
 
+    def accepting(self) -> str | None:
+        """What "accept" means of a network with several labels, without capital and full stop; None of any other."""
+        of_labels = self.label_question is not None or (self.comparison is not None and self.comparison.by_label)
+        facts = self.model_facts if self.comparison is None else self.model_facts.get("new")
+        label = facts.get("label") if isinstance(facts, dict) else None
+        if of_labels or label is None or not isinstance(facts, dict):
+            return None
+        named = facts.get("labels")
+        others = [str(each) for each in named if each != label] if isinstance(named, list | tuple) else []
+        if not isinstance(label, str):
+            label = f"label {label}"
+        rest = " or ".join(others) if 0 < len(others) <= _MOST_LABELS_NAMED else "any other label"
+        return f"the network accepts where it says {visible(str(label))}, and rejects where it says {visible(rest)}"
+
     def how_short(self) -> str | None:
         """How short the counterexample is known to be, without capital and full stop; None where nothing is known."""
         length = self.no_violation_up_to
@@ -139,12 +155,13 @@ class Verdict(
             raise FormatError(f"not a verdict whose parts belong together: {error}", source) from None
         return verdict
 
-    def save_report(self, path: str | Path, *, date: str = "", document: str | None = None) -> None:
+    def save_report(self, path: str | Path, *, date: str = "", document: str | None = None, ours: bool = False) -> None:
         """Write the report: one HTML file with everything in it, for people.
 
         ``date`` is shown at its top, as it is given; ``document`` is the file that the verdict itself was written to.
+        With ``ours`` the page names the code that the verdict's command imports; a document may come from anybody.
         """
-        write_atomically(path, page_of(self, date=date, document=document))
+        write_atomically(path, page_of(self, date=date, document=document, ours=ours))
 
 
 def _check_words(verdict: Verdict) -> None:

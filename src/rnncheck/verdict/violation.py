@@ -121,10 +121,15 @@ def mistake_sentences(mistakes: Sequence[Mistake]) -> list[str]:
 
 
 class DataViolation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A sequence of somebody's data that is a violation, and the line of the file that it stands on."""
+    """A sequence of somebody's data that is a violation, and the line of the file that it stands on.
+
+    Where two models are compared, ``old`` and ``new`` are what each says of it.
+    """
 
     line: Count
     word: Word
+    old: str | None = None
+    new: str | None = None
 
 
 class DataFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

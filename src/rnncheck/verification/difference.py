@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Iterable, Iterator
-from typing import Unpack
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeAlias, Unpack
 
 import msgspec
 
@@ -19,12 +19,16 @@ from rnncheck.spec import Spec
 from rnncheck.verdict.facts import HealthNote
 from rnncheck.verdict.questions import Comparison, PropertyChange
 from rnncheck.verdict.value import Verdict
+from rnncheck.verdict.violation import DataFacts
 from rnncheck.verification.extras import Extras
+from rnncheck.verification.labels import verify_labels
 from rnncheck.verification.polish import POLISHING_STEPS
 from rnncheck.verification.question import VerifyOptions
 from rnncheck.verification.settings import VerifySettings
 from rnncheck.verification.verify import verify
 from rnncheck.words import Word
+
+_Question: TypeAlias = tuple[Callable[..., Verdict], Spec]  # who answers, and about what
 
 # Whoever compares two versions of a network wants the shortest word; to say "alike" costs about as many steps.
 _SHORTER_STEPS = 2  # for each step of the guided search
@@ -42,6 +46,7 @@ def diff(
     new: Model,
     *,
     properties: Iterable[Spec] = (),
+    label_properties: Iterable[Spec] = (),
     labels: bool = True,
     names: tuple[str | None, str | None] = (None, None),
     **options: Unpack[VerifyOptions],
@@ -52,16 +57,18 @@ def diff(
     how often they differ under the distribution, and on data. ``options`` are those of ``verify``; ``relation`` is of
     the new model to the old one, ``equal`` unless told (``subset``: the new one accepts nothing that the old one
     rejects). Models with several labels are compared by what they say, or, with ``labels`` false, by the label that
-    means yes. ``properties`` are verified on each of the two afterwards. ``names`` are what a person calls the two.
+    means yes. ``properties`` are verified on each of the two afterwards, and so are ``label_properties``, of the labels
+    along a word (``label_spec`` makes them). ``names`` are what a person calls the two.
     """
     for name, model in (("old", old), ("new", new)):
         if not isinstance(model, Model):
             raise InputError(f"the {name} model is {short_repr(model)}; read a file by rnncheck.load_model(path)")
     relation = Relation.named(options.pop("relation", Relation.EQUAL))
-    specs = [spec.over(old.alphabet) for spec in properties]
+    questions = [(verify, spec.over(old.alphabet)) for spec in properties]
+    questions += [(verify_labels, spec) for spec in label_properties]
     timeout, settings = options.get("timeout"), options.get("settings") or VerifySettings()
     began = settings.clock()
-    if specs and timeout is not None:
+    if questions and timeout is not None:
         options["timeout"] = timeout / 2
     pair = difference(old, new, relation, labels=labels)
     comparison = Comparison(
@@ -73,11 +80,14 @@ def diff(
     extras = Extras()
     said = _said(pair, verdict.counterexample, extras)
     left = None if timeout is None else max(0.0, timeout - (settings.clock() - began))
-    changes = () if verdict.reason == INTERRUPTED else tuple(_changes(old, new, specs, left, options, extras))
+    changes = () if verdict.reason == INTERRUPTED else tuple(_changes(old, new, questions, left, options, extras))
+    data = extras.attempt("what the two say of your data", lambda: _said_of_data(pair, verdict.data))
     comparison = msgspec.structs.replace(comparison, old_said=said[0], new_said=said[1], properties=changes)
     asked = {**verdict.settings, "timeout": timeout}
     health = (*verdict.health, *extras.notes, *([_EMPTY_WORD] if verdict.counterexample == () else []))
-    return msgspec.structs.replace(verdict, comparison=comparison, health=health, settings=asked)
+    return msgspec.structs.replace(
+        verdict, comparison=comparison, data=data or verdict.data, health=health, settings=asked
+    )
 
 
 def _seeking_longer(settings: VerifySettings) -> VerifySettings:
@@ -99,17 +109,29 @@ def _said(pair: DifferenceModel, word: Word | None, extras: Extras) -> tuple[tup
     return (None, None) if found is None else tuple(tuple(names[each[side]] for each in found) for side in (0, 1))
 
 
+def _said_of_data(pair: DifferenceModel, data: DataFacts | None) -> DataFacts | None:
+    """The facts with what each of the two says of the sequences that are shown."""
+    if data is None:
+        return None
+    shown = []
+    for each in data.first:
+        old, new = pair.said(pair.alphabet.encode(each.word))
+        names = pair.pair.labels
+        shown.append(msgspec.structs.replace(each, old=names[old], new=names[new]))
+    return msgspec.structs.replace(data, first=tuple(shown))
+
+
 def _changes(
-    old: Model, new: Model, specs: list[Spec], seconds: float | None, options: VerifyOptions, extras: Extras
+    old: Model, new: Model, questions: list[_Question], seconds: float | None, options: VerifyOptions, extras: Extras
 ) -> Iterator[PropertyChange]:
     """Each property on both models; of the time that is left, each verification may take an equal share."""
-    asked: VerifyOptions = {**options, "timeout": None if seconds is None else seconds / max(1, 2 * len(specs))}
+    asked: VerifyOptions = {**options, "timeout": None if seconds is None else seconds / max(1, 2 * len(questions))}
     settings = options.get("settings") or VerifySettings()
     asked["settings"] = dataclasses.replace(
         settings, flows=None, mass_words=0, on_data=None, checkpoint=None, resume=False, certificate=None
     )
-    for spec in specs:
-        both = extras.attempt(spec.origin, functools.partial(_of_both, old, new, spec, asked))
+    for ask, spec in questions:
+        both = extras.attempt(spec.origin, functools.partial(_of_both, old, new, ask, spec, asked))
         if both is not None:
             before, after = both
             yield PropertyChange(
@@ -123,5 +145,7 @@ def _changes(
                 return
 
 
-def _of_both(old: Model, new: Model, spec: Spec, options: VerifyOptions) -> tuple[Verdict, Verdict]:
-    return verify(old, spec, **options), verify(new, spec, **options)
+def _of_both(
+    old: Model, new: Model, ask: Callable[..., Verdict], spec: Spec, options: VerifyOptions
+) -> tuple[Verdict, Verdict]:
+    return ask(old, spec, **options), ask(new, spec, **options)

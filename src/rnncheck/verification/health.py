@@ -90,7 +90,7 @@ def _one_sided_model(task: Task) -> Iterator[HealthNote]:
 
 def _model_notes(task: Task) -> Iterator[HealthNote]:
     """What had to be assumed to read the model, and what was noticed, such as answers that depend on the batch."""
-    for name, told in _notes_in(task.oracle.model.describe()):
+    for name, told in dict.fromkeys(_notes_in(task.oracle.model.describe())):  # of two models alike, once
         yield HealthNote("model", f"assumed: {told}" if name == "assumptions" else told)
 
 

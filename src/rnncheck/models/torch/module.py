@@ -62,6 +62,7 @@ class ModuleOptions:
     empty: bool | None = None
     batch_size: int = DEFAULT_BATCH
     seed: int = 0
+    notes: tuple[str, ...] = ()
 
 
 def wrap_module(module: torch.nn.Module, alphabet: Alphabet, options: ModuleOptions) -> Model:
@@ -69,6 +70,7 @@ def wrap_module(module: torch.nn.Module, alphabet: Alphabet, options: ModuleOpti
     rng = np.random.default_rng(options.seed)
     asker = Asker(module)
     candidates, notes = _candidates(module, alphabet, options)
+    notes += options.notes
     convention = find_convention(asker, candidates, len(alphabet), rng)
     evaluate = Evaluator(asker, convention)
     empty = _empty_answer(evaluate, options.empty, notes)

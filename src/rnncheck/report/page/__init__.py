@@ -13,10 +13,10 @@ from rnncheck.report.page.verdict_page import report_page
 from rnncheck.verdict.value import Verdict
 
 
-def page_of(value: object, *, date: str = "", document: str | None = None) -> str:
-    """The HTML page of a value that has one; ``date`` and ``document`` (the name of its file) are for verdicts."""
+def page_of(value: object, *, date: str = "", document: str | None = None, ours: bool = False) -> str:
+    """The HTML page of a value that has one; all but the value are for verdicts, see :func:`report_page`."""
     if isinstance(value, Verdict):
-        return report_page(value, date=date, document=document)
+        return report_page(value, date=date, document=document, ours=ours)
     if isinstance(value, SurrogateComparison):
         return comparison_page(value)
     if isinstance(value, RunResults):

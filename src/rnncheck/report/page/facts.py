@@ -44,7 +44,7 @@ def facts(verdict: Verdict) -> Markup:
     return section("facts", "Facts", tag("div", *made, class_="facts"), more)
 
 
-def repeat(verdict: Verdict, document: str | None = None) -> Markup:
+def repeat(verdict: Verdict, document: str | None = None, *, ours: bool = False) -> Markup:
     """The command to ask again, and the one to check the evidence, of which ``document`` is the file."""
     same = "The same question with the same seed gives the same verdict:"
     written = (
@@ -53,8 +53,8 @@ def repeat(verdict: Verdict, document: str | None = None) -> Markup:
         else "the JSON document that was written with this"
     )
     check = f"The evidence can be checked independently, from {written}:"
-    return section("repeat", "Repeat it", tag("p", same), _code(repeat_text(verdict)), tag("p", check),
-                   _code(replay_text(verdict, document or "verdict.json")))  # fmt: skip
+    return section("repeat", "Repeat it", tag("p", same), _code(repeat_text(verdict, ours=ours)), tag("p", check),
+                   _code(replay_text(verdict, document or "verdict.json", ours=ours)))  # fmt: skip
 
 
 def _relation(verdict: Verdict) -> str:

@@ -1,7 +1,8 @@
 """How to ask the same question again.
 
 A document may come from anybody, and people paste commands: nothing is offered as it stands in the document. What is
-offered is built from options and values that are known to do nothing but ask, each checked and quoted anew.
+offered is built from options and values that are known to do nothing but ask, each checked and quoted anew. Code is
+named by its name only where the command is that of the run that writes the page, and no document's.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from rnncheck.verdict.value import Verdict
 
 _number = re.compile(r"[0-9]+(\.[0-9]*)?(e[+-]?[0-9]+)?").fullmatch
 _name = re.compile(r"[a-z][a-z0-9_-]*").fullmatch
+_code = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*").fullmatch
 
 # Options of ``verify`` that choose the question, and what their values must be. Those that write files, reach another
 # machine or import code are not among them.
@@ -25,6 +27,7 @@ _VALUES: Mapping[str, Callable[[str], object]] = {
         ("--dfa", "--word-list", "--against", "--words-like", "--known-words", "--on-data"), str.isprintable
     ),
     **dict.fromkeys(("--column", "--separator"), str.isprintable),
+    **dict.fromkeys(("--state", "--old-state", "--new-state"), str.isprintable),  # weights, read as data
     **dict.fromkeys(("--regex", "--ltlf", "--moore-regex", "--moore-ltlf"), str.isprintable),
     **dict.fromkeys(("--alphabet", "--before", "--after", "--define"), str.isprintable),
     **dict.fromkeys(("--label", "--labels", "--weights", "--assume"), str.isprintable),
@@ -50,9 +53,12 @@ _SETTINGS = ("bound", "equivalence", "exhaustive", "extraction", "flows", "known
              "max_query_length", "max_states", "on_data", "plain", "search_steps", "shrink", "suspects")  # fmt: skip
 
 
-def repeat_text(verdict: Verdict) -> str:
-    """The command line of the verification, or, where it was called from Python, the call."""
-    words = _command(verdict)
+def repeat_text(verdict: Verdict, *, ours: bool = False) -> str:
+    """The command line of the verification, or, where it was called from Python, the call.
+
+    ``ours``: the command is that of this very run.
+    """
+    words = _command(verdict, ours=ours)
     return python_call(verdict) if words is None else shlex.join(words)
 
 
@@ -68,21 +74,36 @@ def subject(verdict: Verdict) -> str:
     return _last(files[0]) if files else ""
 
 
-def replay_text(verdict: Verdict, document: str = "verdict.json") -> str:
+def replay_text(verdict: Verdict, document: str = "verdict.json", *, ours: bool = False) -> str:
     """The command that checks the evidence again, with the options by which the same model is read."""
-    words = _command(verdict) or []
+    words = _command(verdict, ours=ours) or []
     files = _models(words) if words[1:2] != ["check"] else []
     given = dict(itertools.pairwise(words))
     reading = [part for name in _READING if name in given for part in (name, given[name])]
     reading += [flag for flag in _READING_FLAGS if flag in words]
-    if verdict.comparison is None:
-        coded = "--module" in given
-        named = ["--module", "MODULE:NAME"] if coded else ["--model", files[0] if files else "MODEL"]
-    else:
-        against = given.get("--against")
-        old, new = (against, *files[:1]) if against and files else (files if len(files) == 2 else ("OLD", "NEW"))
-        named = ["--model", new, "--against", old]
+    named = _one(given, files) if verdict.comparison is None else _two(given, files)
     return shlex.join(["rnncheck", "replay", document, *named, *reading])
+
+
+def _one(given: Mapping[str, str], files: list[str]) -> list[str]:
+    """The options of ``replay`` that name the model."""
+    if "--module" not in given:
+        return ["--model", files[0] if files else "MODEL"]
+    return ["--module", given["--module"], *(("--state", given["--state"]) if "--state" in given else ())]
+
+
+def _two(given: Mapping[str, str], files: list[str]) -> list[str]:
+    """The same of two models."""
+    if "--against" in given:
+        return [*_one(given, files), "--against", given["--against"]]
+    left, named = list(files), []
+    for side, prefix in (("old", "against-"), ("new", "")):
+        code, weights = given.get(f"--{side}-module"), given.get(f"--{side}-state")
+        if code is None:
+            named.append([f"--{prefix.rstrip('-') or 'model'}", left.pop(0) if left else side.upper()])
+        else:
+            named.append([f"--{prefix}module", code, *((f"--{prefix}state", weights) if weights else ())])
+    return [*named[1], *named[0]]
 
 
 def _models(words: list[str]) -> list[str]:
@@ -93,25 +114,25 @@ def _last(name: str) -> str:
     return name.replace("\\", "/").rstrip("/").rpartition("/")[2]
 
 
-def _command(verdict: Verdict) -> list[str] | None:
+def _command(verdict: Verdict, *, ours: bool = False) -> list[str] | None:
     """The words of a command that asks the same; None where the document has none, or one that does more than ask."""
     try:
         words = shlex.split(verdict.command or "")
         if words[:2] == ["rnncheck", "check"]:
             return ["rnncheck", "check", *_choosing(words[2:])]
         known = words[:1] == ["rnncheck"] and words[1:2] in (["verify"], ["diff"])
-        return [*words[:2], *_asking(words[2:], models=2 if words[1] == "diff" else 1)] if known else None
+        return [*words[:2], *_asking(words[2:], 2 if words[1] == "diff" else 1, ours)] if known else None
     except ValueError:
         return None
 
 
-def _asking(words: list[str], models: int) -> Iterator[str]:
+def _asking(words: list[str], models: int, ours: bool) -> Iterator[str]:
     """The same words, each one checked; ValueError where one may not be offered."""
     rest = iter(words)
     for place, word in enumerate(rest):
         if word in ("--module", "--old-module", "--new-module"):  # whose code would be run
-            next(rest, None)
-            yield from (word, "MODULE:NAME")
+            value = next(rest, "")
+            yield from (word, value if ours and _code(value) else "MODULE:NAME")
         elif word in _VALUES:
             value = next(rest, "")
             if not _VALUES[word](value):
@@ -145,15 +166,21 @@ def python_call(verdict: Verdict) -> str:
     if verdict.assumption is not None and verdict.assumption.max_length is not None:
         lines.append(f"    max_length={verdict.assumption.max_length},")
     call = ["rnncheck.verify(", "    model,", "    written.specification,", *lines]
-    before = ['written = rnncheck.Verdict.from_json(open("verdict.json", "rb").read())  # what to_json() gave', ""]
+    before = [
+        'written = rnncheck.Verdict.from_json(open("verdict.json", "rb").read())  # what to_json() gave',
+        f"model = {_loading(verdict.model_facts)}",
+        "",
+    ]
     if verdict.specification is None:
-        call[2], before = "    spec,", []
+        call[2] = "    spec,  # the specification is not in this verdict"
     if verdict.comparison is not None:
         lines[lines.index(f"    relation={verdict.relation.value!r},")] = (
             f"    relation={verdict.comparison.relation.value!r},"
         )
         call = ["rnncheck.diff(", "    old,", "    new,", *lines]
-        before = []
+        sides = [(side, verdict.model_facts.get(side)) for side in ("old", "new")]
+        loading = [f"{side} = {_loading(facts if isinstance(facts, Mapping) else {})}" for side, facts in sides]
+        before = [before[0], *loading, ""]
     drawn = asked.get("distribution")
     if isinstance(drawn, Mapping) and not (drawn.get("weights") == "uniform" and drawn.get("stop") == 0.01):
         kind = next((known for known in _KINDS if known == drawn.get("kind")), "of an unknown kind")
@@ -162,6 +189,15 @@ def python_call(verdict: Verdict) -> str:
     if changed:
         call.append(f"    settings=…,  # changed: {', '.join(changed)}, see the table of facts")
     return "\n".join(["import rnncheck", "", *before, *call, ")"])
+
+
+def _loading(facts: Mapping[str, Any]) -> str:
+    """Python that makes the model, but for the name that its owner knows it by."""
+    inner = facts.get("facts")
+    kind = str((inner if isinstance(inner, Mapping) else facts).get("kind", ""))
+    if kind.endswith("module") or "function" in kind or "callable" in kind:
+        return "rnncheck.wrap(MODEL, alphabet=written.alphabet)  # MODEL: yours, with the weights that were verified"
+    return 'rnncheck.load_model("MODEL", alphabet=written.alphabet)  # the file that was verified'
 
 
 def _is_number(value: Any) -> bool:

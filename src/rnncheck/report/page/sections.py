@@ -50,9 +50,17 @@ def on_your_data(verdict: Verdict) -> Markup | None:
     told = tag("p", f"{sentences.capital(facts.sentence())}{share}.")
     if not facts.first:
         return section("data", "On your data", told)
-    head = tag("tr", *(tag("th", name, scope="col") for name in ("line", "sequence")))
+    said = ("old", "new") if verdict.comparison is not None else ()
+    columns = ("line", "sequence", *(f"the {name} model says" for name in said))
+    head = tag("tr", *(tag("th", name, scope="col") for name in columns))
     rows = [
-        tag("tr", tag("th", f"{each.line}", scope="row"), tag("td", word_markup(each.word))) for each in facts.first
+        tag(
+            "tr",
+            tag("th", f"{each.line}", scope="row"),
+            tag("td", word_markup(each.word)),
+            *(tag("td", getattr(each, name) or "not recorded") for name in said),
+        )
+        for each in facts.first
     ]
     table = tag("table", tag("thead", head), tag("tbody", *rows), class_="grid")
     more = facts.violations - len(facts.first)

@@ -104,7 +104,8 @@ def question(verdict: Verdict) -> str:
         )
     if verdict.comparison is not None:
         asked = f"Is it so that {verdict.comparison.sentence()}? A violation here is a word that shows otherwise."
-    return asked if verdict.assumption is None else f"{asked} {capital(verdict.assumption.sentence())}."
+    more = [verdict.accepting(), None if verdict.assumption is None else verdict.assumption.sentence()]
+    return " ".join([asked, *(f"{capital(text)}." for text in more if text)])
 
 
 def formula(verdict: Verdict) -> str:

@@ -24,8 +24,11 @@ _SECTIONS = (
 )
 
 
-def report_page(verdict: Verdict, *, date: str = "", document: str | None = None) -> str:
-    """The page of a verdict; ``date`` is told as it is given, and ``document`` is where the verdict was written."""
+def report_page(verdict: Verdict, *, date: str = "", document: str | None = None, ours: bool = False) -> str:
+    """The page of a verdict; ``date`` is told as it is given, and ``document`` is where the verdict was written.
+
+    ``ours``: it is of this very run, so that the code which its command names may be named.
+    """
     verdict = as_shown(verdict)
     origin = verdict.spec_facts.origin or "verification"
     return page(
@@ -33,7 +36,7 @@ def report_page(verdict: Verdict, *, date: str = "", document: str | None = None
         sections.top(verdict, date),
         [
             *((key, name, make(verdict)) for key, name, make in _SECTIONS),
-            ("repeat", "Repeat it", facts.repeat(verdict, document)),
+            ("repeat", "Repeat it", facts.repeat(verdict, document, ours=ours)),
         ],
         data=embedded(verdict),
         version=verdict.version,
