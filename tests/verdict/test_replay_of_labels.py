@@ -17,7 +17,9 @@ from rnncheck.verdict.replay import Status
 from rnncheck.verification.labels import label_spec, verify_labels
 from rnncheck.words import WordBatch
 
-torch = pytest.importorskip("torch")
+pytest.importorskip("torch")
+
+import torch
 
 LETTERS = ["a", "b", "c"]
 LABELS = ["low", "middle", "high"]
