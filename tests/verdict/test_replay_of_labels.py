@@ -40,7 +40,7 @@ class Counting(torch.nn.Module):
         self.head = torch.nn.Sequential(*heads)
         with torch.no_grad():
             for parameter in self.parameters():
-                parameter *= scale
+                parameter.mul_(scale)
         self.calls = self.rows = 0
 
     def forward(self, letters):

@@ -77,9 +77,9 @@ def _changes(report: RepairReport) -> list[str | Line]:
     if not changes.words:
         return []
     lines: list[str | Line] = [
-        f"  changed         {changes.changed} of {changes.words:,} answers, {changes.wanted} of them as asked for"
+        f"  changed         {changes.changed} of {changes.words:,} answers, {changes.asked_for()}"
     ]
     for each in changes.shortest[:_WORDS_SHOWN]:
-        why = "" if each.wanted else ", which no property asks for"
-        lines.append(f"                  {glimpse(format_word(each.word))}: {each.before}, now {each.after}{why}")
+        told = f"{glimpse(format_word(each.word))}: {each.before}, now {each.after}, {each.why}"
+        lines.append(f"                  {told}")
     return lines

@@ -153,8 +153,9 @@ class Conclusion:
         question = self._question
         alphabet = question.pupil.alphabet
         shown = [alphabet.encode(word) for each in self._state.before for word in each.counterexamples]
-        words = [*self._held_out.words, *shown, *question.own.words]
-        return changed_answers(question.before, after, question.requirements, words, alphabet, question.pupil.labels)
+        own, labels = question.own, question.pupil.labels
+        words = [*self._held_out.words, *shown, *own.words]
+        return changed_answers(question.before, after, question.requirements, words, alphabet, labels, own)
 
     def _report(
         self,

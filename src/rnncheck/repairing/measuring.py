@@ -112,8 +112,9 @@ def changed_answers(
     words: Sequence[Codes],
     alphabet: Alphabet,
     labels: Sequence[str],
+    own: Collection,
 ) -> Changes:
-    """The answers that differ, among these words and all short ones."""
+    """The answers that differ, among these words and all short ones; ``own`` are words with the labels they ask for."""
     batch = WordBatch.from_codes(distinct([*all_words(len(alphabet), _SHORT), *words]))
     then, now = (answers_of(model, batch) for model in (before, after))
     rows = np.flatnonzero(then != now)
@@ -122,6 +123,8 @@ def changed_answers(
     for each in requirements:
         if len(rows):
             wanted |= violating(each, before, differing)
+    said = dict(zip(own.words, own.answers.tolist(), strict=True))
+    labelled = [said.get(differing[place]) == int(now[row]) for place, row in enumerate(rows.tolist())]
     order = sorted(range(len(rows)), key=lambda place: shortlex_key(differing[place]))[:_SHOWN]
     shown = tuple(
         ChangedAnswer(
@@ -129,10 +132,12 @@ def changed_answers(
             labels[int(then[rows[place]])],
             labels[int(now[rows[place]])],
             bool(wanted[place]),
+            labelled[place],
         )
         for place in order
     )
-    return Changes(words=len(batch), changed=len(rows), wanted=int(wanted.sum()), shortest=shown)
+    by_labels = sum(own_label and not asked for own_label, asked in zip(labelled, wanted.tolist(), strict=True))
+    return Changes(words=len(batch), changed=len(rows), wanted=int(wanted.sum()), labelled=by_labels, shortest=shown)
 
 
 def violations_on(own: Collection, requirement: Requirement, model: Model) -> int | None:

@@ -109,21 +109,41 @@ class HeldOut(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
 
 
 class ChangedAnswer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A word that is answered otherwise; ``wanted`` where a property forbids the answer of before."""
+    """A word that is answered otherwise; ``wanted`` where a property forbids the answer of before.
+
+    ``labelled`` where the person's own label of the word is the answer of after.
+    """
 
     word: Word
     before: str
     after: str
     wanted: bool
+    labelled: bool = False
+
+    @property
+    def why(self) -> str:
+        """Who asked for the change."""
+        if self.wanted:
+            return "as a property asks for"
+        return "as your label says" if self.labelled else "neither a property nor a label of yours asks for it"
 
 
 class Changes(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Answers that changed among all ``words`` that were compared; ``shortest`` are some of them."""
+    """Answers that changed among all ``words`` that were compared; ``shortest`` are some of them.
+
+    ``wanted`` are those that a property asks for, ``labelled`` the others that the person's own labels ask for.
+    """
 
     words: Count
     changed: Count
     wanted: Count
+    labelled: Count = 0
     shortest: tuple[ChangedAnswer, ...] = ()
+
+    def asked_for(self) -> str:
+        """How many of the changes were asked for, and by whom; without capital and full stop."""
+        own = f", {self.labelled:,} by your labels" if self.labelled else ""
+        return f"{self.wanted:,} of them asked for by a property{own}"
 
 
 class HardeningFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

@@ -89,8 +89,7 @@ def _answers(report: RepairReport) -> list[Markup | None]:
         return [accuracy]
     told = tag(
         "p",
-        f"Of {count(changes.words, 'answer')} that were compared {changes.changed:,} changed, {changes.wanted:,} of "
-        "them because a property forbids the old one.",
+        f"Of {count(changes.words, 'answer')} that were compared {changes.changed:,} changed, {changes.asked_for()}.",
     )
     if not changes.shortest:
         return [accuracy, told]
@@ -99,7 +98,7 @@ def _answers(report: RepairReport) -> list[Markup | None]:
             word_markup(each.word, _LETTERS),
             each.before,
             each.after,
-            "as asked for" if each.wanted else "no property asks for it",
+            each.why,
         ]
         for each in changes.shortest
     ]
