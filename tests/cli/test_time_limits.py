@@ -19,6 +19,7 @@ HANGING_MODULE = (
 @pytest.fixture
 def own_code(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("rnncheck.runtime.watchdog._LONGEST_IMPORT", 0)
 
     def write(text: str, name: str) -> str:
         (tmp_path / f"{name}.py").write_text(text)

@@ -37,6 +37,7 @@ from rnncheck.errors import ModelError
 from rnncheck.models.files.safetensors_file import save_network
 from rnncheck.models.files.torch_file import import_torch
 from rnncheck.models.importing import import_object
+from rnncheck.models.label_names import LabelNeededError
 from rnncheck.models.labelled import label_names, network_of
 from rnncheck.models.wrapping import letters_of
 from rnncheck.probability.distributions import WordDistribution
@@ -113,10 +114,10 @@ def repair(ctx: click.Context, /, model: ModelRequest, output: Path, **choices: 
     early.
     """
     _check_names(model, output)
-    import_torch("repairing")
     with asked_to_end() as asked:
         budget = Budget.lasting(choices["timeout"], cancelled=asked)
-        given, alphabet, labels, options = _loaded(model, choices["alphabet"])
+        import_torch("repairing")  # which takes a while, too
+        given, alphabet, labels, options = _loaded(model, choices["alphabet"], yes=_about_yes(choices))
         requirements = _requirements(choices, alphabet, labels)
         words, form = choices["words"], replace(choices["word_format"], label_column=choices["label_column"])
         with progress_line(quiet=choices["quiet"]) as tell:
@@ -152,8 +153,16 @@ def _check_names(model: ModelRequest, output: Path) -> None:
         raise click.UsageError(f"-o {str(output)!r}: the name must end in {' or '.join(fitting)}")
 
 
+def _about_yes(choices: Mapping[str, Any]) -> bool:
+    """Whether a property is about yes and no, so that one of several labels must mean yes."""
+    listed = () if choices["suite"] is None else Suite.read(choices["suite"]).properties
+    return any(choices[kind] for kind in ("dfa", "regex", "ltlf", "word_list")) or any(
+        not one.about_labels for one in listed
+    )
+
+
 def _loaded(
-    request: ModelRequest, alphabet: Alphabet | None
+    request: ModelRequest, alphabet: Alphabet | None, *, yes: bool
 ) -> tuple[object, Alphabet, tuple[str, ...], dict[str, Any]]:
     """The model to train, its letters and labels, and how a module is to be read."""
     if request.module is None:
@@ -168,7 +177,13 @@ def _loaded(
     alphabet, entry = letters_of(module, alphabet), request.entry
     options = {"threshold": entry.threshold, "label": entry.label, "labels": entry.labels, "threads": request.threads}
     given = {name: value for name, value in options.items() if value is not None}
-    return module, alphabet, ModulePupil(module, alphabet, given).labels, given
+    try:
+        return module, alphabet, ModulePupil(module, alphabet, given).labels, given
+    except LabelNeededError:
+        if yes:
+            raise
+        given["label"] = 0  # properties of labels do not ask which means yes
+        return module, alphabet, ModulePupil(module, alphabet, given).labels, given
 
 
 def _requirements(choices: Mapping[str, Any], alphabet: Alphabet, labels: tuple[str, ...]) -> list[Requirement]:

@@ -99,7 +99,7 @@ class Conclusion:
             network, after = proof.network, self._model(proof.network)
             standings = self._proved(after)
         else:
-            after = pupil.model()
+            after = pupil.model() if kept.round else question.before
             standings = self._polished(after, kept.standings) if kept.round else kept.standings
         self._state.before = self._polished(question.before, self._state.before)
         held_out = self._measured(after)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import sys
 from collections.abc import Mapping, Sequence
@@ -25,6 +26,8 @@ from rnncheck.repairing.settings import RepairSettings
 from rnncheck.repairing.values import Progress
 from rnncheck.runtime.budget import Budget
 from rnncheck.words import Alphabet
+
+_CONCLUDING = 4.0  # times what it takes to make a model of the weights: measuring before and after
 
 ONNX_REFUSED = (
     "an ONNX graph holds a network for use, not for training; repair the original it was exported from (a PyTorch "
@@ -70,11 +73,19 @@ def repair(
     own = collected(words, pupil.alphabet, pupil.labels)
     check_labels(own, requirements, pupil.alphabet, pupil.labels, pupil.yes)
     drawn = distribution or WordDistribution(pupil.alphabet)
-    question = Question(
-        pupil, pupil.model(), requirements, demands, own, drawn.over(pupil.alphabet), seed, settings
-    )  # fmt: skip
+    began = limit.clock()
+    before = pupil.model()
+    made_in = limit.clock() - began
+    question = Question(pupil, before, requirements, demands, own, drawn.over(pupil.alphabet), seed, settings)
     with torch_threads(settings.threads or 1):
-        return Run(question, limit, progress).go(checkpoint, resume)
+        return Run(question, _leaving(limit, _CONCLUDING * made_in), progress).go(checkpoint, resume)
+
+
+def _leaving(limit: Budget, seconds: float) -> Budget:
+    """The budget without the time that measuring before and after will take, of which it has a tenth at most."""
+    if limit.deadline is None:
+        return limit
+    return dataclasses.replace(limit, deadline=limit.deadline - min(seconds, limit.remaining() / 10))
 
 
 def _pupil(

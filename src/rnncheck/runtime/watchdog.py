@@ -1,9 +1,10 @@
 """How long a call may take that cannot look at a clock itself: where it never returns, a timer ends it.
 
 A time limit is looked at between calls, which is no use when one of them hangs. Within ``watchdog`` such a call is
-interrupted a little after the time is over. The timer is the system's alarm, so this works in the main thread only, for
-code that Python runs or that waits for the system, and not where the program uses the alarm for itself. Where there is
-no alarm (Windows, other threads), a call that hangs is not ended, and a time limit holds between calls alone.
+interrupted a little after the time is over; a module that is being imported is let finish, if it takes no ten seconds.
+The timer is the system's alarm, so this works in the main thread only, for code that Python runs or that waits for the
+system, and not where the program uses the alarm for itself. Where there is no alarm (Windows, other threads), a call
+that hangs is not ended, and a time limit holds between calls alone.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
+from types import FrameType
 from typing import TypeVar
 
 from rnncheck.runtime.budget import Budget, BudgetExceeded
@@ -21,6 +23,7 @@ from rnncheck.runtime.budget import Budget, BudgetExceeded
 T = TypeVar("T")
 
 _GRACE = 1.0  # seconds; a call that is only slow is let finish
+_LONGEST_IMPORT = 10  # rings, one each grace: a module that is half imported would be broken for all that comes after
 _remaining: ContextVar[Callable[[], float]] = ContextVar("remaining", default=lambda: math.inf)
 
 
@@ -33,10 +36,24 @@ class _Bell:
 
     def __init__(self) -> None:
         self.armed = True
+        self._during_imports = 0
 
-    def __call__(self, *_: object) -> None:
-        if self.armed:
-            raise _Overdue
+    def __call__(self, _: int, frame: FrameType | None) -> None:
+        if not self.armed:
+            return
+        if self._during_imports < _LONGEST_IMPORT and _importing(frame):
+            self._during_imports += 1  # and rings again
+            return
+        raise _Overdue
+
+
+def _importing(frame: FrameType | None) -> bool:
+    """Whether a module is being imported there."""
+    while frame is not None:
+        if frame.f_code.co_filename.startswith("<frozen importlib"):
+            return True
+        frame = frame.f_back
+    return False
 
 
 @contextlib.contextmanager

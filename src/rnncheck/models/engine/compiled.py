@@ -105,6 +105,7 @@ class CompiledNetwork(SteppingModel):
             "reference": reference,
             "cache": cache,
         }
+        self._sayers: dict[int, CompiledNetwork] = {}  # by the label that means yes
         self._memory: ScoreMemory | None = None
         self._reference_memory: StepMemory | None = None
         self._judge = reference or functools.partial(reference_judgement, network)
@@ -204,9 +205,15 @@ class CompiledNetwork(SteppingModel):
         return reference
 
     def saying_yes_for(self, label: int) -> CompiledNetwork:
-        reference = self._options["reference"]
-        options = {**self._options, "reference": None if reference is None else reference.saying_yes_for(label)}
-        return self._like(dataclasses.replace(self.network, label=label), **options)
+        if label not in self._sayers:  # made once: each is compared with its reference
+            reference = self._options["reference"]
+            options = {**self._options, "reference": None if reference is None else reference.saying_yes_for(label)}
+            made = CompiledNetwork(dataclasses.replace(self.network, label=label), **options)
+            made._sayers = self._sayers
+            self._sayers[label] = made
+        found = self._sayers[label]
+        found.max_length = self.max_length
+        return found
 
     def _like(self, network: RecurrentNetwork, **options: Any) -> CompiledNetwork:
         made = CompiledNetwork(network, **options)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
 import torch
 from torch.overrides import TorchFunctionMode
 
@@ -46,7 +47,8 @@ class Spoiling(TorchFunctionMode):  # type: ignore[misc]
         shape = tuple(numbers.shape[:-1])
         self.rows = math.prod(shape)
         if self._row < self.rows:
-            numbers[tuple(int(index) for index in torch.unravel_index(torch.tensor(self._row), shape))] = math.nan
+            # PyTorch's own unravel_index would import half a second's worth of modules.
+            numbers[tuple(map(int, np.unravel_index(self._row, shape)))] = math.nan
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if cell_called(getattr(func, "__name__", "")) is not None:
