@@ -14,6 +14,7 @@ from rnncheck.automata.minimisation import minimise
 from rnncheck.automata.moore import MooreMachine
 from rnncheck.automata.product import symmetric_difference
 from rnncheck.errors import InputError
+from rnncheck.extraction.agreement import Point
 from rnncheck.extraction.extract import extract_automaton
 from rnncheck.extraction.judge import Judge
 from rnncheck.extraction.method import Extracting, Extraction
@@ -192,24 +193,35 @@ def test_more_words_choose_better(monkeypatch: pytest.MonkeyPatch) -> None:
     assert all(late)
 
 
-def odd_unless_begun_with(many: int) -> DFA:
-    """An odd number of b; of words that begin with so many a, an even number."""
-    rows = [[1 + at, many + 2] for at in range(many)]  # only a so far
-    rows += [[many, many + 3], [many + 1, many + 2], [many + 2, many + 1], [many + 3, many]]
-    return minimise(DFA(LETTERS, rows, [False] * many + [True, False, True, False]))
+@pytest.mark.parametrize(
+    ("seen", "states"),
+    [
+        ([(1, 200), (3, 2), (16, 1)], 3),  # chance explains one word of 500
+        ([(1, 200), (3, 2), (16, 0)], 16),  # which may be the very language
+        ([(1, 2), (16, 1)], 16),  # one answer to every word is no automaton
+        ([(3, 9), (16, 1)], 16),  # chance explains no eight
+        ([(9, 2), (16, 1)], 16),  # not much smaller
+        ([(3, 8), (5, 6), (40, 5)], 5),  # 0.5 % of the words at most
+        ([(3, 5), (40, 5)], 3),
+        ([(3, 4), (40, 5)], 3),
+    ],
+)
+def test_a_much_smaller_automaton_is_chosen_where_chance_explains_the_difference(
+    seen: list[tuple[int, int]], states: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def chain(length: int) -> DFA:
+        return DFA(LETTERS, [[min(at + 1, length - 1)] * 2 for at in range(length)], [at == 0 for at in range(length)])
 
-
-@pytest.mark.parametrize(("prefix", "told_apart"), [(3, True), (9, False)])
-def test_a_much_smaller_automaton_is_chosen_where_chance_explains_the_difference(prefix: int, told_apart: bool) -> None:
-    """Should take two states for twelve where less than one word in a thousand tells, and say so."""
-    target, small = odd_unless_begun_with(prefix), DFA(LETTERS, [[0, 1], [1, 0]], [False, True])
-    wrong = SHORT.mass(symmetric_difference(small, target))
-    assert (wrong > 0.03) == told_apart
-    assert 2 * len(small) <= len(target)
-    chosen = judge_after(0, target, [target, small]).chosen()
+    points = [Point(chain(size), differences, 500) for size, differences in seen]
+    judge = Judge(task_for(DFAModel(random_dfa(0, 3)), distribution=SHORT))
+    monkeypatch.setattr(judge, "_all_seen", lambda: points)
+    chosen = judge.chosen()
     assert chosen is not None
-    assert chosen.point.automaton == (target if told_apart else small)
+    assert chosen.point.states == states
     assert (chosen.why == "") == (chosen.point == chosen.best)
+    asked_for = judge.chosen(1_000)
+    assert asked_for is not None
+    assert asked_for.point == chosen.best  # a size that was asked for is used
 
 
 def test_never_a_larger_automaton_that_agrees_less() -> None:

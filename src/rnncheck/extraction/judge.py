@@ -155,12 +155,13 @@ class Judge:
         return _best_of(points).automaton if points else None
 
     def chosen(self, most_states: int | None = None) -> Chosen | None:
-        """The smallest automaton of at most so many states that agrees about as well as the best of them."""
+        """The best automaton of at most so many states; of any size, the smallest that agrees about as well."""
         points = self._of_at_most(most_states)
         if not points:
             return None
         best = _best_of(points)
-        return Chosen(min((each for each in points if _as_good(each, best)), key=lambda each: each.states), best)
+        as_good = [best] if most_states is not None else [each for each in points if _as_good(each, best)]
+        return Chosen(min(as_good, key=lambda each: each.states), best)
 
     def measured(self, automaton: Hypothesis) -> Point | None:
         """How often an automaton agrees, on words that chose nothing; None where there are none."""
@@ -201,10 +202,15 @@ def _best_of(points: Sequence[Point]) -> Point:
 
 
 def _as_good(point: Point, best: Point) -> bool:
-    """Whether it is the best, or not half as large and no worse than chance explains, nor by more than it is worth."""
+    """Whether it is the best, or half as large at most and no worse than chance explains, nor by more than it is worth.
+
+    A best one that was right throughout may be the very language, and is kept; and one answer to all is no automaton.
+    """
     worse = point.differences - best.differences
     if worse == 0:
         return point.states <= best.states
+    if not best.differences or point.states == 1:
+        return False
     by_chance = math.sqrt(point.differences + best.differences)
     return 2 * point.states <= best.states and worse <= min(by_chance, _WORTH_HALF_THE_STATES * best.words)
 
