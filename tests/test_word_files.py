@@ -1,5 +1,6 @@
 """One reader for words in files: the same words whatever the kind of file, and errors that name file and line."""
 
+import shlex
 from pathlib import Path
 
 import pytest
@@ -94,3 +95,38 @@ def test_labels_come_from_columns_and_conflicts_are_resolved(tmp_path: Path) -> 
     table.write_text("word\na\n")
     with pytest.raises(FormatError, match=r"own.csv:2: there is no label; .*--label-column"):
         read_labelled_words(table)
+
+
+@pytest.mark.parametrize(
+    ("header", "cell", "form", "hint"),
+    [
+        ("id,events,label", "a;b", {}, "--column events --separator ';'"),
+        ("id,events,label", "a b", {}, "--column events"),
+        ("id,events,label", "a>b", {"column": "events"}, "--column events --separator '>'"),
+        ("id,my events,label", "a|b", {}, "--column 'my events' --separator '|'"),
+        ("id,events,label", "x?y", {}, "--column; there are id, events, label"),
+    ],
+)
+def test_a_table_whose_words_are_not_found_says_where_they_seem_to_stand(
+    tmp_path: Path, header: str, cell: str, form: dict[str, str], hint: str
+) -> None:
+    path = tmp_path / "sessions.csv"
+    path.write_text("\n".join([header, f"1,{cell},yes", f"2,{cell},no"]))
+    letters = Alphabet(["a", "b"])
+    with pytest.raises(FormatError) as refused:
+        read_words(path, letters, WordFormat(**form))
+    assert hint in str(refused.value)
+    with pytest.raises(FormatError, match="unknown letter"):
+        read_sequences(path, letters, WordFormat(**form))
+    if "there are" not in hint:  # and so they are read
+        words = shlex.split(hint)
+        given = WordFormat(column=words[1], separator=words[3] if len(words) > 2 else None)
+        assert read_words(path, letters, given) == [("a", "b")] * 2
+
+
+def test_a_text_file_has_no_columns_to_hint_at(tmp_path: Path) -> None:
+    path = tmp_path / "words.txt"
+    path.write_text("a x\n")
+    with pytest.raises(FormatError) as refused:
+        read_words(path, Alphabet(["a"]))
+    assert "--column" not in str(refused.value)

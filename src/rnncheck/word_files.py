@@ -10,6 +10,7 @@ from __future__ import annotations
 import csv
 import hashlib
 import json
+import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +23,8 @@ from rnncheck.words import Alphabet, Codes, Word, parse_word
 _WORD_NAMES = ("word", "sequence")  # of the column, or of the field, that a word stands in
 _LABEL_NAMES = ("label", "class")
 _DELIMITERS = ",;\t"
+_SEPARATORS = (";", ",", "|", ">", "->", "/", "-", "_", "+")  # that a hint tries between letters
+_ROWS_LOOKED_AT = 20
 _JSON_LINES = (".jsonl", ".ndjson")
 
 
@@ -59,8 +62,7 @@ def read_words(path: str | Path, alphabet: Alphabet | None = None, form: WordFor
     """The words of a file of any kind, in order; a FormatError names the line that is wrong."""
     rows = read_rows(path, form)
     if alphabet is not None:
-        for row in rows:
-            encode_line(alphabet, row.word, str(path), row.line)
+        _check_letters(rows, path, alphabet, form)
     return [row.word for row in rows]
 
 
@@ -107,16 +109,55 @@ def read_sequences(path: str | Path, alphabet: Alphabet, form: WordFormat = USUA
     rows = read_rows(path, form)
     if not rows:
         raise FormatError("there are no words in it; write one a line", str(path))
-    for row in rows:
-        encode_line(alphabet, row.word, str(path), row.line)
+    _check_letters(rows, path, alphabet, form)
     return Sequences(str(path), tuple(row.word for row in rows), tuple(row.line for row in rows))
+
+
+def _check_letters(rows: list[Row], path: str | Path, alphabet: Alphabet, form: WordFormat) -> None:
+    """Refuse a letter that is none of the alphabet's; of a table the error says where words seem to stand."""
+    for row in rows:
+        try:
+            alphabet.encode(row.word)
+        except AlphabetError as error:
+            raise FormatError(f"{error}{_hint(path, alphabet, form)}", str(path), row.line) from None
+
+
+def _hint(path: str | Path, alphabet: Alphabet, form: WordFormat) -> str:
+    """How the options could name the words of a CSV file, where they do not; nothing for other files."""
+    if Path(path).suffix.lower() not in (".csv", ".tsv"):
+        return ""
+    names, *rows = _cells([text for _, text in content_lines(path)][: 1 + _ROWS_LOOKED_AT])
+    named = [name.strip() for name in names]
+    for place, name in enumerate(named):
+        if form.column not in (None, name):
+            continue
+        cells = [row[place] for row in rows if place < len(row)]
+        for separator in (None, *_SEPARATORS):
+            if cells and all(_is_word(cell, WordFormat(separator=separator), alphabet) for cell in cells):
+                between = "" if separator is None else f" --separator '{separator}'"
+                return f"; do words stand in the column {name}? Then say so: --column {shlex.quote(name)}{between}"
+    return (
+        f"; name the column of words (--column; there are {', '.join(named)}) and what is between letters (--separator)"
+    )
+
+
+def _is_word(cell: str, form: WordFormat, alphabet: Alphabet) -> bool:
+    try:
+        word = form.word(cell, "", 0)
+    except FormatError:
+        return False
+    return bool(word) and all(letter in alphabet for letter in word)
+
+
+def _cells(lines: list[str]) -> list[list[str]]:
+    """The cells of the lines of a CSV file, by what its first line has most of."""
+    delimiter = max(_DELIMITERS, key=(lines[0] if lines else "").count)
+    return list(csv.reader(lines, delimiter=delimiter, skipinitialspace=True))
 
 
 def _csv_rows(path: str | Path, form: WordFormat) -> Iterator[Row]:
     source, lines = str(path), list(content_lines(path))
-    first = lines[0][1] if lines else ""
-    delimiter = max(_DELIMITERS, key=first.count)
-    rows = list(csv.reader((text for _, text in lines), delimiter=delimiter, skipinitialspace=True))
+    rows = _cells([text for _, text in lines])
     if len(rows) != len(lines):
         raise FormatError("a cell of it goes on to another line; write each word on one line", source)
     names = [name.strip() for name in rows[0]] if rows else []

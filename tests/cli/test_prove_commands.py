@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import shlex
 from pathlib import Path
 
 import pytest
@@ -65,9 +66,23 @@ def test_violated_and_not_proved(run, tmp_path: Path) -> None:
     result = run("prove", unproved, *PROPERTY, "--context", 2, "--certificate", tmp_path / "none.cert")
     assert result.code == 3
     assert "not proved" in result.out
+    hardened = tmp_path / "unproved-hardened.safetensors"
+    command = shlex.join(["rnncheck", "harden", str(unproved), *map(str, PROPERTY), "-o", str(hardened)])
+    assert sorted(shlex.split(result.out.partition("keeps its answers: ")[2].splitlines()[0])) == sorted(
+        shlex.split(command)
+    )
     result = run("replay", tmp_path / "none.cert", "--model", unproved)
     assert result.code == 3  # a proof of a part is never taken for one of every word
     assert "are not proved" in result.out
+
+
+def test_a_property_of_labels_is_sent_to_verify(run) -> None:
+    for option in ("--moore-ltlf", "--moore-regex"):
+        result = run("prove", zoo.path("tokens-gru"), option, "G label=integer")
+        assert result.code == 2
+        assert f"rnncheck verify {option}" in result.err
+        assert "--label" in result.err
+    assert "--moore" not in run("prove", "--help").out
 
 
 def test_a_file_that_is_neither_verdict_nor_certificate(run, tmp_path: Path) -> None:

@@ -144,10 +144,11 @@ def test_intervals_of_strata() -> None:
     assert two[0] < 2 * one[0] < 2 * one[1] < two[1]
 
 
-def violated(**settings: Any):
+def violated(*, timeout: float | None = None, **settings: Any):
     network = CompiledNetwork(robust_network(Spec.from_regex("a* | .* b a a a a a a a a", AB).dfa), threads=1)
     options = VerifySettings(search_steps=5_000, **settings)
-    return network, verify(network, Spec.from_regex("a*", AB), epsilon=0.01, gamma=0.01, settings=options)
+    asked = Spec.from_regex("a*", AB)
+    return network, verify(network, asked, epsilon=0.01, gamma=0.01, timeout=timeout, settings=options)
 
 
 def test_every_violated_verdict_says_how_bad_it_is_within_a_share_of_the_work() -> None:
@@ -161,6 +162,16 @@ def test_every_violated_verdict_says_how_bad_it_is_within_a_share_of_the_work() 
     extra = verdict.cost.network_steps - plain.cost.network_steps
     assert 0 < extra <= 1.5 * max(20_000, plain.cost.network_steps / 8)
     assert replay(verdict, network).status is Status.CONFIRMED
+
+
+def test_time_that_is_left_makes_the_interval_narrower(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Should take more words where a time limit leaves time for them, the same however much, and hold the truth."""
+    monkeypatch.setattr("rnncheck.verification.how_bad._STEPS_IN_TIME", 100_000)
+    truth = WordDistribution(AB).mass(Spec.from_regex(".* b a a a a a a a a", AB).dfa)
+    unlimited, short, long = (violated(timeout=timeout)[1].violation_mass for timeout in (None, 1e4, 1e6))
+    assert short == long
+    assert short[0] <= truth <= short[1]
+    assert short[1] - short[0] < 0.7 * (unlimited[1] - unlimited[0])
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import click
+import msgspec
 from click.core import ParameterSource
 
 from rnncheck.cli.command import Command
@@ -27,11 +31,29 @@ from rnncheck.models.protocol import Model
 from rnncheck.proving.prove import ProofSettings
 from rnncheck.spec import Spec
 from rnncheck.suite.values import PropertyEntry
+from rnncheck.verdict.facts import HealthNote
 from rnncheck.verdict.value import Verdict
 from rnncheck.verification.settings import VerifySettings
 from rnncheck.verification.verify import verify
 
 _DEFAULTS = ProofSettings()
+_ALSO_OF_HARDEN = (
+    *("alphabet", "threshold", "label", "labels", "cell", "float64", "torchscript"),
+    *("dfa", "regex", "ltlf", "word_list", "complete", "nonempty", "relation"),
+)
+
+
+def _no_traces(name: str) -> Callable[[Any], Any]:
+    """An option that is ``verify``'s alone: whoever gives it is told what to do instead."""
+
+    def refuse(ctx: click.Context, param: click.Parameter, value: object) -> None:
+        if value is not None:
+            raise click.UsageError(
+                f"{name}: a proof follows the specification by letters, and not the labels on the way; verify it "
+                f"(rnncheck verify {name} …), or prove a property of one label (--label NAME --ltlf …)"
+            )
+
+    return click.option(name, hidden=True, expose_value=False, callback=refuse)
 
 
 @click.command(cls=Command)
@@ -58,6 +80,8 @@ _DEFAULTS = ProofSettings()
 @click.option("--timeout", type=click.FloatRange(min=0), metavar="SECONDS", help="Stop after so long.")
 @click.option("--quiet", is_flag=True, help="No progress on stderr.")
 @verdict_files
+@_no_traces("--moore-ltlf")
+@_no_traces("--moore-regex")
 @click.pass_context
 def prove(ctx: click.Context, /, model: ModelRequest, request: SpecRequest, **choices: Any) -> None:
     """Prove that the network satisfies the specification, for every word of any length.
@@ -80,8 +104,28 @@ def prove(ctx: click.Context, /, model: ModelRequest, request: SpecRequest, **ch
         request,
         choices,
         lambda loaded: request.build(loaded.alphabet),
-        lambda loaded, spec, limit: _proved(loaded, spec, limit, choices),
+        lambda loaded, spec, limit: _with_hint(_proved(loaded, spec, limit, choices), ctx, model, request.named),
     )
+
+
+def _with_hint(verdict: Verdict, ctx: click.Context, model: ModelRequest, named: PropertyEntry | None) -> Verdict:
+    """The verdict with the command that trains the network until the proof closes, where there is one."""
+    weights = model.path or (None if model.state is None else str(model.state))
+    if not verdict.undecided or not verdict.reason.startswith("not proved") or weights is None:
+        return verdict
+    if verdict.assumption is not None or weights.endswith(".onnx"):  # harden does not take these
+        return verdict
+    words = ["rnncheck", "harden", weights]
+    for name in _ALSO_OF_HARDEN:
+        value = ctx.params.get(name)
+        if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            words += [f"--{name.replace('_', '-')}", *([] if value is True else [str(value)])]
+    if named is not None:
+        words += [f"--{named.kind.replace('_', '-')}", named.whole_text, "--relation", named.relation.value]
+    hardened = Path(weights).with_name(f"{Path(weights).stem}-hardened.safetensors")
+    command = shlex.join([*words, "-o", str(hardened)])
+    note = HealthNote("harden", f"training it further may close the proof, and keeps its answers: {command}")
+    return msgspec.structs.replace(verdict, health=(*verdict.health, note))
 
 
 def _take_terms(ctx: click.Context, named: PropertyEntry, choices: dict[str, Any]) -> None:

@@ -156,7 +156,12 @@ def _of_module(module: object, letters: Alphabet, told: WrapOptions) -> Model:
     from rnncheck.models.self_check import Reading
     from rnncheck.models.torch.module import ModuleOptions, wrap_module
 
-    meaning = meaning_of_outputs(module, told.label, told.labels)
+    try:
+        meaning = meaning_of_outputs(module, told.label, told.labels)
+    except ModelError:
+        if told.labels is not None and told.label != 0:  # first of all there must be a name for each output
+            _of_module(module, letters, told._replace(label=0))
+        raise
     reading = Reading(told.threshold, output=told.output, dtype=told.dtype, threads=told.threads, **meaning)
     options = ModuleOptions(
         reading, told.encode, told.first_row, told.empty, seed=told.seed, notes=told.notes, **told.sizes

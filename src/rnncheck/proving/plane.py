@@ -14,20 +14,24 @@ from rnncheck.proving.abstract_network import AbstractNetwork
 from rnncheck.proving.cells import Cells
 from rnncheck.proving.prove import Invariant
 from rnncheck.verdict.guarantee import ShownBox
-from rnncheck.words import format_word
+from rnncheck.words import IntArray, format_word
 
 _MOST_SHOWN = 300
 
 
 def on_plane(network: RecurrentNetwork, proof: Invariant | Cells) -> tuple[ShownBox, ...]:
-    """The boxes of a proof, at most so many and evenly chosen; a class that is left has none, and is not shown."""
-    left = proof.left if isinstance(proof, Cells) else np.zeros(len(proof.partition), dtype=bool)
-    kept = np.flatnonzero(~left)
-    kept = kept[:: max(1, -(-len(kept) // _MOST_SHOWN))]
+    """The boxes of a proof, at most so many: half of them may be open, the others are evenly chosen.
+
+    A class that is left has none, and is not shown.
+    """
+    none = np.zeros(len(proof.partition), dtype=bool)
+    left, unsure = (proof.left, proof.undecided) if isinstance(proof, Cells) else (none, none)
+    opened = _some(np.flatnonzero(~left & unsure), _MOST_SHOWN // 2)
+    kept = np.sort(np.append(opened, _some(np.flatnonzero(~left & ~unsure), _MOST_SHOWN - len(opened))))
     boxes, abstract = proof.boxes[kept], AbstractNetwork(network, proof.rounding)
     low, high = abstract.clearance(boxes, True), -abstract.clearance(boxes, False)
     across = _across(boxes)
-    undecided = proof.undecided[kept] if isinstance(proof, Cells) else np.zeros(len(kept), dtype=bool)
+    undecided = unsure[kept]
     words = [format_word(network.alphabet.decode(proof.partition.contexts[at])) for at in kept.tolist()]
     return tuple(
         ShownBox(
@@ -39,6 +43,11 @@ def on_plane(network: RecurrentNetwork, proof: Invariant | Cells) -> tuple[Shown
         for row in range(len(kept))
         if np.isfinite([low[row], high[row], across.lo[row], across.hi[row]]).all()
     )
+
+
+def _some(places: IntArray, most: int) -> IntArray:
+    """At most so many of the places, evenly chosen."""
+    return places[:: max(1, -(-len(places) // most))]
 
 
 def _across(boxes: Box) -> Box:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -20,6 +21,8 @@ from rnncheck.words import Codes
 
 # Unless told how many words: one letter for so many that were asked before, or so many.
 _SHARE, _LEAST_STEPS = 16, 20_000
+# So many where there is a time limit, and half of what is left of it will do for them.
+_STEPS_IN_TIME = 500_000
 _MOST_WORDS = 20_000
 
 
@@ -58,10 +61,17 @@ def _learned(task: Task, finding: Finding) -> DFA | None:
     return None if task.hypothesis is None else task.relation.violations(task.hypothesis.support, task.spec)
 
 
+def _steps(task: Task) -> int:
+    work, left = task.oracle.cost.work, task.oracle.budget.remaining()
+    steps = max(_LEAST_STEPS, work // _SHARE)
+    enough = math.isfinite(left) and 2 * _STEPS_IN_TIME * task.seconds <= left * work
+    return max(steps, _STEPS_IN_TIME) if enough else steps
+
+
 def _counts(task: Task, parts: Sequence[tuple[str, WordDistribution]]) -> list[int]:
     """How many words to draw of each: half of all of those that nothing is known of, the rest from the others."""
     told = task.settings.mass_words
-    steps = max(_LEAST_STEPS, task.oracle.cost.work // _SHARE)
+    steps = _steps(task)
     others = [name == OTHERS for name, _ in parts]
     weights = [sum(not other for other in others) or 1 if other else 1 for other in others]
     counts = []

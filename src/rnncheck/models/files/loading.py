@@ -22,7 +22,7 @@ from rnncheck.models.files.safetensors_file import (
 )
 from rnncheck.models.files.state_dict import network_from_arrays
 from rnncheck.models.files.torch_file import check_size, import_torch, read_torch_file
-from rnncheck.models.label_names import checked_names, label_number
+from rnncheck.models.label_names import check_labels, checked_names, label_number
 from rnncheck.models.network import Cell, RecurrentNetwork
 from rnncheck.models.protocol import Model
 from rnncheck.models.self_check import Reading
@@ -84,7 +84,14 @@ def load_model(
             yes, least = label_number(label, names), 0.5 if threshold is None else threshold
             reading = Reading(least, yes, output, dtype, threads, names)
             return (_load_script if torchscript else _load_onnx)(path, letters, reading, first_row, empty)
-    network = _load_network(path, letters, None if cell is None else _cell(cell), label, names)
+    given = None if cell is None else _cell(cell)
+    try:
+        network = _load_network(path, letters, given, label, names)
+    except ModelError:
+        if names is not None and isinstance(label, str) and label not in names:
+            with naming(path):  # first of all there must be a name for each output
+                _with_options(_load_network(path, letters, given, 0, names), letters, None, 0, names)
+        raise
     with naming(path):
         network = _with_options(network, letters, threshold, label, names)
         return stepped(network, dtype=dtype, threads=threads, cache=cache)
@@ -174,6 +181,8 @@ def _with_options(
         raise ModelError(
             f"the file says its labels are {', '.join(network.labels or ())}, in this order; leave them out"
         )
+    if names is not None and network.outputs > 1:
+        check_labels(network.outputs, 0, names)
     changes: dict[str, object] = {} if names is None else {"labels": names}
     label = label_number(label, names or network.labels)
     if threshold is not None:

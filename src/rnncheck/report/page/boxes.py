@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rnncheck.report import palette
-from rnncheck.report.markup import Attribute, Markup, join, section, tag
+from rnncheck.report.markup import Attribute, Markup, join, section, shortened, tag
+from rnncheck.report.page.sentences import capital
 from rnncheck.report.plots import Frame, plot_of, signed, upright
 from rnncheck.verdict.guarantee import ShownBox
 from rnncheck.verdict.value import Verdict
 
 _LEAST = 3.0  # of a rectangle's side, so that a point can be seen
+_NAMED = 3  # open boxes, in words and in the picture
 _LARGEST = 1e12  # a document may have any number
 _KINDS = {"open": (palette.LOOP, palette.LOOP_STATE), "accept": (palette.PATH, palette.PATH_STATE),
           "reject": (palette.SOFT, palette.STATE)}  # fmt: skip
@@ -29,11 +31,24 @@ def boxes(verdict: Verdict) -> Markup | None:
     )
     told = [about, "A proof needs every rectangle on its own side of the line."]
     if facts.unproved is not None:
-        told[1] = "Dashed ones reach the line where they must not: words that end there are not proved."
+        told[1] = (
+            f"Dashed ones reach the line where they must not: words that end there are not proved{_named(shown)}."
+            if any(each.open for each in shown)
+            else "The classes of words that are not proved have no rectangle: their states have no bounds."
+        )
+    if verdict.undecided:
+        told.append(f"{capital(verdict.reason)}.")
     missing = facts.boxes - len(shown)
     if missing:
         told.append(f"{missing:,} are not shown: left open without bounds, or one of very many.")
     return section("boxes", "The boxes", tag("p", " ".join(told)), _picture(shown))
+
+
+def _named(shown: Sequence[ShownBox]) -> str:
+    """The first open boxes by the words that end in them."""
+    names = [each.letters for each in shown if each.open]
+    more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
+    return f" (words that end in {'; or in '.join(names[:_NAMED])}{more})" if names else ""
 
 
 def _drawable(each: ShownBox) -> bool:
@@ -51,7 +66,17 @@ def _picture(shown: Sequence[ShownBox]) -> Markup:
         frame.axes("network’s score: rejects ← | → accepts", "across", signed),
         join([_rectangle(frame, each) for each in drawn]),
         upright(frame, 0.0),
+        join([_name(frame, each, place) for place, each in enumerate([one for one in shown if one.open][:_NAMED])]),
     )
+
+
+def _name(frame: Frame, each: ShownBox, place: int) -> Markup:
+    """The name of an open box, above its rectangle where there is room, each on a line of its own."""
+    x = min(max(frame.x(sum(each.score) / 2), frame.left + 4), frame.width - frame.right - 4)
+    y = max(frame.top + 11 + 13 * place, frame.y(each.across[1]) - 5)
+    anchor = "end" if x > frame.width / 2 else "start"
+    return tag("text", f"… {shortened(each.letters, 60)}", x=x, y=y, text_anchor=anchor, class_="box-name",
+               font_size=11, fill=palette.INK)  # fmt: skip
 
 
 def _rectangle(frame: Frame, each: ShownBox) -> Markup:
