@@ -198,6 +198,10 @@ def test_what_accept_means_is_said(net: str, run: Any) -> None:
     assert meaning in result.out
     top = Path("page.html").read_text().partition('id="meaning"')[0]
     assert meaning[1:] in top
+    terms = 'label = "alarm"\n[properties.a]\nltlf = "false"\nassume = "regex:. .*"\nepsilon = 0.3\nmethod = "smc"\n'
+    Path("suite.toml").write_text(f'[models.net]\nmodule = "{net}:named"\n{terms}')
+    run("check", "suite.toml", "--quiet", "--junit", "junit.xml")
+    assert "the network accepts it (says alarm), the specification rejects it" in Path("junit.xml").read_text()
     assert "accepts where" not in run("verify", "--module", f"{net}:one", "--ltlf", "F a", *QUICK).out
 
 

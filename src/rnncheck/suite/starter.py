@@ -18,7 +18,7 @@ def starter_suite(letters: Alphabet, said: Mapping[str, object], labels: Sequenc
     several and none of them was chosen to mean yes.
     """
     path = said.get("path")
-    name = "model" if path is None else Path(str(path)).stem or "model"
+    name = (str(said.get("module", "")).rpartition(":")[2] if path is None else Path(str(path)).stem) or "model"
     first, other = quoted(letters[0]), quoted(letters[-1])
     return "\n".join(
         [
@@ -31,7 +31,8 @@ def starter_suite(letters: Alphabet, said: Mapping[str, object], labels: Sequenc
             "gamma = 0.01    # one minus the confidence",
             "timeout = 60    # seconds for each property and model",
             '# severity = "error"           # "warning" and "note" are reported, and do not fail the run',
-            '# data = "sessions.csv"        # your own sequences, asked first',
+            "# Your own sequences, asked first; a text file of words needs its name alone:",
+            '# data = { path = "sessions.csv", column = "events", separator = ";" }',
             "# max_length = 200             # only words of up to so many letters count",
             "",
             f"# {_alphabet(letters)}",

@@ -104,17 +104,24 @@ class Verdict(
 
     def accepting(self) -> str | None:
         """What "accept" means of a network with several labels, without capital and full stop; None of any other."""
+        label = self.yes_label
+        if label is None:
+            return None
+        facts = self.model_facts if self.comparison is None else self.model_facts["new"]
+        named = facts.get("labels")
+        others = [str(each) for each in named if each != label] if isinstance(named, list | tuple) else []
+        rest = " or ".join(others) if 0 < len(others) <= _MOST_LABELS_NAMED else "any other label"
+        return f"the network accepts where it says {label}, and rejects where it says {visible(rest)}"
+
+    @property
+    def yes_label(self) -> str | None:
+        """The label that means "accept", where the network says one of several and the question is not about all."""
         of_labels = self.label_question is not None or (self.comparison is not None and self.comparison.by_label)
         facts = self.model_facts if self.comparison is None else self.model_facts.get("new")
         label = facts.get("label") if isinstance(facts, dict) else None
-        if of_labels or label is None or not isinstance(facts, dict):
+        if of_labels or label is None:
             return None
-        named = facts.get("labels")
-        others = [str(each) for each in named if each != label] if isinstance(named, list | tuple) else []
-        if not isinstance(label, str):
-            label = f"label {label}"
-        rest = " or ".join(others) if 0 < len(others) <= _MOST_LABELS_NAMED else "any other label"
-        return f"the network accepts where it says {visible(str(label))}, and rejects where it says {visible(rest)}"
+        return visible(label) if isinstance(label, str) else f"label {label}"
 
     def how_short(self) -> str | None:
         """How short the counterexample is known to be, without capital and full stop; None where nothing is known."""

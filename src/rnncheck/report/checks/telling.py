@@ -46,4 +46,6 @@ def who_says_what(verdict: Verdict) -> str:
         return f"along it the network says: {said}" if said else "along it the network breaks the specification"
     accepts = verdict.specification is not None and verdict.specification.accepts(verdict.counterexample or ())
     network, spec = ("rejects", "accepts") if accepts else ("accepts", "rejects")
-    return f"the network {network} it, the specification {spec} it"
+    label = verdict.yes_label
+    says = "" if label is None else f" ({'says' if network == 'accepts' else 'does not say'} {label})"
+    return f"the network {network} it{says}, the specification {spec} it"
