@@ -31,7 +31,7 @@ from rnncheck.models.protocol import Model
 from rnncheck.relations import Relation
 from rnncheck.runtime.budget import BudgetExceeded
 from rnncheck.spec import Spec
-from rnncheck.suite.values import Property, Suite
+from rnncheck.suite.values import PropertyEntry, Suite
 from rnncheck.verdict.value import Verdict
 from rnncheck.verification.difference import diff as diff_models
 from rnncheck.verification.labels import label_spec
@@ -162,7 +162,7 @@ def _properties(choices: dict[str, Any], model: Model) -> tuple[list[Spec], list
     return of_words, of_labels
 
 
-def _listed(path: Path | None) -> tuple[Property, ...]:
+def _listed(path: Path | None) -> tuple[PropertyEntry, ...]:
     """The properties of a property file, which must not ask for what is not done here."""
     properties = () if path is None else Suite.read(path).properties
     for one in properties:
