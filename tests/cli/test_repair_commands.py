@@ -119,7 +119,7 @@ def test_a_module_comes_back_with_its_own_layout(folder: Path, inside: Inside, m
     monkeypatch.setattr(command, "RepairSettings", functools.partial(RepairSettings, **few))
     code, out, err = inside("--module", f"{name}:build", "--state", "weights.pt", "--regex", "(a|b|c)* b", "--stop",
                             "0.5", "--max-length", "8", "-o", "fixed.pt", "--effort", "0.001", "--no-harden",
-                            "--quiet")  # fmt: skip
+                            "--max-loss", "0.2", "--quiet")  # fmt: skip
     assert code == 0, out + err
     state = torch.load(folder / "fixed.pt", weights_only=True)
     assert state.keys() == net.state_dict().keys()
