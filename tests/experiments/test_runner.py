@@ -17,8 +17,9 @@ from rnncheck.errors import FormatError, InputError, RnncheckError
 from rnncheck.experiments.folder import RunFolder, safe_name
 from rnncheck.experiments.merge import merge
 from rnncheck.experiments.results import read_results
-from rnncheck.experiments.runner import Questions, Shard, run_experiment
+from rnncheck.experiments.runner import Questions, Shard, run_experiment, verify_piece
 from rnncheck.experiments.subjects import stored_subject
+from rnncheck.models.engine.compiled import SelfCheckError
 from rnncheck.runtime.executors import open_executor
 from rnncheck.version import __version__
 from support.killing import STAGES, kill_inside_writes
@@ -358,3 +359,18 @@ def test_a_full_disk_ends_the_run_with_an_error_and_what_was_written_stays(tmp_p
         assert not list((disk / "run").rglob("*.part"))
     finally:
         subprocess.run(["umount", "-l", disk], check=True)
+
+
+def test_a_network_whose_values_depend_on_rounding_is_read_by_the_reference(monkeypatch) -> None:
+    """Training comes to such networks, and none of a run should be lost for it."""
+    subject = STANDARD.make("net-1", None)
+    (spec, *_) = subject.specs.values()
+    usual = verify_piece(subject.network, spec, "smc", "piece", ONE_METHOD)
+
+    def refused(*_: object, **__: object) -> None:
+        raise SelfCheckError("rounding")
+
+    monkeypatch.setattr("rnncheck.models.engine.compiled.CompiledNetwork", refused)
+    slow = verify_piece(subject.network, spec, "smc", "piece", ONE_METHOD)
+    assert (slow.outcome, slow.counterexample) == (usual.outcome, usual.counterexample)
+    assert "read by the reference" in str(slow.model_facts["notes"])

@@ -13,7 +13,7 @@ from rnncheck.automata.dfa import DFA
 from rnncheck.automata.minimisation import minimise
 from rnncheck.errors import InputError
 from rnncheck.experiments.subjects import Recipe, Subject
-from rnncheck.models.engine.compiled import CompiledNetwork
+from rnncheck.models.engine.compiled import stepped
 from rnncheck.models.network import Cell
 from rnncheck.training import TrainedNetwork, TrainingSettings, train, train_on_automaton
 from rnncheck.training.from_automaton import data_from_automaton
@@ -156,7 +156,7 @@ class RandomAutomata(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         trained = train(data, settings=settings, checkpoint=checkpoint, resume=resume)
         order = self._rng(number, draw, _MEASURED).permutation(len(data.train))
         some = data.train.take(np.sort(order[:_MOST_MEASURED]))
-        answers = CompiledNetwork(trained.network, threads=1).accepts_batch(some.words)
+        answers = stepped(trained.network, threads=1).accepts_batch(some.words)
         return trained, float((answers == some.answers.astype(bool)).mean())
 
     def _settings(self, states: int, seed: int) -> TrainingSettings:

@@ -20,7 +20,7 @@ from rnncheck.experiments.folder import RunFolder
 from rnncheck.experiments.subjects import Source, Subject, store_subject, stored_facts, stored_subject
 from rnncheck.extraction import ExtractionName
 from rnncheck.learning.learners import LearnerName
-from rnncheck.models.engine.compiled import CompiledNetwork
+from rnncheck.models.engine.compiled import stepped
 from rnncheck.models.network import RecurrentNetwork
 from rnncheck.probability.confidence import Bound, Confidence
 from rnncheck.probability.distributions import WordDistribution
@@ -261,7 +261,7 @@ def verify_piece(network: RecurrentNetwork, spec: DFA, method: str, piece: str, 
     """One verification, with one thread and a seed of its own: the same wherever and beside whatever it runs."""
     seed = int(np.random.default_rng([questions.seed, *piece.encode()]).integers(2**31))
     return verify(
-        CompiledNetwork(network, threads=1),
+        stepped(network, threads=1),
         spec,
         method=own_name(method),
         relation=questions.relation,
