@@ -28,6 +28,7 @@ from rnncheck.verdict.replay.directed import Evaluator, Interval, linear, of_pro
 from support.networks import ByTorch
 from support.proofs import engine_step, points_in, torch_step
 from support.robust_networks import robust_network
+from support.turning import turning_network
 
 RESPONSE = Spec.from_ltlf("G(a -> F b)", ["a", "b", "c"]).dfa
 CELLS = [Cell.RNN_TANH, Cell.GRU, Cell.LSTM]
@@ -197,12 +198,12 @@ def test_what_is_no_network_is_refused_and_what_is_no_certificate_is_an_error() 
 def test_the_checkers_intervals_contain_what_is_computed(cell: Cell) -> None:
     """The checker by itself: random states in boxes of any size, stepped by the engine and by PyTorch."""
     from rnncheck.models.intervals import Box
-    from rnncheck.verdict.replay.interval_network import IntervalNetwork
+    from rnncheck.verdict.replay.checked_network import CheckedNetwork
     from support.networks import random_network
 
     for seed in range(4):
         network = random_network(cell, (5, 5) if seed % 2 else (6,), seed=seed, scale=[0.5, 2.0, 8.0, 1.0][seed])
-        checker = IntervalNetwork(network, Arithmetic(2.0**-24, 8.0, 8.0))
+        checker = CheckedNetwork(network, Arithmetic(2.0**-24, 8.0, 8.0))
         rng = np.random.default_rng(seed)
         middle = rng.uniform(-1, 1, size=(20, checker.width))
         radius = rng.choice([0.0, 1e-6, 0.1, 1.0], size=(20, 1))
@@ -259,7 +260,102 @@ def test_the_checker_shares_nothing_with_the_prover() -> None:
 
     from support.paths import ROOT
 
-    for name in ("proof", "directed", "interval_network"):
+    for name in ("proof", "directed", "checked_network"):
         tree = ast.parse((ROOT / f"src/rnncheck/verdict/replay/{name}.py").read_text())
         imported = {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
         assert not [module for module in imported if "intervals" in module or "proving" in module]
+
+
+def followed_proof() -> tuple[RecurrentNetwork, Certificate]:
+    network = turning_network()
+    proof = proof_of(network, DFA(network.alphabet, [[0, 0]], [True]))
+    assert any(cell.follows is not msgspec.UNSET for cell in proof.cells)
+    return network, proof
+
+
+@pytest.mark.parametrize("labels", [1, 3])
+def test_a_proof_by_induction_is_confirmed(labels: int) -> None:
+    network = turning_network(labels=labels)
+    proof = proof_of(network, DFA(network.alphabet, [[0, 0]], [True]))
+    assert Certificate.from_json(proof.to_json()) == proof
+    assert proof.boxes < len(proof.cells)
+    result = replay_proof(proof.to_json(), CompiledNetwork(network))
+    assert result.status is Status.CONFIRMED, result
+    assert "into others in 4 letters" in str(result)
+
+
+@pytest.mark.parametrize("edge", [0.02, 0.1, -0.4])
+def test_a_proof_by_induction_of_another_network_is_refused(edge: float) -> None:
+    """The same states, and an answer that changes among them; the digest is made to fit."""
+    _, proof = followed_proof()
+    other = turning_network(edge)
+    named = msgspec.structs.replace(proof, network=msgspec.structs.replace(proof.network, sha256=other.sha256()))
+    assert refuted(replay_proof(named.sealed(), CompiledNetwork(other))) & {"boxes", "decisions"}
+
+
+def test_every_change_of_a_class_that_follows_is_refused() -> None:
+    network, proof = followed_proof()
+    model = CompiledNetwork(network)
+    followers = [number for number, cell in enumerate(proof.cells) if cell.follows is not msgspec.UNSET]
+    own = [number for number, cell in enumerate(proof.cells) if cell.follows is msgspec.UNSET]
+    rng = np.random.default_rng(0)
+    for _ in range(40):
+        number, box, other = (int(rng.choice(among)) for among in (followers, own[1:], followers))
+        cell = proof.cells[number]
+        width = len(proof.cells[box].lower)
+        changes: list[tuple[int, dict[str, Any]]] = [
+            (number, {"follows": box if cell.follows != box else own[0]}),
+            (number, {"follows": number}),
+            (number, {"follows": len(proof.cells)}),
+            (number, {"follows": msgspec.UNSET}),  # a box of no numbers
+            (number, {"follows": msgspec.UNSET, "lower": (0.0,) * width, "upper": (0.0,) * width}),
+            (number, {"lower": (-1.0,) * width, "upper": (1.0,) * width}),
+            (box, {"follows": own[0], "lower": (), "upper": ()}),
+            (box, {"upper": tuple((low + high) / 2 for low, high in zip(
+                proof.cells[box].lower, proof.cells[box].upper, strict=True))}),
+        ]  # fmt: skip
+        if other not in cell.successors:  # it follows another class than this one
+            changes.append((number, {"successors": (other, *cell.successors[1:])}))
+        for at, change in changes:
+            bad = with_cell(proof, at, **change)
+            assert replay_proof(bad, model).status is not Status.CONFIRMED, (at, change)
+
+
+def test_a_part_is_not_proved_by_induction() -> None:
+    network, proof = followed_proof()
+    part = msgspec.structs.replace(proof, left=(), undecided=()).sealed()
+    assert refuted(replay_proof(part, CompiledNetwork(network))) == {"classes"}
+
+
+@pytest.mark.parametrize("cell", [*CELLS, Cell.RNN_RELU])
+def test_the_checkers_linked_numbers_contain_what_is_computed(cell: Cell) -> None:
+    """Random states in boxes of any size, along words, by the engine and by PyTorch; and never the prover's code."""
+    from rnncheck.models.intervals import Box
+    from rnncheck.verdict.replay.checked_network import CheckedNetwork
+    from rnncheck.verdict.replay.linked import Linked
+    from support.networks import random_network
+
+    for seed in range(2):
+        outputs = 3 if seed else 1
+        network = random_network(cell, (4, 4) if seed else (6,), seed=seed, scale=[2.0, 0.7][seed], outputs=outputs)
+        checker, judge = CheckedNetwork(network, Arithmetic(2.0**-24, 8.0, 8.0)), ByTorch(network)
+        rng = np.random.default_rng(seed)
+        middle = rng.uniform(-1, 1, size=(12, checker.width))
+        radius = rng.choice([1e-6, 0.01, 0.5], size=(12, 1))
+        linked = Linked.between(middle - radius, middle + radius)
+        points = points_in(Box(middle - radius, middle + radius), rng, 20).reshape(-1, checker.width)
+        walks = [points, points]
+        for letter in (0, 2, 1, 2):
+            linked = checker.step_linked(checker.prepared_linked(linked), letter)
+            bounds = linked.bounds()
+            low, high = (np.repeat(end, 20, axis=0) for end in (bounds.low, bounds.high))
+            walks = [engine_step(network, walks[0], letter, np.float32)[0], torch_step(judge, walks[1], letter)]
+            for walk in walks:
+                assert ((low <= walk) & (walk <= high)).all()
+            accepted, rejected = (np.repeat(side, 20) for side in checker.decisions_linked(linked))
+            assert not (accepted & rejected).any()
+            top = walks[0][:, : checker.width // (2 if cell is Cell.LSTM else 1)][:, -network.layers[-1].hidden :]
+            out = top @ network.head_weight.T + network.head_bias
+            says = out[:, 0] > 0 if outputs == 1 else out.argmax(axis=1) == network.label
+            assert says[accepted].all()
+            assert not says[rejected].any()

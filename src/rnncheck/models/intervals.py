@@ -22,7 +22,7 @@ Bounds: TypeAlias = npt.NDArray[np.float64]
 # Above this an evaluation in float32 could overflow on the way, in some order of summation.
 LARGEST = 2.0**120
 # What underflow, or the flushing of tiny numbers to zero, changes at most, for factors of size 1.
-_UNDERFLOW = 2.0**-100
+UNDERFLOW = 2.0**-100
 # Of a sum, beyond one a term: inputs, weights and sums of biases stored in float32, the result stored; and one for us.
 _MORE_ROUNDINGS = 6
 _GUARD = 2.0**-40  # relative error of float64 functions, far above the 2⁻⁵² that they have
@@ -142,7 +142,7 @@ class Enclosure:
     def computed(self, total: Sum) -> Box:
         """The sum as any evaluator may compute it; not a number, which is in no box, where one could overflow."""
         roundings = (total.terms + _MORE_ROUNDINGS) * self.rounding.unit
-        slack = roundings / (1.0 - roundings) * total.size + total.terms * _UNDERFLOW * total.factors
+        slack = roundings / (1.0 - roundings) * total.size + total.terms * UNDERFLOW * total.factors
         slack = np.where(np.maximum(total.size, total.factors) < LARGEST, slack, np.nan)
         return total.exact.widened(slack)
 
@@ -150,7 +150,7 @@ class Enclosure:
         return Box(np.tanh(x.lo), np.tanh(x.hi)).widened(self.rounding.tanh * self.rounding.unit + _GUARD)
 
     def sigmoid(self, x: Box) -> Box:
-        return Box(_sigmoid(x.lo), _sigmoid(x.hi)).widened(self.rounding.sigmoid * self.rounding.unit + _GUARD)
+        return Box(logistic(x.lo), logistic(x.hi)).widened(self.rounding.sigmoid * self.rounding.unit + _GUARD)
 
     def relu(self, x: Box) -> Box:
         return Box(np.maximum(x.lo, 0.0), np.maximum(x.hi, 0.0))
@@ -164,12 +164,13 @@ class Enclosure:
         unit = self.rounding.unit
         gate = [np.clip(z.lo, 0.0, 1.0), np.clip(z.hi, 0.0, 1.0)]
         size = new.magnitude + old.magnitude
-        slack = (8.0 + self.rounding.sigmoid) * unit * size + _GUARD * size + _UNDERFLOW * (1.0 + size)
+        slack = (8.0 + self.rounding.sigmoid) * unit * size + _GUARD * size + UNDERFLOW * (1.0 + size)
         return Box(
             np.minimum.reduce([(1.0 - share) * new.lo + share * old.lo for share in gate]),
             np.maximum.reduce([(1.0 - share) * new.hi + share * old.hi for share in gate]),
         ).widened(slack)
 
 
-def _sigmoid(x: Bounds) -> Bounds:
+def logistic(x: Bounds) -> Bounds:
+    """The sigmoid in float64."""
     return np.asarray((1.0 + np.tanh(x / 2.0)) / 2.0)

@@ -62,7 +62,7 @@ class Cells:
         """The proof that they are, where they are one."""
         if not self.proved:
             raise ValueError("these cells are no proof: some answer is open")
-        return Invariant(self.partition, self.boxes, self.context, self.rounding)
+        return Invariant.of_boxes(self.partition, self.boxes, self.rounding)
 
     def containing(self) -> DFA:
         """An automaton whose language contains that of the network."""

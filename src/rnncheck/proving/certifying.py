@@ -9,6 +9,7 @@ from rnncheck.automata.dfa import Mask
 from rnncheck.models.intervals import Bounds
 from rnncheck.models.network import RecurrentNetwork
 from rnncheck.proving.cells import Cells
+from rnncheck.proving.induction import NO_PARENT
 from rnncheck.proving.partition import NO_CLASS
 from rnncheck.proving.prove import Invariant
 from rnncheck.relations import Property
@@ -22,13 +23,19 @@ def certificate_of(
     """The certificate; ``accepts_empty`` is the model's answer to the empty word."""
     partition, boxes, rounding = invariant.partition, invariant.boxes, invariant.rounding
     decode = network.alphabet.decode
-    left, undecided = (invariant.left, invariant.undecided) if isinstance(invariant, Cells) else (None, None)
+    left = undecided = None
+    if isinstance(invariant, Cells):
+        left, undecided = invariant.left, invariant.undecided
+        parents, bounded = np.full(len(partition), NO_PARENT), ~left
+    else:
+        parents, bounded = invariant.parents, invariant.parents == NO_PARENT
     cells = zip(
         partition.spec_states.tolist(),
         partition.contexts,
         partition.successors.tolist(),
-        _bounds(boxes.lo, left),
-        _bounds(boxes.hi, left),
+        _bounds(boxes.lo, bounded),
+        _bounds(boxes.hi, bounded),
+        parents.tolist(),
         strict=True,
     )
     return Certificate(
@@ -46,8 +53,9 @@ def certificate_of(
                 tuple(None if successor == NO_CLASS else successor for successor in successors),
                 tuple(lower),
                 tuple(upper),
+                msgspec.UNSET if parent == NO_PARENT else parent,
             )
-            for state, letters, successors, lower, upper in cells
+            for state, letters, successors, lower, upper, parent in cells
         ),
         left=msgspec.UNSET if left is None else tuple(np.flatnonzero(left).tolist()),
         undecided=msgspec.UNSET if undecided is None else tuple(np.flatnonzero(undecided).tolist()),
@@ -55,6 +63,6 @@ def certificate_of(
     ).sealed()
 
 
-def _bounds(ends: Bounds, left: Mask | None) -> list[list[float]]:
-    """The bounds of each class, none of those that are left open."""
-    return [[] if left is not None and left[number] else row for number, row in enumerate(ends.tolist())]
+def _bounds(ends: Bounds, bounded: Mask) -> list[list[float]]:
+    """The bounds of each class, none where it has no box of its own."""
+    return [row if bounded[number] else [] for number, row in enumerate(ends.tolist())]

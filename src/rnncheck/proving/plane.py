@@ -22,12 +22,13 @@ _MOST_SHOWN = 300
 def on_plane(network: RecurrentNetwork, proof: Invariant | Cells) -> tuple[ShownBox, ...]:
     """The boxes of a proof, at most so many: half of them may be open, the others are evenly chosen.
 
-    A class that is left has none, and is not shown.
+    A class that has none is not shown.
     """
-    none = np.zeros(len(proof.partition), dtype=bool)
-    left, unsure = (proof.left, proof.undecided) if isinstance(proof, Cells) else (none, none)
-    opened = _some(np.flatnonzero(~left & unsure), _MOST_SHOWN // 2)
-    kept = np.sort(np.append(opened, _some(np.flatnonzero(~left & ~unsure), _MOST_SHOWN - len(opened))))
+    shown = np.zeros(len(proof.partition), dtype=bool)
+    shown[np.flatnonzero(~proof.left) if isinstance(proof, Cells) else proof.own_boxes] = True
+    unsure = proof.undecided if isinstance(proof, Cells) else ~shown
+    opened = _some(np.flatnonzero(shown & unsure), _MOST_SHOWN // 2)
+    kept = np.sort(np.append(opened, _some(np.flatnonzero(shown & ~unsure), _MOST_SHOWN - len(opened))))
     boxes, abstract = proof.boxes[kept], AbstractNetwork(network, proof.rounding)
     low, high = abstract.clearance(boxes, True), -abstract.clearance(boxes, False)
     across = _across(boxes)

@@ -6,15 +6,20 @@ from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from typing import TypeAlias
 
+import numpy as np
+
 from rnncheck.errors import InputError
 from rnncheck.models.intervals import Box, Rounding
 from rnncheck.models.network import RecurrentNetwork
 from rnncheck.proving.abstract_network import AbstractNetwork
-from rnncheck.proving.closure import Closed, Progress, Stuck, close, holds
+from rnncheck.proving.closure import Closed, Ints, Progress, Stuck, close, holds
+from rnncheck.proving.induction import NO_PARENT, Followed, Following, follow
 from rnncheck.proving.partition import Partition, last_letters
 from rnncheck.relations import Property
 from rnncheck.runtime.turns import finish
 from rnncheck.words import Alphabet, format_word
+
+_INFLATIONS = (0.3, 0.1, 0.03, 0.01, 0.003)  # of small boxes, as shares of the range of each number
 
 
 @dataclass(frozen=True)
@@ -23,20 +28,22 @@ class ProofSettings:
 
     ``context`` is the largest k of a partition by the last k letters; k grows from 0 as long as there are at most
     ``classes`` classes. Bounds that move are moved further by ``padding`` times the range of their number, for at most
-    ``rounds`` rounds. Where no proof closes, words of at most ``longest`` letters are tried by themselves; with
-    ``epsilon`` it is enough that the words left unproved have a probability below it.
+    ``rounds`` rounds. Then many small boxes are tried, from each of which words lead to others within ``ahead``
+    letters; with 0 they are not. Where no proof closes, words of at most ``longest`` letters are tried by themselves;
+    with ``epsilon`` it is enough that the words left unproved have a probability below it.
     """
 
     context: int = 6
     classes: int = 20_000
     rounds: int = 1_000
     padding: float = 1e-4
+    ahead: int = 4
     longest: int = 1_000
     epsilon: float = 0.0
     rounding: Rounding = Rounding()  # noqa: RUF009 - frozen
 
     def __post_init__(self) -> None:
-        for name, least in (("context", 0), ("classes", 1), ("rounds", 1), ("longest", 0)):
+        for name, least in (("context", 0), ("classes", 1), ("rounds", 1), ("ahead", 0), ("longest", 0)):
             if getattr(self, name) < least:
                 raise InputError(f"{name} {getattr(self, name)} is too small for a proof; give at least {least}")
         if not 0.0 < self.padding < 1.0:
@@ -47,20 +54,33 @@ class ProofSettings:
 
 @dataclass(frozen=True, eq=False)
 class Invariant:
-    """A closed set of boxes, one for each class of words, in which every answer is right: a proof."""
+    """A closed set of boxes, one for each class of words, in which every answer is right: a proof.
+
+    A class with a parent has no box of its own: its states are what a letter makes of the parent's, and are in its
+    bounds.
+    """
 
     partition: Partition
     boxes: Box
-    context: int
     rounding: Rounding
+    parents: Ints
+
+    @classmethod
+    def of_boxes(cls, partition: Partition, boxes: Box, rounding: Rounding) -> Invariant:
+        """Every class has a box of its own."""
+        return cls(partition, boxes, rounding, np.full(len(partition), NO_PARENT))
+
+    @property
+    def own_boxes(self) -> Ints:
+        """The classes that have a box of their own."""
+        return np.flatnonzero(self.parents == NO_PARENT)
 
 
 @dataclass(frozen=True, eq=False)
 class Obstacle:
-    """Where an attempt failed: the partition by the last ``context`` letters, and the class in it."""
+    """Where an attempt with a box for each class failed: the partition, and the class in it."""
 
     partition: Partition
-    context: int
     stuck: Stuck
 
 
@@ -85,16 +105,32 @@ class NotProved:
         )
 
 
-Event: TypeAlias = Progress | Obstacle
+Event: TypeAlias = Progress | Stuck
 Attempts: TypeAlias = Generator[Event, None, Invariant | NotProved]
 
 
 def prove_words(network: RecurrentNetwork, wanted: Property, settings: ProofSettings | None = None) -> Attempts:
     """Look for a proof for all words but the empty one; yields between pieces of work, and after each failed attempt.
 
-    Whoever runs it may try the word of an obstacle on the network: it may be a violation.
+    Whoever runs it may try the word that an attempt got stuck with: it may be a violation.
     """
     settings = settings or ProofSettings()
+    found = yield from _a_box_a_class(network, wanted, settings)
+    if isinstance(found, Invariant) or not settings.ahead:
+        return found
+    following = Following.within(AbstractNetwork(network, settings.rounding), settings.ahead, settings.classes)
+    for inflation in _INFLATIONS:
+        end = yield from follow(following, wanted, inflation)
+        if isinstance(end, Followed):
+            return Invariant(end.partition, end.boxes, settings.rounding, end.parents)
+        yield end
+        if not end.word:  # there were too many boxes; with less inflation there would be more
+            break
+    also = f"nor do small boxes that are followed for {following.k} letters close"
+    return NotProved(found.obstacles, f"{found.why}; {also}")
+
+
+def _a_box_a_class(network: RecurrentNetwork, wanted: Property, settings: ProofSettings) -> Attempts:
     abstract = AbstractNetwork(network, settings.rounding)
     obstacles: list[Obstacle] = []
     for context in range(settings.context + 1):
@@ -104,10 +140,10 @@ def prove_words(network: RecurrentNetwork, wanted: Property, settings: ProofSett
         end = yield from close(abstract, partition, settings.padding, settings.rounds)
         if isinstance(end, Closed):
             if holds(abstract, partition, end.boxes):
-                return Invariant(partition, end.boxes, context, settings.rounding)
+                return Invariant.of_boxes(partition, end.boxes, settings.rounding)
             end = Stuck(0, "is not closed with room to spare", ())
-        obstacles.append(Obstacle(partition, context, end))
-        yield obstacles[-1]
+        obstacles.append(Obstacle(partition, end))
+        yield end
     return NotProved(tuple(obstacles), f"contexts of {settings.context} letters, the longest allowed, are too short")
 
 

@@ -28,7 +28,7 @@ from rnncheck.search.sampler import Sampler
 from rnncheck.verdict.facts import Outcome
 from rnncheck.words import Codes, Word, format_word
 
-_PROOF = ProofSettings(context=3, classes=5_000, rounds=300)
+_PROOF = ProofSettings(context=3, classes=5_000, rounds=300, ahead=0)
 _COMPARED = 32  # words of a neighbourhood that the reference is asked for too
 
 
@@ -187,7 +187,7 @@ class Neighbourhoods:
             try:
                 next(attempts)
             except StopIteration as end:
-                return len(end.value.partition) if isinstance(end.value, Invariant) else None
+                return len(end.value.own_boxes) if isinstance(end.value, Invariant) else None
             yield
 
     def _distance(self, some: _Word, flip: Codes) -> Cost:

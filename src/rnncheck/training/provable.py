@@ -198,7 +198,7 @@ class _Run:
             accuracy_before=None if then is None else float((then == right).mean()),
             changed=int((answers_of(before, fresh) != answers_of(after, fresh)).sum()) if was_trained else None,
             words=len(fresh),
-            boxes=len(found.partition) if isinstance(found, Invariant) else None,
+            boxes=len(found.own_boxes) if isinstance(found, Invariant) else None,
             proof_seconds=self._proof_seconds,
             obstacle=None if not_proved is None else not_proved.sentence(network.alphabet),
             wrong_word=None if not_proved is None else self._wrong_word(network, not_proved, fresh),
@@ -226,7 +226,7 @@ class _Run:
                 if limit is None and not run.near_a_proof and (number + 1) % _ATTEMPT_EVERY:
                     continue
                 network = run.network()
-                found = self._attempt(network)
+                found = self._attempt(network, last=limit is not None)
                 if isinstance(found, Invariant):
                     return _Trained(network, found, standing, HardeningEnding.PROVED)
                 if limit is not None:
@@ -244,12 +244,16 @@ class _Run:
         limit = self._settings.max_seconds
         return HardeningEnding.TIME if limit is not None and seconds >= limit else None
 
-    def _attempt(self, network: RecurrentNetwork) -> Invariant | NotProved:
-        """The prover itself, with boxes as fine as those that are trained, and one letter finer."""
+    def _attempt(self, network: RecurrentNetwork, *, last: bool) -> Invariant | NotProved:
+        """The prover itself, with boxes as fine as those that are trained, and one letter finer.
+
+        What it can do besides takes seconds, and is left for the last time.
+        """
         began = self._clock()
         found: Invariant | NotProved = NotProved((), "the empty word is answered wrongly")
         if not self._breaks(network, ()):
-            settings = ProofSettings(context=self._context + 1, classes=_CLASSES, rounds=_ROUNDS)
+            context, ahead = self._context + 1, ProofSettings().ahead if last else 0
+            settings = ProofSettings(context=context, classes=_CLASSES, rounds=_ROUNDS, ahead=ahead)
             found = find_invariant(network, self._wanted, settings)
             if isinstance(found, NotProved) and self._finer is not None:
                 again = find_invariant(network, self._finer, settings)

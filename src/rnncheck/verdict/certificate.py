@@ -54,6 +54,9 @@ class ProofCell(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ``state`` is the specification's state after them, ``successors`` their classes with one letter more: None where no
     violation can follow any more. ``letters`` were read last, which is told for people. The numbers of a network state
     are h of every layer, then c of every layer. A class that is left open has neither successors nor bounds.
+
+    Where it ``follows`` another, it has no bounds: its states are what one letter makes of those of the other, of which
+    alone it is the successor.
     """
 
     state: _State
@@ -61,6 +64,7 @@ class ProofCell(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     successors: tuple[_State | None, ...]
     lower: tuple[float, ...]
     upper: tuple[float, ...]
+    follows: _State | msgspec.UnsetType = msgspec.UNSET
 
 
 class Certificate(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -92,6 +96,11 @@ class Certificate(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
     def of_a_part(self) -> bool:
         """Whether it leaves some words unproved."""
         return self.left is not msgspec.UNSET or self.undecided is not msgspec.UNSET
+
+    @property
+    def boxes(self) -> int:
+        """How many classes have a box of their own, or are left open; the others follow those."""
+        return sum(cell.follows is msgspec.UNSET for cell in self.cells)
 
     def sealed(self) -> Certificate:
         """The same with its digest."""

@@ -164,7 +164,7 @@ def _certify(question: Question, finding: Finding) -> tuple[ProofFacts | None, s
         except InputError as error:  # a disk that is full by now takes no verdict away
             path, trouble = None, f"the certificate was not written: {error}"
     facts = ProofFacts(
-        boxes=len(proof.cells),
+        boxes=proof.boxes,
         arithmetic=proof.arithmetic.sentence(),
         original=not question.own_weights,
         sha256=proof.sha256,

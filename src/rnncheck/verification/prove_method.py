@@ -9,16 +9,16 @@ from rnncheck.models.labelled import network_of
 from rnncheck.models.network import RecurrentNetwork
 from rnncheck.models.traces import TraceModel
 from rnncheck.proving.certifying import certificate_of
-from rnncheck.proving.closure import Progress
+from rnncheck.proving.closure import Progress, Stuck
 from rnncheck.proving.plane import on_plane
-from rnncheck.proving.prove import Invariant, NotProved, Obstacle, ProofSettings, prove_words
+from rnncheck.proving.prove import Invariant, NotProved, ProofSettings, prove_words
 from rnncheck.verdict.facts import Outcome
 from rnncheck.verification.partial_proof import prove_partly
 from rnncheck.verification.task import Algorithm, Finding, Task, violated
 from rnncheck.words import Codes
 
 # What ``auto`` spends on a proof after it has found no violation: a second or so.
-CHEAP = ProofSettings(context=3, classes=300, rounds=200)
+CHEAP = ProofSettings(context=3, classes=300, rounds=200, ahead=0)
 CHEAP_NUMBERS = 1 << 22  # of gates, over all boxes and letters of a round
 
 
@@ -88,19 +88,22 @@ def _attempts(
 def proved(task: Task, found: Invariant, how: str = "") -> Finding:
     """What an invariant shows, with its certificate; the empty word is no violation, which was asked."""
     network, accepts_empty = network_of(task.oracle.model), task.oracle.reference_answer(())
+    boxes = len(found.own_boxes)
+    stays = "no letter leads out of them, and in each"
+    if boxes < len(found.partition):
+        stays = f"within {max(map(len, found.partition.contexts)) + 1} letters every word leads into one again, and"
     return Finding(
         Outcome.SATISFIED,
-        f"{how}every word leads into one of {len(found.partition)} boxes of network states, no letter leads out of "
-        "them, and in each the network answers as it should",
+        f"{how}every word leads into one of {boxes} boxes of network states, {stays} the network answers as it should",
         proof=True,
         certificate=certificate_of(found, network, task.wanted, accepts_empty),
         shown=on_plane(network, found),
     )
 
 
-def _violation_near(task: Task, obstacle: Obstacle) -> Codes | None:
-    """The shortest prefix of the obstacle's word that is a violation, if one is."""
-    word = obstacle.stuck.word
+def _violation_near(task: Task, stuck: Stuck) -> Codes | None:
+    """The shortest prefix of the word that leads to an obstacle that is a violation, if one is."""
+    word = stuck.word
     prefixes = [word[:length] for length in range(len(word) + 1)]
     suspects = (prefix for prefix, wrong in zip(prefixes, task.violating(prefixes), strict=True) if wrong)
     return next(filter(task.violates, suspects), None)

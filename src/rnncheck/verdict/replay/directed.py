@@ -15,7 +15,7 @@ import numpy.typing as npt
 Numbers = npt.NDArray[np.float64]
 
 _OVERFLOW = 2.0**120  # sums whose terms are larger may overflow in float32, in some order
-_FLUSHED = 2.0**-100  # more than underflow can change in a product of factors of size 1
+FLUSHED = 2.0**-100  # more than underflow can change in a product of factors of size 1
 _FUNCTION_ULPS = 8  # of float64 tanh, which has less than 2
 
 
@@ -115,6 +115,12 @@ class Evaluator:
     tanh_units: float
     sigmoid_units: float
 
+    def linear(self, weight: npt.NDArray[Any], bias: npt.NDArray[Any] | None, x: Interval) -> Total:
+        return linear(weight, bias, x)
+
+    def products(self, *pairs: tuple[Interval, Interval]) -> Total:
+        return of_products(*pairs)
+
     def error(self, total: Total) -> Numbers:
         """Of the sum as computed in any order: a rounding a term, and five for what is stored before and after.
 
@@ -123,7 +129,7 @@ class Evaluator:
         share = (total.terms + 5) * self.unit
         error = up(up(share / (1.0 - share) * (1.0 + 2.0**-50)) * total.sizes)
         return np.where(
-            np.maximum(total.sizes, total.factor) < _OVERFLOW, up(error + total.terms * _FLUSHED * total.factor), np.nan
+            np.maximum(total.sizes, total.factor) < _OVERFLOW, up(error + total.terms * FLUSHED * total.factor), np.nan
         )
 
     def rounded(self, total: Total) -> Interval:
@@ -135,9 +141,11 @@ class Evaluator:
         return exact.spread(self.tanh_units * self.unit)
 
     def sigmoid(self, x: Interval) -> Interval:
-        """``1 / (1 + exp(-x))``, by exp of what is not positive, so that nothing overflows."""
-        exact = Interval(_logistic(x.low), _logistic(x.high)).spread(_FUNCTION_ULPS * 2.0**-53)
+        exact = Interval(logistic(x.low), logistic(x.high)).spread(_FUNCTION_ULPS * 2.0**-53)
         return exact.spread(self.sigmoid_units * self.unit)
+
+    def relu(self, x: Interval) -> Interval:
+        return Interval(np.maximum(x.low, 0.0), np.maximum(x.high, 0.0))
 
     def mean(self, share: Interval, new: Interval, old: Interval) -> Interval:
         """``(1 - s) new + s old`` for a share s, which is at most its own error outside 0 … 1.
@@ -151,10 +159,11 @@ class Evaluator:
             lows.append((rest * Interval(new.low, new.low) + s * Interval(old.low, old.low)).low)
             highs.append((rest * Interval(new.high, new.high) + s * Interval(old.high, old.high)).high)
         sizes = up(new.size() + old.size())
-        error = up((6.0 + self.sigmoid_units) * self.unit * sizes + _FLUSHED)
+        error = up((6.0 + self.sigmoid_units) * self.unit * sizes + FLUSHED)
         return Interval(np.minimum(*lows), np.maximum(*highs)).spread(error)
 
 
-def _logistic(x: Numbers) -> Numbers:
+def logistic(x: Numbers) -> Numbers:
+    """The sigmoid in float64, by exp of what is not positive, so that nothing overflows."""
     small = np.exp(-np.abs(x))
     return np.where(x >= 0.0, 1.0 / (1.0 + small), small / (1.0 + small))

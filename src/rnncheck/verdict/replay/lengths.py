@@ -15,10 +15,10 @@ import numpy.typing as npt
 from rnncheck.errors import ModelError
 from rnncheck.models.labelled import network_of
 from rnncheck.models.protocol import Model
+from rnncheck.verdict.replay.checked_network import CheckedNetwork
 from rnncheck.verdict.replay.checks import Check, judged, left_open, refuted
 from rnncheck.verdict.replay.claims import Claims
 from rnncheck.verdict.replay.directed import Interval
-from rnncheck.verdict.replay.interval_network import IntervalNetwork
 from rnncheck.verdict.replay.proof import KNOWN_ARITHMETIC
 from rnncheck.verdict.replay.tables import Table
 from rnncheck.verdict.replay.tree import Reach
@@ -61,7 +61,7 @@ def _walked(claims: Claims, spec: Table, model: Model, length: int, context: int
         return refuted(_NAME, str(error))
     if spec.breaks(claims.relation, (), model.reference_answer(())):
         return refuted(_NAME, "the empty word is a violation")
-    stepper, reach, spent = IntervalNetwork(network, KNOWN_ARITHMETIC), Reach.of(spec, claims.relation), 0
+    stepper, reach, spent = CheckedNetwork(network, KNOWN_ARITHMETIC), Reach.of(spec, claims.relation), 0
     classes = [_Class(spec.initial, spec.initial, ())]
     boxes = Interval(np.zeros((1, stepper.width)), np.zeros((1, stepper.width)))
     for done in range(1, length + 1):
@@ -78,7 +78,7 @@ def _walked(claims: Claims, spec: Table, model: Model, length: int, context: int
 
 
 def _next(
-    classes: list[_Class], boxes: Interval, stepper: IntervalNetwork, spec: Table, context: int, reach: Reach
+    classes: list[_Class], boxes: Interval, stepper: CheckedNetwork, spec: Table, context: int, reach: Reach
 ) -> tuple[list[_Class], Interval]:
     """The classes of the words of one letter more, each with bounds of all that leads there."""
     numbers: dict[_Class, int] = {}
@@ -101,7 +101,7 @@ def _next(
     return list(numbers), Interval(np.array(low), np.array(high))
 
 
-def _wrong(classes: list[_Class], boxes: Interval, stepper: IntervalNetwork, reach: Reach) -> str | None:
+def _wrong(classes: list[_Class], boxes: Interval, stepper: CheckedNetwork, reach: Reach) -> str | None:
     if not (np.isfinite(boxes.low).all() and np.isfinite(boxes.high).all()):
         return "a box has no bounds"
     accepted, rejected = stepper.decisions(boxes)

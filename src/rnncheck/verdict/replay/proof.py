@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -15,12 +16,13 @@ from rnncheck.errors import FormatError, ModelError, short_repr
 from rnncheck.models.labelled import network_of
 from rnncheck.models.network import RecurrentNetwork
 from rnncheck.models.protocol import Model
-from rnncheck.verdict.certificate import Arithmetic, Certificate
+from rnncheck.verdict.certificate import Arithmetic, Certificate, ProofCell
+from rnncheck.verdict.replay.checked_network import CheckedNetwork
 from rnncheck.verdict.replay.checks import Check, confirmed, judged, left_open, refuted, unchecked
 from rnncheck.verdict.replay.claims import Claims
 from rnncheck.verdict.replay.directed import Interval
 from rnncheck.verdict.replay.drawing import drawn
-from rnncheck.verdict.replay.interval_network import IntervalNetwork
+from rnncheck.verdict.replay.following import followed, must_answer
 from rnncheck.verdict.replay.tables import Table, can_break
 from rnncheck.verdict.replay.tree import Reach
 from rnncheck.words import Word, format_word
@@ -153,10 +155,8 @@ def _malformed(proof: Certificate) -> str | None:
             if cell.lower or cell.upper or any(successor is not None for successor in cell.successors):
                 return f"class {number} is left open, and has bounds or successors"
             continue
-        if len(cell.lower) != width or len(cell.upper) != width:
-            return f"class {number} has another number of bounds than the others"
-        if not all(-math.inf < low <= high < math.inf for low, high in zip(cell.lower, cell.upper, strict=True)):
-            return f"class {number} has a box without a point, or without an end"
+        if (problem := _bad_bounds(cell, width)) is not None:
+            return f"class {number} {problem}"
         for letter, successor in enumerate(cell.successors):
             state = spec.rows[cell.state][letter]
             if successor is None and can_follow[state]:
@@ -165,6 +165,32 @@ def _malformed(proof: Certificate) -> str | None:
                 return f"class {number} has the successor {successor}, which is none"
             if successor is not None and proof.cells[successor].state != state:
                 return f"class {number} has the successor {successor}, which is of another state of the specification"
+    return _bad_following(proof)
+
+
+def _bad_bounds(cell: ProofCell, width: int) -> str | None:
+    if cell.follows is not msgspec.UNSET:
+        return "follows another, and has bounds" if cell.lower or cell.upper else None
+    if len(cell.lower) != width or len(cell.upper) != width:
+        return "has another number of bounds than the others"
+    if not all(-math.inf < low <= high < math.inf for low, high in zip(cell.lower, cell.upper, strict=True)):
+        return "has a box without a point, or without an end"
+    return None
+
+
+def _bad_following(proof: Certificate) -> str | None:
+    """Whether a class that follows another is the successor of that one, which comes before it, and of no other."""
+    follows = {number: cell.follows for number, cell in enumerate(proof.cells) if cell.follows is not msgspec.UNSET}
+    if follows and proof.of_a_part:
+        return "classes that follow others belong to a proof of every word, and this is one of a part"
+    leading: dict[int, list[int]] = {number: [] for number in follows}
+    for number, cell in enumerate(proof.cells):
+        for successor in cell.successors:
+            if successor in leading:
+                leading[successor].append(number)
+    for number, parent in follows.items():
+        if leading[number] != [parent] or not parent < number:
+            return f"class {number} follows {parent}, and is not the successor of that class alone, by one letter"
     return None
 
 
@@ -185,7 +211,7 @@ def _empty_word(proof: Certificate, model: Model) -> Check:
 
 
 def _invariant(proof: Certificate, network: RecurrentNetwork) -> Iterator[Check]:
-    stepper = IntervalNetwork(network, proof.arithmetic)
+    stepper = CheckedNetwork(network, proof.arithmetic)
     nothing = (0.0,) * len(proof.cells[_FIRST].lower)  # in the place of bounds that nobody claims
     low, high = (np.array([getattr(cell, end) or nothing for cell in proof.cells]) for end in ("lower", "upper"))
     if low.shape[1] != stepper.width:
@@ -194,11 +220,14 @@ def _invariant(proof: Certificate, network: RecurrentNetwork) -> Iterator[Check]
     if low[_FIRST].any() or high[_FIRST].any():
         yield refuted("boxes", "the first box is not the initial state")
         return
-    yield _closed(proof, stepper, low, high)
+    if all(cell.follows is msgspec.UNSET for cell in proof.cells):
+        yield _closed(proof, stepper, low, high)
+    else:
+        yield followed(proof, stepper, low, high)
     yield _decided(proof, stepper, Interval(low, high))
 
 
-def _closed(proof: Certificate, stepper: IntervalNetwork, low: npt.NDArray[Any], high: npt.NDArray[Any]) -> Check:
+def _closed(proof: Certificate, stepper: CheckedNetwork, low: npt.NDArray[Any], high: npt.NDArray[Any]) -> Check:
     left = frozenset(proof.left or ())
     with np.errstate(all="ignore"):
         prepared = stepper.prepared(Interval(low, high))
@@ -215,15 +244,14 @@ def _closed(proof: Certificate, stepper: IntervalNetwork, low: npt.NDArray[Any],
     return confirmed("boxes", f"every letter leads from each of the {len(proof.cells)} boxes into the box it must")
 
 
-def _decided(proof: Certificate, stepper: IntervalNetwork, boxes: Interval) -> Check:
+def _decided(proof: Certificate, stepper: CheckedNetwork, boxes: Interval) -> Check:
     accepted, rejected = stepper.decisions(boxes)
     unclaimed = {*(proof.left or ()), *(proof.undecided or ())}
     for number, cell in enumerate(proof.cells[1:], start=1):
-        if number in unclaimed:
+        if number in unclaimed or cell.follows is not msgspec.UNSET:
             continue
-        meant = bool(proof.spec.accepting[cell.state])
-        checked = cell.state not in proof.ignored and can_break(proof.relation.value, meant)
-        if checked and not (accepted if meant else rejected)[number]:
+        meant = must_answer(proof, cell)
+        if meant is not None and not (accepted if meant else rejected)[number]:
             return refuted(
                 "decisions", f"the network may {'reject' if meant else 'accept'} in box {number}, and must not"
             )
