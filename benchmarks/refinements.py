@@ -14,6 +14,7 @@ from provable import specification
 from torch import nn
 
 from rnncheck.automata.dfa import DFA
+from rnncheck.models.engine.compiled import CompiledNetwork
 from rnncheck.models.engine.reference import reference_judgement
 from rnncheck.models.network import Cell, Layer, RecurrentNetwork
 from rnncheck.proving import induction
@@ -84,7 +85,7 @@ def attempt(network: RecurrentNetwork, spec: DFA, ahead: int, *, sized: bool) ->
         return f"open {seconds:.1f} s"
     certificate = certificate_of(found, network, wanted, reference_judgement(network, ()).accepted)
     began = time.process_time()
-    fine = replay(certificate.to_json(), network).status is Status.CONFIRMED
+    fine = replay(certificate.to_json(), CompiledNetwork(network)).status is Status.CONFIRMED
     checked = f"replayed in {time.process_time() - began:.2f} s" if fine else "REFUSED BY REPLAY"
     return f"{len(found.own_boxes)} boxes, {len(found.partition)} classes, {seconds:.2f} s, {checked}"
 

@@ -19,7 +19,7 @@ from rnncheck.models.adapters import DFAModel
 from rnncheck.models.engine.compiled import CompiledNetwork
 from rnncheck.models.network import Cell, RecurrentNetwork
 from rnncheck.proving.certifying import certificate_of
-from rnncheck.proving.prove import Invariant, find_invariant
+from rnncheck.proving.prove import Invariant, ProofSettings, find_invariant
 from rnncheck.relations import Property, Relation
 from rnncheck.spec import Spec
 from rnncheck.verdict.certificate import Arithmetic, Certificate, is_certificate
@@ -282,6 +282,17 @@ def test_a_proof_by_induction_is_confirmed(labels: int) -> None:
     result = replay_proof(proof.to_json(), CompiledNetwork(network))
     assert result.status is Status.CONFIRMED, result
     assert "into others in 4 letters" in str(result)
+
+
+@pytest.mark.parametrize("cell", CELLS)
+def test_small_boxes_that_are_followed_for_one_letter_are_confirmed(cell: Cell) -> None:
+    """No class follows another, and yet intervals may be too coarse for what forms found."""
+    network = robust_network(RESPONSE, cell, gain=2.5)
+    wanted = Property(RESPONSE, Relation.EQUAL)
+    found = find_invariant(network, wanted, ProofSettings(context=0, rounds=1, ahead=1))
+    assert isinstance(found, Invariant)
+    model = CompiledNetwork(network)
+    assert replay_proof(certificate_of(found, network, wanted, model.accepts_empty), model).status is Status.CONFIRMED
 
 
 @pytest.mark.parametrize("edge", [0.02, 0.1, -0.4])

@@ -28,7 +28,8 @@ from rnncheck.words import Codes
 NO_PARENT = -1
 _NUMBERS_AT_ONCE = 1 << 22  # of generators; bounds the memory of a step
 _WORDS = 128  # that are followed from a box, at most
-_PRODUCTS = 1 << 37  # multiplications, in all: about half a minute
+_PRODUCTS = 1 << 32  # multiplications, in all: some seconds
+_FEWEST = 20  # classes, below which nothing closes
 _INFLATIONS = (1.0, 0.5, 0.25, 0.0)  # of what was asked for, as far as the decision allows
 _LEAST_ROOM = 1e-7  # of the range of a number, around every box: rounding alone must not make new ones
 
@@ -61,19 +62,17 @@ class Following:
     widths: Bounds
 
     @classmethod
-    def within(cls, network: AbstractNetwork, k: int, at_most: int) -> Following:
-        """As far as the work allows, at most k letters and so many classes."""
+    def within(cls, network: AbstractNetwork, k: int, at_most: int) -> Following | None:
+        """As far as the work allows, at most k letters and so many classes; None where that is too little."""
         while k > 1 and network.letters**k > _WORDS:
             k -= 1
-        numbers = network.letters * network.width**2 * (k + 1)
-        products = (
-            network.letters
-            * network.width
-            * (k + 1)
-            * sum(layer.input_weight.size + layer.recurrent_weight.size for layer in network.network.layers)
-        )
-        at_most = max(2, min(at_most, _PRODUCTS // products))
-        at_once = max(1, _NUMBERS_AT_ONCE // (numbers * network.letters ** (k - 1)))
+        weights = sum(layer.input_weight.size + layer.recurrent_weight.size for layer in network.network.layers)
+        generators = network.width * (k + 1)
+        at_most = min(at_most, _PRODUCTS // (network.letters * generators * weights))
+        if at_most < _FEWEST:
+            return None
+        numbers = network.letters**k * generators * network.width
+        at_once = max(1, _NUMBERS_AT_ONCE // numbers)
         return cls(network, k, at_most, at_once, widths(network, k))
 
 

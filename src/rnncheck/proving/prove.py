@@ -119,6 +119,8 @@ def prove_words(network: RecurrentNetwork, wanted: Property, settings: ProofSett
     if isinstance(found, Invariant) or not settings.ahead:
         return found
     following = Following.within(AbstractNetwork(network, settings.rounding), settings.ahead, settings.classes)
+    if following is None:
+        return found
     for inflation in _INFLATIONS:
         end = yield from follow(following, wanted, inflation)
         if isinstance(end, Followed):

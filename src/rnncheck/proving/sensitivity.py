@@ -23,21 +23,16 @@ def widths(network: AbstractNetwork, letters: int) -> Bounds:
     """
     rng = np.random.default_rng(0)
     rows = int(np.clip(_NUMBERS // (network.letters * network.width**2 * letters), 1, _STATES))
-    states = Form.point(np.zeros((rows, network.width)))
+    states = np.zeros((rows, network.width))
     for _ in range(_LETTERS):
-        states = Form.point(_some_letter(network, states, rng).centre)
-    near = Form.of(Box(states.centre - _SMALL, states.centre + _SMALL))
+        states = network.step(Box.point(states)).lo[np.arange(rows), rng.integers(network.letters, size=rows)]
+    near = Form.of(Box(states - _SMALL, states + _SMALL))
     slopes = np.zeros(network.width)
     for _ in range(letters):
-        near = _some_letter(network, near, rng)
+        near = network.step_forms(near).rows((np.arange(rows), rng.integers(network.letters, size=rows)))
         slopes += network.score_slopes(near.generators[:, : network.width]).mean(axis=0)
     known = np.isfinite(slopes) & (slopes > 0.0)
     if not known.all():
         return np.ones(network.width)
     logs = np.log(slopes)
     return np.asarray(np.clip(np.exp((logs.mean() - logs) / 2), _NARROWEST, _WIDEST))
-
-
-def _some_letter(network: AbstractNetwork, states: Form, rng: np.random.Generator) -> Form:
-    after, rows = network.step_forms(states), len(states.centre)
-    return after.rows((np.arange(rows), rng.integers(network.letters, size=rows)))
