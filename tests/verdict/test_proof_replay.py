@@ -17,7 +17,7 @@ from rnncheck.automata.dfa import DFA
 from rnncheck.errors import FormatError
 from rnncheck.models.adapters import DFAModel
 from rnncheck.models.engine.compiled import CompiledNetwork
-from rnncheck.models.network import Cell, RecurrentNetwork
+from rnncheck.models.network import Cell, Layer, RecurrentNetwork
 from rnncheck.proving.certifying import certificate_of
 from rnncheck.proving.prove import Invariant, ProofSettings, find_invariant
 from rnncheck.relations import Property, Relation
@@ -279,7 +279,7 @@ def test_a_proof_by_induction_is_confirmed(labels: int) -> None:
     proof = proof_of(network, DFA(network.alphabet, [[0, 0]], [True]))
     assert Certificate.from_json(proof.to_json()) == proof
     assert proof.boxes < len(proof.cells)
-    result = replay_proof(proof.to_json(), CompiledNetwork(network))
+    result = replay(proof.to_json(), CompiledNetwork(network))
     assert result.status is Status.CONFIRMED, result
     assert "into others in 4 letters" in str(result)
 
@@ -292,7 +292,7 @@ def test_small_boxes_that_are_followed_for_one_letter_are_confirmed(cell: Cell) 
     found = find_invariant(network, wanted, ProofSettings(context=0, rounds=1, ahead=1))
     assert isinstance(found, Invariant)
     model = CompiledNetwork(network)
-    assert replay_proof(certificate_of(found, network, wanted, model.accepts_empty), model).status is Status.CONFIRMED
+    assert replay(certificate_of(found, network, wanted, model.accepts_empty), model).status is Status.CONFIRMED
 
 
 @pytest.mark.parametrize("edge", [0.02, 0.1, -0.4])
@@ -301,7 +301,7 @@ def test_a_proof_by_induction_of_another_network_is_refused(edge: float) -> None
     _, proof = followed_proof()
     other = turning_network(edge)
     named = msgspec.structs.replace(proof, network=msgspec.structs.replace(proof.network, sha256=other.sha256()))
-    assert refuted(replay_proof(named.sealed(), CompiledNetwork(other))) & {"boxes", "decisions"}
+    assert refuted(replay(named.sealed(), CompiledNetwork(other))) & {"boxes", "decisions"}
 
 
 def test_every_change_of_a_class_that_follows_is_refused() -> None:
@@ -329,13 +329,48 @@ def test_every_change_of_a_class_that_follows_is_refused() -> None:
             changes.append((number, {"successors": (other, *cell.successors[1:])}))
         for at, change in changes:
             bad = with_cell(proof, at, **change)
-            assert replay_proof(bad, model).status is not Status.CONFIRMED, (at, change)
+            assert replay(bad, model).status is not Status.CONFIRMED, (at, change)
+
+
+@pytest.mark.parametrize("linked", [False, True])
+def test_a_sum_that_overflows_before_a_shut_gate_has_no_bounds(linked: bool) -> None:
+    """The checker by itself, on a GRU whose reset gate multiplies what float32 cannot hold."""
+    from rnncheck.verdict.replay.checked_network import CheckedNetwork
+    from rnncheck.verdict.replay.linked import Linked
+    from support.networks import letters
+
+    for bias, known in ((1e4, True), (1e40, False)):
+        layer = Layer(np.zeros((3, 1)), np.zeros((3, 1)), np.array([-200.0, -40.0, 0.0]), np.array([0.0, 0.0, bias]))
+        network = RecurrentNetwork(letters(1), Cell.GRU, np.ones((1, 1)), (layer,), np.ones((1, 1)), np.ones(1))
+        checker, zero = CheckedNetwork(network, Arithmetic(2.0**-24, 8.0, 8.0)), np.zeros((1, 1))
+        with np.errstate(all="ignore"):
+            after = (
+                checker.step_linked(checker.prepared_linked(Linked.between(zero, zero)), 0).bounds()
+                if linked
+                else checker.step(checker.prepared(Interval(zero, zero)), 0)
+            )
+        assert after.inside(np.full((1, 1), -2.0), np.full((1, 1), 2.0)).all() == known
+
+
+def test_a_long_chain_of_classes_is_refused_at_once() -> None:
+    """A class that follows another, and so on: the work of checking grows with the square."""
+    network, proof = followed_proof()
+    first = next(number for number, cell in enumerate(proof.cells) if cell.follows is not msgspec.UNSET)
+    cells, last = list(proof.cells), first
+    for _ in range(40):
+        number = len(cells)
+        kept = cells[last]
+        cells[last] = msgspec.structs.replace(kept, successors=(number, *kept.successors[1:]))
+        cells.append(msgspec.structs.replace(kept, follows=last, successors=proof.cells[0].successors))
+        last = number
+    result = replay(changed(proof, cells=tuple(cells)), CompiledNetwork(network))
+    assert "classes" in refuted(result)
 
 
 def test_a_part_is_not_proved_by_induction() -> None:
     network, proof = followed_proof()
     part = msgspec.structs.replace(proof, left=(), undecided=()).sealed()
-    assert refuted(replay_proof(part, CompiledNetwork(network))) == {"classes"}
+    assert refuted(replay(part, CompiledNetwork(network))) == {"classes"}
 
 
 @pytest.mark.parametrize("cell", [*CELLS, Cell.RNN_RELU])

@@ -106,9 +106,9 @@ class FormSum:
         return replace(self, exact=self.exact.part(numbers), size=self.size[..., numbers])
 
     def times(self, factor: Form) -> FormSum:
-        """Every term times a number of a form."""
-        size = self.size * factor.magnitude
-        return FormSum(_product(self.exact, factor), size, self.terms + 1, np.maximum(self.factors, 1.0))
+        """Every term times a number of a form; an evaluator may compute the sum first, which is a factor then."""
+        factors = np.maximum(self.factors, np.maximum(self.size.max(axis=-1, keepdims=True), 1.0))
+        return FormSum(_product(self.exact, factor), self.size * factor.magnitude, self.terms + 1, factors)
 
 
 @dataclass(frozen=True)

@@ -87,10 +87,9 @@ class Sum:
         return Sum(self.exact[..., part], self.size[..., part], self.terms, self.factors)
 
     def times(self, factor: Box) -> Sum:
-        """Every term times a number of a box."""
-        return Sum(
-            _product(self.exact, factor), self.size * factor.magnitude, self.terms + 1, np.maximum(self.factors, 1.0)
-        )
+        """Every term times a number of a box; an evaluator may compute the sum first, which is a factor then."""
+        factors = np.maximum(self.factors, np.maximum(self.size.max(axis=-1, keepdims=True), 1.0))
+        return Sum(_product(self.exact, factor), self.size * factor.magnitude, self.terms + 1, factors)
 
 
 def affine(weight: npt.NDArray[Any], bias: npt.NDArray[Any] | None, x: Box) -> Sum:

@@ -125,7 +125,10 @@ def _computed_on(
     on: Semantics[States, Any], weight: Floats, bias: Floats, x: States, rounded: tuple[Floats, Floats] | None
 ) -> States:
     total = on.affine(weight, bias, x)
-    return on.computed(total if rounded is None else dataclasses.replace(total, size=on.affine(*rounded, x).size))
+    if rounded is not None:
+        both = on.affine(*rounded, x)
+        total = dataclasses.replace(total, size=both.size, factors=both.factors)
+    return on.computed(total)
 
 
 def _logit(probability: float) -> float:

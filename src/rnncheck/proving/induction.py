@@ -29,6 +29,7 @@ NO_PARENT = -1
 _NUMBERS_AT_ONCE = 1 << 22  # of generators; bounds the memory of a step
 _WORDS = 128  # that are followed from a box, at most
 _PRODUCTS = 1 << 32  # multiplications, in all: some seconds
+_FARTHEST = 16  # letters; every one adds generators
 _FEWEST = 20  # classes, below which nothing closes
 _INFLATIONS = (1.0, 0.5, 0.25, 0.0)  # of what was asked for, as far as the decision allows
 _LEAST_ROOM = 1e-7  # of the range of a number, around every box: rounding alone must not make new ones
@@ -64,6 +65,7 @@ class Following:
     @classmethod
     def within(cls, network: AbstractNetwork, k: int, at_most: int) -> Following | None:
         """As far as the work allows, at most k letters and so many classes; None where that is too little."""
+        k = min(k, _FARTHEST)
         while k > 1 and network.letters**k > _WORDS:
             k -= 1
         weights = sum(layer.input_weight.size + layer.recurrent_weight.size for layer in network.network.layers)
@@ -178,7 +180,9 @@ class _Tree:
         edges = (front[:, None] * letters + np.arange(letters)).ravel()
         goals = self._spec_states(edges)
         kept = np.flatnonzero(self.wanted.open_states[goals])
-        flat = Form(*(part.reshape(-1, *part.shape[2:]) for part in (after.centre, after.generators, after.rest)))
+        flat = Form(
+            *(part.reshape(len(edges), *part.shape[2:]) for part in (after.centre, after.generators, after.rest))
+        )
         edges, images = edges[kept], flat.rows(kept)
         for row in np.flatnonzero(~self._decided(self._spec_states(edges), images)).tolist():
             raise self._reached(int(edges[row]))

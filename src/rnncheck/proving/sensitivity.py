@@ -30,9 +30,10 @@ def widths(network: AbstractNetwork, letters: int) -> Bounds:
     slopes = np.zeros(network.width)
     for _ in range(letters):
         near = network.step_forms(near).rows((np.arange(rows), rng.integers(network.letters, size=rows)))
+        if not np.isfinite(near.centre).all():
+            return np.ones(network.width)
         slopes += network.score_slopes(near.generators[:, : network.width]).mean(axis=0)
-    known = np.isfinite(slopes) & (slopes > 0.0)
-    if not known.all():
+    if not (slopes > 0.0).all():
         return np.ones(network.width)
     logs = np.log(slopes)
     return np.asarray(np.clip(np.exp((logs.mean() - logs) / 2), _NARROWEST, _WIDEST))

@@ -74,7 +74,9 @@ class Total:
         return Total(self.exact[..., rows], self.sizes[..., rows], self.terms, self.factor)
 
     def scaled(self, by: Interval) -> Total:
-        return Total(self.exact * by, up(self.sizes * by.size()), self.terms + 1, self.factor)
+        """The sum may be computed before it is scaled, so it is a factor itself."""
+        factor = np.maximum(self.factor, self.sizes.max(axis=-1, keepdims=True))
+        return Total(self.exact * by, up(self.sizes * by.size()), self.terms + 1, factor)
 
 
 def linear(weight: npt.NDArray[Any], bias: npt.NDArray[Any] | None, x: Interval) -> Total:

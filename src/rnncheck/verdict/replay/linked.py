@@ -98,7 +98,8 @@ class LinkedTotal:
         return replace(self, exact=self.exact.numbers(which), sizes=self.sizes[:, which])
 
     def scaled(self, by: Linked) -> LinkedTotal:
-        return replace(self, exact=self.exact * by, sizes=up(self.sizes * by.size()), terms=self.terms + 1)
+        factor = np.maximum(self.factor, self.sizes.max(axis=-1, keepdims=True))  # it may be computed by itself
+        return LinkedTotal(self.exact * by, up(self.sizes * by.size()), self.terms + 1, factor)
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,7 @@ KNOWN_ARITHMETIC = Arithmetic(unit=2.0**-24, tanh=8.0, sigmoid=8.0)
 _FIRST = 0
 Bounds = npt.NDArray[Any]
 _ROUNDING = 1e-9
+_DEEPEST = 32  # classes that follow each other: the work grows with the square
 
 
 def proof_checks(certificate: Certificate, model: Model | None = None) -> Iterator[Check]:
@@ -189,9 +190,13 @@ def _bad_following(proof: Certificate) -> str | None:
         for successor in cell.successors:
             if successor in leading:
                 leading[successor].append(number)
+    depth: dict[int, int] = {}
     for number, parent in follows.items():
         if leading[number] != [parent] or not parent < number:
             return f"class {number} follows {parent}, and is not the successor of that class alone, by one letter"
+        depth[number] = depth.get(parent, 0) + 1
+        if depth[number] > _DEEPEST:
+            return f"class {number} follows another that follows another, more than {_DEEPEST} times"
     return None
 
 
