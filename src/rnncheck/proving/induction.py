@@ -29,6 +29,7 @@ NO_PARENT = -1
 _NUMBERS_AT_ONCE = 1 << 22  # of generators; bounds the memory of a step
 _WORDS = 128  # that are followed from a box, at most
 _PRODUCTS = 1 << 32  # multiplications, in all: some seconds
+_MOST_BOXES = 3_000  # what closes has a few hundred, and every state is looked up in all of them
 _FARTHEST = 16  # letters; every one adds generators
 _FEWEST = 20  # classes, below which nothing closes
 _INFLATIONS = (1.0, 0.5, 0.25, 0.0)  # of what was asked for, as far as the decision allows
@@ -94,8 +95,8 @@ def follow(following: Following, wanted: Property, inflation: float) -> Search:
             except _ReachedError as reached:
                 return reached.stuck
             yield Progress(number, len(waiting) - start + len(after), len(tree.states))
-            if len(tree.states) > following.at_most:
-                return Stuck(INITIAL, f"needs more than {following.at_most} classes", ())
+            if len(tree.states) > following.at_most or tree.boxes > _MOST_BOXES:
+                return Stuck(INITIAL, f"needs more than {following.at_most} classes or {_MOST_BOXES} boxes", ())
         waiting = after
     return tree.followed()
 
@@ -157,6 +158,10 @@ class _Tree:
         self.successors = [[NO_CLASS] * self.network.letters]
         self.lowest = self.highest = np.zeros(self.network.width)
         self.bounds = [(self.lowest, self.highest)]
+
+    @property
+    def boxes(self) -> int:
+        return sum(parent == NO_PARENT for parent in self.parents)
 
     def expand(self, boxes: list[int]) -> list[int]:
         """Follow every word of up to k letters from some boxes; the boxes that are new."""
