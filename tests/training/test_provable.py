@@ -354,6 +354,20 @@ def test_words_are_meant_to_be_where_they_are_until_they_slip() -> None:
     assert not np.isin(meant[:, 36:], never).any()  # and these go on as if nothing had been lost
 
 
+def test_no_word_slips_where_no_state_is_for_ever() -> None:
+    words, begin = CoveringWords(EVEN), np.full(48, EVEN.initial)
+    _, states, meant = words.go_on(np.random.default_rng(0), begin, begin, 200)
+    np.testing.assert_array_equal(meant, states)
+
+
+def test_thirty_states_are_read_off_their_rules() -> None:
+    """Words that slip taught a network of this size nothing: every state of its automaton is left again."""
+    drawn = (minimise(random_dfa(30, 5, seed)) for seed in itertools.count(1))
+    spec = next(dfa for dfa in drawn if len(dfa) == 30)
+    made = train_provable(spec, cell=Cell.RNN_TANH, hidden=180, settings=HardeningSettings(iterations=2))
+    assert made.report.proved, made.report
+
+
 def test_the_empty_word_is_judged_as_the_network_judges_it() -> None:
     network = random_network(Cell.GRU, (4,), seed=1)
     padded = dataclasses.replace(network, padding=np.full(network.inputs.shape[1], 0.7, dtype=np.float32))

@@ -18,7 +18,8 @@ class CoveringWords:
 
     So a state that only one long word reaches is met, too, and one that is never left is not all that is met. The last
     quarter looks right but for a slip here and there, however long ago: such a word goes on as if it were in a state
-    that it is *meant* to be in, by letters that lead to states that can be left.
+    that it is *meant* to be in, by letters that lead to states that can be left. Where no state is for ever, a mistake
+    need not be remembered for long, and the last quarter is drawn like the one before it.
     """
 
     def __init__(self, dfa: DFA) -> None:
@@ -26,6 +27,7 @@ class CoveringWords:
         self.initial = dfa.initial
         leaves = (self._next != np.arange(len(self._next))[:, None]).any(axis=1)
         self._can_be_left = np.flatnonzero(leaves) if leaves.any() else np.arange(len(leaves))
+        self._some_slip = not leaves.all()
         goes_on = leaves[self._next]
         self._going_on = np.where(goes_on.any(axis=1, keepdims=True), goes_on, True).astype(np.float64)
         self.taken: npt.NDArray[np.float64] = np.ones(self._next.shape)
@@ -53,7 +55,8 @@ class CoveringWords:
         letters = np.empty((length, count), dtype=np.int64)
         along, meant_along = np.empty((2, length + 1, count), dtype=np.int64)
         along[0], meant_along[0] = states, meant
-        uniform, slipping = np.arange(count) < count // 2, np.arange(count) >= count - count // 4
+        uniform = np.arange(count) < count // 2
+        slipping = (np.arange(count) >= count - count // 4) & self._some_slip
         last, pull = self._next.shape[1] - 1, self._pull()
         for t in range(length):
             slips = slipping & (rng.random(count) < _SLIP)
