@@ -24,6 +24,7 @@ from rnncheck.verification.settings import VerifySettings
 from rnncheck.verification.verify import verify
 from support.proofs import with_one_word_changed
 from support.robust_networks import robust_network
+from support.turning import turning_network
 
 RESPONSE = Spec.from_ltlf("G(a -> F b)", ["a", "b", "c"])
 QUICK = {"epsilon": 0.05, "gamma": 0.05}
@@ -154,3 +155,15 @@ def test_of_a_persons_own_module_the_weights_are_proved_and_the_verdict_says_so(
 def test_an_unknown_method_is_still_an_error() -> None:
     with pytest.raises(InputError, match="prove"):
         verify(CompiledNetwork(robust_network(RESPONSE.dfa)), RESPONSE, method="proof")
+
+
+def test_a_proof_that_looks_ahead_says_so() -> None:
+    network = turning_network()
+    spec = Spec.from_regex("(a|b)*", network.alphabet)
+    verdict = verify(CompiledNetwork(network), spec, method="prove", relation="equal")
+    assert verdict.satisfied
+    assert verdict.guarantee is not None
+    assert verdict.guarantee.proof
+    assert "every word leads into one again within 4 letters, and the network answers" in verdict.reason
+    boxes = VerifySettings(proof=ProofSettings(context=1, ahead=0))
+    assert verify(CompiledNetwork(network), spec, method="prove", relation="equal", settings=boxes).undecided

@@ -89,12 +89,16 @@ def proved(task: Task, found: Invariant, how: str = "") -> Finding:
     """What an invariant shows, with its certificate; the empty word is no violation, which was asked."""
     network, accepts_empty = network_of(task.oracle.model), task.oracle.reference_answer(())
     boxes = len(found.own_boxes)
-    stays = "no letter leads out of them, and in each"
-    if boxes < len(found.partition):
-        stays = f"within {max(map(len, found.partition.contexts)) + 1} letters every word leads into one again, and"
+    if boxes == len(found.partition):
+        why = f"every word leads into one of {boxes} boxes of network states, no letter leads out of them, and in each"
+    else:
+        ahead = max(map(len, found.partition.contexts)) + 1
+        why = (
+            f"from each of {boxes} boxes of network states every word leads into one again within {ahead} letters, and"
+        )
     return Finding(
         Outcome.SATISFIED,
-        f"{how}every word leads into one of {boxes} boxes of network states, {stays} the network answers as it should",
+        f"{how}{why} the network answers as it should",
         proof=True,
         certificate=certificate_of(found, network, task.wanted, accepts_empty),
         shown=on_plane(network, found),
