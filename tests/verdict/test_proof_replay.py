@@ -284,15 +284,34 @@ def test_a_proof_by_induction_is_confirmed(labels: int) -> None:
     assert "into others in 4 letters" in str(result)
 
 
-@pytest.mark.parametrize("cell", CELLS)
-def test_small_boxes_that_are_followed_for_one_letter_are_confirmed(cell: Cell) -> None:
-    """No class follows another, and yet intervals may be too coarse for what forms found."""
-    network = robust_network(RESPONSE, cell, gain=2.5)
-    wanted = Property(RESPONSE, Relation.EQUAL)
+def cancelling_network() -> RecurrentNetwork:
+    """Two units of the first layer are always alike, and the second layer reads their difference: nothing."""
+    from support.networks import letters
+
+    first = Layer(np.ones((2, 1), np.float32), np.array([[0.5, 0.0], [0.5, 0.0]], np.float32))
+    second = Layer(np.array([[4.0, -4.0]], np.float32), np.array([[0.5]], np.float32))
+    inputs = np.array([[0.5], [-0.5]], np.float32)
+    head = np.array([[-1.0]], np.float32), np.array([0.3], np.float32)
+    return RecurrentNetwork(letters(2), Cell.RNN_TANH, inputs, (first, second), *head)
+
+
+def test_what_cancels_within_a_letter_is_confirmed_by_linked_numbers() -> None:
+    """No class follows another, and yet intervals are too coarse for what forms found."""
+    from rnncheck.verdict.replay.checked_network import CheckedNetwork
+    from rnncheck.verdict.replay.proof import _closed
+
+    network = cancelling_network()
+    wanted = Property(DFA(network.alphabet, [[0, 0]], [True]), Relation.EQUAL)
     found = find_invariant(network, wanted, ProofSettings(context=0, rounds=1, ahead=1))
     assert isinstance(found, Invariant)
     model = CompiledNetwork(network)
-    assert replay(certificate_of(found, network, wanted, model.accepts_empty), model).status is Status.CONFIRMED
+    proof = certificate_of(found, network, wanted, model.accepts_empty)
+    by_intervals = _closed(proof, CheckedNetwork(network, proof.arithmetic), found.boxes.lo, found.boxes.hi)
+    assert by_intervals.status is Status.REFUTED
+    assert replay(proof, model).status is Status.CONFIRMED
+    number = next(at for at in range(1, len(proof.cells)) if found.boxes.lo[at, 0] < found.boxes.hi[at, 0])
+    point = found.boxes.lo[number].tolist()
+    assert refuted(replay(with_cell(proof, number, upper=tuple(point)), model)) == {"boxes"}
 
 
 @pytest.mark.parametrize("edge", [0.02, 0.1, -0.4])

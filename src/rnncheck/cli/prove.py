@@ -71,7 +71,7 @@ def _no_traces(name: str) -> Callable[[Any], Any]:
 @click.option("--context", type=click.IntRange(min=0), default=_DEFAULTS.context, show_default=True, metavar="K",
               help="Tell words apart by their last K letters at most.")  # fmt: skip
 @click.option("--ahead", type=click.IntRange(min=0), default=_DEFAULTS.ahead, show_default=True, metavar="K",
-              help="Where that is too coarse, follow small boxes for K letters (k-induction); 0: do not.")  # fmt: skip
+              help="Where that is too coarse, follow small boxes for K letters (k-induction, at most 16).")  # fmt: skip
 @click.option("--boxes", type=click.IntRange(min=1), default=_DEFAULTS.classes, show_default=True, metavar="N",
               help="Give up when the proof needs more boxes.")  # fmt: skip
 @click.option("--longest", type=click.IntRange(min=0), default=_DEFAULTS.longest, show_default=True, metavar="N",

@@ -117,7 +117,7 @@ def leaks(network: AbstractNetwork, partition: Partition, boxes: Box, left: Mask
         successors = partition.successors[kept, letter]
         inside = np.flatnonzero((successors != NO_CLASS) & ~left[successors])
         image, goals = after[inside, letter], successors[inside]
-        found[goals[~boxes[goals].contains(image.widened(_margin(image))).all(axis=1)]] = True
+        found[goals[~boxes[goals].contains(image.widened(margin(image))).all(axis=1)]] = True
     return np.flatnonzero(found)
 
 
@@ -136,8 +136,9 @@ def bounded(boxes: Box) -> Mask:
     return np.asarray(np.isfinite(boxes.lo).all(axis=1) & np.isfinite(boxes.hi).all(axis=1))
 
 
-def _margin(box: Box) -> Bounds:
-    return MARGIN * (1.0 + box.magnitude)
+def margin(box: Box) -> Bounds:
+    """By how much what lies in a box must lie inside it."""
+    return np.asarray(MARGIN * (1.0 + box.magnitude))
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,8 +160,8 @@ class Stepped:
         images, starts = self.images, self.starts
         if not len(starts):
             return images.lo, images.hi
-        margin = _margin(images)
-        return np.minimum.reduceat(images.lo - margin, starts), np.maximum.reduceat(images.hi + margin, starts)
+        room = margin(images)
+        return np.minimum.reduceat(images.lo - room, starts), np.maximum.reduceat(images.hi + room, starts)
 
 
 def stepped(network: AbstractNetwork, boxes: Box, successors: Ints) -> Stepped:

@@ -19,7 +19,7 @@ from rnncheck.automata.dfa import Mask
 from rnncheck.models.affine_forms import Form
 from rnncheck.models.intervals import Bounds, Box
 from rnncheck.proving.abstract_network import AbstractNetwork
-from rnncheck.proving.closure import MARGIN, Ints, Progress, Stuck
+from rnncheck.proving.closure import Ints, Progress, Stuck, margin
 from rnncheck.proving.partition import INITIAL, NO_CLASS, Partition
 from rnncheck.proving.sensitivity import widths
 from rnncheck.relations import Property
@@ -32,7 +32,7 @@ _PRODUCTS = 1 << 32  # multiplications, in all: some seconds
 _MOST_BOXES = 3_000  # what closes has a few hundred, and every state is looked up in all of them
 _FARTHEST = 16  # letters; every one adds generators
 _FEWEST = 20  # classes, below which nothing closes
-_INFLATIONS = (1.0, 0.5, 0.25, 0.0)  # of what was asked for, as far as the decision allows
+_SHARES = (1.0, 0.5, 0.25, 0.0)  # of what was asked for, as far as the decision allows
 _LEAST_ROOM = 1e-7  # of the range of a number, around every box: rounding alone must not make new ones
 
 
@@ -106,16 +106,15 @@ class _ReachedError(Exception):
         self.stuck = stuck
 
 
-def _margin(box: Box) -> Bounds:
-    return np.asarray(MARGIN * (1.0 + box.magnitude))
-
-
 class _Boxes:
     """Boxes with their numbers, in arrays that grow."""
 
     def __init__(self, width: int) -> None:
         self._numbers: list[int] = []
         self._bounds = np.empty((2, 16, width))
+
+    def __len__(self) -> int:
+        return len(self._numbers)
 
     def add(self, number: int, box: Box) -> None:
         count = len(self._numbers)
@@ -161,7 +160,7 @@ class _Tree:
 
     @property
     def boxes(self) -> int:
-        return sum(parent == NO_PARENT for parent in self.parents)
+        return sum(map(len, self.boxes_of.values()))
 
     def expand(self, boxes: list[int]) -> list[int]:
         """Follow every word of up to k letters from some boxes; the boxes that are new."""
@@ -197,7 +196,7 @@ class _Tree:
 
     def _goals(self, edges: Ints, images: Box) -> Ints:
         """The first box that each image lies in, with room to spare; remembered as the successor."""
-        wide = images.widened(_margin(images))
+        wide = images.widened(margin(images))
         found = np.full(len(edges), NO_CLASS)
         goals = self._spec_states(edges)
         for state in np.unique(goals).tolist():
@@ -211,14 +210,14 @@ class _Tree:
     def _inflated(self, edges: Ints, images: Box) -> list[int]:
         """New boxes around what lies in none, one after another: one may hold what comes after it."""
         added: list[int] = []
-        wide, room = images.widened(_margin(images)), self.highest - self.lowest
+        wide, room = images.widened(margin(images)), self.highest - self.lowest
         for row, (edge, state) in enumerate(zip(edges.tolist(), self._spec_states(edges).tolist(), strict=True)):
             boxes = self.boxes_of.setdefault(state, _Boxes(self.network.width))
             goal = int(boxes.holding(wide[row : row + 1])[0])
             if goal != NO_CLASS:
                 self._connect(edge, goal)
                 continue
-            for share in _INFLATIONS:
+            for share in _SHARES:
                 box = wide[row].widened(_LEAST_ROOM * room + share * self.inflation * room)
                 if self._decided(np.array([state]), Box(box.lo[None], box.hi[None]))[0]:
                     break
