@@ -45,9 +45,10 @@ def test_a_one_hot_module_with_a_padding_column_is_taken_and_said_to_be() -> Non
 
 
 def test_a_module_that_raises_on_some_lengths_is_an_error_of_one_line() -> None:
-    """The checks read words of 300 letters, one at a time."""
+    model = wrap(one_hot_module(5, longest=200), LETTERS)
+    assert "compares the length of the word" in model.describe()["stepping"]
     with pytest.raises(ModelError, match="the module raised RuntimeError for 1 words of 300 letters") as caught:
-        wrap(one_hot_module(5, longest=200), LETTERS)
+        model.accepts_batch([("a",) * 300])
     assert "\n" not in str(caught.value)
 
 

@@ -90,14 +90,10 @@ def test_other_networks_are_read_as_before(clipped: Cell, kind: str) -> None:
     from onnx import helper
 
     from rnncheck.models.onnx.graph import states_kept
-    from rnncheck.models.onnx.weights import recurrent_layers
+    from rnncheck.models.onnx.reading import cell_of
 
-    gates = {"LSTM": 4, "RNN": 1}[kind]
     node = helper.make_node(kind, ["x", "w", "r"], ["y"], hidden_size=2)
-    arrays = {"w": np.ones((1, 2 * gates, 3), np.float32), "r": np.ones((1, 2 * gates, 2), np.float32)}
-    cell, layers = recurrent_layers([node], arrays.__getitem__)
-    assert cell.value in (kind.lower(), "rnn_tanh")
-    assert len(layers) == 1
+    assert cell_of(node)[0].value in (kind.lower(), "rnn_tanh")
     assert set(states_kept()) == {"LSTM", "RNN"}
 
 

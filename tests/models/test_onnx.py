@@ -15,6 +15,7 @@ import pytest
 
 from rnncheck.errors import MissingExtraError, ModelError
 from rnncheck.models.engine.compiled import CompiledNetwork
+from rnncheck.models.engine.heads import HeadedNetwork
 from rnncheck.models.files.loading import load_model
 from rnncheck.models.whole_words import WholeWords
 from rnncheck.words import Alphabet, WordBatch
@@ -169,13 +170,13 @@ def test_a_file_whose_sizes_are_fixed_is_taken_for_other_lengths(torch, tmp_path
 
 
 @pytest.mark.parametrize("kind", ["LSTM", "GRU"])
-def test_a_head_of_two_layers_is_stepped_by_onnxruntime(torch, tmp_path, kind):
+def test_a_head_of_two_layers_is_compiled(torch, tmp_path, kind):
     shape = {"kind": kind, "mode": "two linear layers", "end": "sigmoid"}
     module = classifier(torch, **shape)
     export(torch, module, tmp_path / "m.onnx", (ids(torch, 2, 5),), **FREE)
     model = check_file(torch, tmp_path / "m.onnx", module, random_words(60, 60), shape, {})
-    assert isinstance(model, OnnxSteps)
-    assert "onnxruntime" in model.describe()["stepping"]
+    assert isinstance(model, HeadedNetwork)
+    assert model.describe()["head"] == "linear, relu, linear"
 
 
 @pytest.mark.parametrize(
@@ -207,7 +208,7 @@ def test_graphs_with_states_as_inputs(torch, tmp_path, kind, end, fixed):
     model = check_file(
         torch, tmp_path / "m.onnx", module, random_words(40, 25), shape, {"output": "logit"} if end == "tanh" else {}
     )
-    assert isinstance(model, CompiledNetwork if end == "none" else OnnxSteps)
+    assert isinstance(model, CompiledNetwork if end == "none" else HeadedNetwork)
 
 
 def test_one_hot_vectors(torch: Any, tmp_path):
@@ -347,7 +348,7 @@ def test_a_graph_that_joins_letters_is_not_taken_apart(tmp_path):
     onnx.save(graph(joining=True), tmp_path / "m.onnx")
     model = load_model(tmp_path / "m.onnx", alphabet=LETTERS)
     assert isinstance(model, WholeWords)
-    assert "may join letters" in str(model.describe()["stepping"])
+    assert "takes letters 0 to 1" in str(model.describe()["stepping"])
 
 
 def test_a_reversed_operator_is_run_on_whole_words(tmp_path):

@@ -185,24 +185,24 @@ COMPILED: dict[str, tuple[Any, ...]] = {
     "double": (lambda: Classifier().double(), {}),
     "one-hot": (OneHotSqueezed, {}),
     "one-hot inside": (OneHotInside, {}),
-    "cells": (CellLoop, {"label": 0}),
     "head everywhere": (HeadEverywhere, {}),
     "one word a call": (OneWord, {}),
 }
 
 ASKED: dict[str, tuple[Any, ...]] = {
+    "cells": (CellLoop, {"label": 0}, "takes letter 0"),
     "bidirectional": (lambda: Classifier(bidirectional=True, end=torch.sigmoid), {}, "bidirectional"),
     "projection": (lambda: Classifier(proj_size=5), {}, "proj_size"),
     "attention": (Attention, {}, "it calls sum"),
     "mean": (MeanPool, {}, "it calls mean"),
-    "learned start": (LearnedStart, {}, "alone"),
-    "truncates": (Truncates, {}, "alone"),
-    "transformer": (Transformer, {}, "no recurrent layer"),
+    "learned start": (LearnedStart, {}, "begins in a state of its own"),
+    "truncates": (Truncates, {}, "letters 0 to 50"),
+    "transformer": (Transformer, {}, "multi_head_attention_forward"),
     "half": (lambda: Classifier().to(torch.bfloat16), {}, "bfloat16"),
     "extreme threshold": (lambda: Classifier(end=torch.sigmoid), {"threshold": 0.9999}, "coarser"),
     "said to be a probability": (Classifier, {"output": "probability"}, "probability"),
     "tanh at the end": (lambda: Classifier(end=torch.tanh), {}, "its last function is tanh"),
-    "gelu in the head": (lambda: Classifier(end=nn.functional.gelu), {"output": "logit"}, "not compile"),
+    "gelu in the head": (lambda: Classifier(end=nn.functional.gelu), {"output": "logit"}, "not compiled"),
 }
 
 # The head is more than one linear layer, or ends in more than one activation.
@@ -463,7 +463,9 @@ def test_an_encode_function_may_give_several_arguments():
         return ids, torch.full((len(words),), len(words[0]))
 
     model = wrap(module, LETTERS, encode=encode)
-    assert isinstance(model, CompiledNetwork)
+    assert isinstance(model, WholeWords)  # a function of the user's may encode some words apart
+    assert "encoded by a function" in model.describe()["stepping"]
+    assert not any("together" in note or "one at a time" in note for note in model.describe()["notes"])
     module.eval()
     with torch.no_grad():
         for word in random_words(50, 30):
@@ -615,19 +617,17 @@ def test_answers_on_the_threshold_are_settled_by_the_module_alone():
 
 
 class TwoHeads(nn.Module):
-    """A loop over cells, and two linear layers that read the same state."""
+    """Two linear layers that read the same state."""
 
     def __init__(self, joined: str) -> None:
         super().__init__()
         torch.manual_seed(5)
-        self.embedding, self.cell = nn.Embedding(3, 4), nn.LSTMCell(4, 4)
+        self.embedding, self.core = nn.Embedding(3, 4), nn.LSTM(4, 4, batch_first=True)
         self.no, self.yes = nn.Linear(4, 1), nn.Linear(4, 1, bias=False)
         self.joined = joined
 
     def forward(self, tokens):
-        h = c = torch.zeros(len(tokens), 4)
-        for letters in self.embedding(tokens).unbind(1):
-            h, c = self.cell(letters, (h, c))
+        h = self.core(self.embedding(tokens))[1][0][0]
         no, yes = self.no(h), self.yes(h)
         if self.joined == "after one another":
             return torch.cat([no, yes], dim=-1)

@@ -86,7 +86,7 @@ def test_what_the_module_would_be_is_stepped(how: str, kind: str, layers: int, t
 
 
 def test_others_are_asked_for_whole_words_and_say_why(tmp_path: Path) -> None:
-    for module, why in ((Classifier("LSTM", bidirectional=True), "bidirectional"), (Conditional(), "apart")):
+    for module, why in ((Classifier("LSTM", bidirectional=True), "bidirectional"), (Conditional(), "takes letter 0")):
         made = scripted(module, "script", tmp_path / "m.pt")
         model = wrap(made, LETTERS)
         assert not isinstance(model, SteppingModel)

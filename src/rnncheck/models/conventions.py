@@ -66,6 +66,12 @@ class Convention:
     batched: bool
     note: str
 
+    @property
+    def layout(self) -> InputLayout | None:
+        """How words are laid out; None where a function of the user's encodes them."""
+        owner = getattr(self.encode, "__self__", None)
+        return owner if isinstance(owner, InputLayout) else None
+
 
 def layouts(letters: int, *, ids: bool, first_row: int, rows: int, time_first: bool = False) -> list[InputLayout]:
     """The layouts to try, the likeliest first."""

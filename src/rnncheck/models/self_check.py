@@ -1,8 +1,8 @@
 """Compile what was read off a foreign model, and check that it answers as that model does.
 
-Every check word is given to the model alone, and what the model put out, before and after its last activation, is
-compared with the compiled network's score. The words are random, short and long; a model that is something else than
-it was taken for (attention, a pooled output, a learned first state) shows it on most of them.
+What the model computes has been read completely before (see ``graph_flow``). This is the second check: every check
+word is given to the model alone, and what the model put out, before and after its last activation, is compared with the
+compiled network's score. The words are random, short and long.
 """
 
 from __future__ import annotations
@@ -86,6 +86,7 @@ class NetworkParts:
     head_bias: Floats
     inputs: Floats  # one row per letter
     rest: tuple[HeadLayer, ...] = ()  # of the head, after its first linear layer
+    exact: bool = True  # every product is the original's own; merging linear layers rounds otherwise
 
 
 @dataclass(frozen=True)
@@ -95,6 +96,7 @@ class Reference:
     original: Original
     decision: Decision
     empty: bool | None  # the answer to the empty word, where the original cannot be asked
+    complete: bool = False  # all that the original computes was read, and there is no code that may do more
 
     def __call__(self, word: Codes) -> Judgement:
         if not word and self.empty is not None:
@@ -148,13 +150,18 @@ def compile_checked(
     empty: bool | None,
     facts: Mapping[str, object],
     rng: np.random.Generator,
+    *,
+    complete: bool = False,
 ) -> CompiledNetwork | HeadedNetwork:
-    """The compiled network whose reference is the original; a MismatchError says why it is not the same."""
+    """The compiled network whose reference is the original; a MismatchError says why it is not the same.
+
+    ``complete`` says that ``parts`` is all that the original computes, whatever the word.
+    """
     seen = _Observations.of(original, len(alphabet), rng)
     decision = _decision(seen, reading)
     how = f"compiled and stepped; compared with the original on {len(seen.words)} words, each alone"
     told = {**facts, "stepping": how}
-    reference = Reference(original, decision, empty)
+    reference = Reference(original, decision, empty, complete)
     try:
         if parts.rest:
             return _headed(parts, alphabet, reading, reference, told, seen)

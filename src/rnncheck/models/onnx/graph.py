@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -16,17 +17,11 @@ from onnx import external_data_helper, numpy_helper
 
 from rnncheck.errors import ModelError, short_repr
 from rnncheck.models.cells import Cell
-from rnncheck.models.self_check import MismatchError
 
 DEFAULT_LIMIT = 2 << 30  # bytes, as protocol buffers have it
 _FIRST_STATE_INPUT = 5  # initial_h; an LSTM's initial_c follows
 _FIRST_STATE_OUTPUT = 1  # Y_h; an LSTM's Y_c follows
 _SHAPE_ONLY = {"Squeeze", "Unsqueeze", "Reshape", "Flatten", "Identity", "Cast", "Transpose", "Gather", "Slice"}
-_CANNOT_TELL_WORDS_APART = _SHAPE_ONLY | {
-    *("LSTM", "GRU", "RNN"),
-    *("Constant", "ConstantOfShape", "Shape", "Size", "Concat", "Expand", "Split", "Tile", "OneHot", "Dropout"),
-    *("Gemm", "MatMul", "Add", "Sub", "Mul", "Div", "Relu", "Tanh", "Sigmoid", "Softmax", "LogSoftmax"),
-}
 _ACTIVATIONS = {"Sigmoid", "Softmax", "LogSoftmax"}
 
 
@@ -38,6 +33,7 @@ class State:
     left: str
     shape: tuple[int, ...]  # the batch axis counts 1
     axis: int  # of the batch
+    first: tuple[float, ...] | None = None  # what it is before the first letter; zeros where None
 
     @property
     def size(self) -> int:
@@ -152,7 +148,8 @@ class Graph:
 
     def __init__(self, model: Any) -> None:
         self.model = model
-        self._made_by = {name: node for node in model.graph.node for name in node.output if name}
+        self._nodes = list(model.graph.node)  # kept, so that each node is one object
+        self._made_by = {name: node for node in self._nodes for name in node.output if name}
         self._stored = {tensor.name: tensor for tensor in model.graph.initializer}
 
     @property
@@ -170,11 +167,26 @@ class Graph:
         operators = states_kept()
         return [node for node in self.model.graph.node if node.op_type in operators and node.domain in ("", "ai.onnx")]
 
-    def check_for_conditions(self) -> None:
-        """Refuse to take the graph apart where an operator may treat some words apart, or some positions."""
-        for node in self.model.graph.node:
-            if node.op_type not in _CANNOT_TELL_WORDS_APART or node.domain not in ("", "ai.onnx"):
-                raise MismatchError(f"its operator {node.op_type} may treat some words apart")
+    @property
+    def opset(self) -> int:
+        """The version of ONNX's own operators."""
+        return next((int(opset.version) for opset in self.model.opset_import if opset.domain in ("", "ai.onnx")), 1)
+
+    @functools.cached_property
+    def used(self) -> set[str]:
+        """The values that some operator reads, or that the graph puts out."""
+        read = {name for node in self.model.graph.node for name in node.input}
+        return read | {value.name for value in self.outputs}
+
+    def above(self, *names: str) -> list[Any]:
+        """The nodes that these values are computed by, in the order in which they run."""
+        open_names, found = list(names), set()
+        while open_names:
+            node = self.made_by(open_names.pop())
+            if node is not None and id(node) not in found:
+                found.add(id(node))
+                open_names += [name for name in node.input if name]
+        return [node for node in self._nodes if id(node) in found]
 
     def branches(self) -> bool:
         """Whether one word may decide what becomes of all words of a batch."""
@@ -230,8 +242,11 @@ class Graph:
                 model.graph.output.append(onnx.ValueInfoProto(name=name))
         return model
 
-    def with_states(self) -> tuple[Any, tuple[State, ...]]:
-        """A copy whose recurrent operators begin in given states and put out their last ones; and those states."""
+    def with_states(self, first: Mapping[str, npt.NDArray[Any]]) -> tuple[Any, tuple[State, ...]]:
+        """A copy whose recurrent operators begin in given states and put out their last ones; and those states.
+
+        ``first`` has the first states that the graph itself has, by their names.
+        """
         model = copy.deepcopy(self.model)
         kept = states_kept()
         states: list[State] = []
@@ -241,12 +256,15 @@ class Graph:
             shape = (1, 1, hidden)
             for nth in range(kept[node.op_type]):
                 given = f"rnncheck_state_{number}_{nth}_in"
-                _set(node.input, _FIRST_STATE_INPUT + nth, given)
+                place = _FIRST_STATE_INPUT + nth
+                begun = first.get(node.input[place]) if len(node.input) > place and node.input[place] else None
+                _set(node.input, place, given)
                 left = _name_output(node, _FIRST_STATE_OUTPUT + nth, f"rnncheck_state_{number}_{nth}_out")
                 sizes = [f"rows_{number}" if i == axis else size for i, size in enumerate(shape)]
                 model.graph.input.append(onnx.helper.make_tensor_value_info(given, onnx.TensorProto.FLOAT, sizes))
                 model.graph.output.append(onnx.ValueInfoProto(name=left))
-                states.append(State(given, left, shape, axis))
+                own = None if begun is None else tuple(begun.reshape(-1).tolist())
+                states.append(State(given, left, shape, axis, own))
         return model, tuple(states)
 
 

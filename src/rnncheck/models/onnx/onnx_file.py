@@ -3,14 +3,15 @@
 Three ways to answer are tried, the fastest first. The weights of the graph's recurrent operators and of the
 linear layer at its end are compiled into our own engine; or else the graph is stepped by onnxruntime, letter by
 letter, with its states fed back (states that it takes as inputs, or that are made inputs of its recurrent operators);
-or else it is run on whole words. The first two must agree with the graph as it is on random words. The reference of
-the model is the graph as it is, run by onnxruntime on a word alone.
+or else it is run on whole words. For the first two every operator between the letters and the answer has to be
+understood (see ``reading``), and they must agree with the graph as it is on random words. The reference of the model is
+the graph as it is, run by onnxruntime on a word alone.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,14 +22,13 @@ import onnx
 
 from rnncheck.errors import ModelError
 from rnncheck.models.conventions import EMPTY_WORD_REJECTED, InputLayout, find_convention, row_of_first_letter
-from rnncheck.models.onnx.graph import Graph, State, freed, read_graph
-from rnncheck.models.onnx.letter_flow import check_letter_flow
+from rnncheck.models.graph_flow import Value, parts_of, same_network
+from rnncheck.models.onnx.graph import Graph, State, freed, read_graph, states_kept
+from rnncheck.models.onnx.reading import GraphReader, floats
 from rnncheck.models.onnx.sessions import OnnxOriginal, OnnxSteps, Program, SteppedGraph, WholeGraph
-from rnncheck.models.onnx.weights import head_of, linear_layer, recurrent_layers
 from rnncheck.models.protocol import Model
 from rnncheck.models.self_check import (
     MismatchError,
-    NetworkParts,
     Reading,
     Reference,
     compile_checked,
@@ -38,6 +38,8 @@ from rnncheck.models.whole_words import DEFAULT_BATCH, Decision, WholeWords, cal
 from rnncheck.words import Alphabet, IntArray
 
 _INTEGERS = {onnx.TensorProto.INT64, onnx.TensorProto.INT32}
+_RECORDED_LENGTHS = (2, 3, 7)  # letters; what is read must be the same for each
+_LETTERS_AT_ONCE = 256  # of the words off which the inputs of all letters are read
 _FLOATS = {onnx.TensorProto.FLOAT, onnx.TensorProto.DOUBLE}
 
 
@@ -65,7 +67,7 @@ class OnnxFile:
         self._graph = Graph(model)
         self._logits = self._name_of_logits()
         self._plain = self._runner(model)
-        self._watched = self._runner(self._graph.showing(self._shown()))
+        self._watched = self._runner(self._graph.showing([self._logits]))
         candidates = [
             (functools.partial(_laid, layout), layout.batched, str(layout)) for layout in self._layouts(first_row)
         ]
@@ -76,13 +78,20 @@ class OnnxFile:
 
     def compiled(self, empty: bool, facts: Mapping[str, object]) -> Model:
         """The graph's weights in our own engine."""
-        self._check_that_it_can_be_taken_apart()
-        cell, layers = recurrent_layers(self._graph.recurrent, self._value)
-        weight, bias = linear_layer(head_of(self._graph, self._interface.output), self._value)
-        entry = self._graph.recurrent[0].input[0]
-        vectors = [self._value(entry, letter).reshape(-1) for letter in range(len(self._alphabet))]
-        parts = NetworkParts(cell, layers, weight, bias, np.stack(vectors))
-        return compile_checked(parts, self.original, self._alphabet, self._reading, empty, facts, self._rng)
+        answer, reader = self._read_completely()
+        if self._interface.states:
+            self._check_that_states_are_carried()
+        entry = reader.fed
+        if entry is None:
+            raise MismatchError("it has no recurrent operator (it may be unrolled, or use Loop or Scan)")
+        vectors = []
+        for word in self._words_of_all_letters():
+            values = self._values(word, [entry])[entry]
+            vectors.append(floats(values).reshape(len(word), -1))
+        parts = parts_of(answer, np.concatenate(vectors)[: len(self._alphabet)])
+        return compile_checked(
+            parts, self.original, self._alphabet, self._reading, empty, facts, self._rng, complete=parts.exact
+        )
 
     def stepped(self, decision: Decision, empty: bool, facts: Mapping[str, object]) -> Model:
         """The graph stepped by onnxruntime."""
@@ -124,44 +133,92 @@ class OnnxFile:
         return WholeGraph(program, interface.letters, interface.output)
 
     def _rewired(self) -> SteppedGraph:
-        self._check_that_it_can_be_taken_apart()
-        for node in self._graph.recurrent:
-            if any(attribute.name == "direction" and attribute.s != b"forward" for attribute in node.attribute):
-                raise MismatchError(f"its {node.op_type} reads the word from the end")
-        model, states = self._graph.with_states()
+        _, reader = self._read_completely()
+        model, states = self._graph.with_states(reader.first)
         if not states:
             raise MismatchError("it has no recurrent operator to step")
         program = Program(model.SerializeToString(), self._reading.threads)
         return SteppedGraph(program, self._interface.letters, self._interface.output, states)
 
-    def _check_that_it_can_be_taken_apart(self) -> None:
-        self._graph.check_for_conditions()
-        if self._graph.recurrent and not self._interface.states:
-            check_letter_flow(self._graph, self._interface.letters)
+    def _read_completely(self) -> tuple[Value, GraphReader]:
+        """How the answer is computed from the letters; a MismatchError names what is not understood."""
+        letters = len(self._alphabet)
+        lengths = (1,) if self._interface.states else _RECORDED_LENGTHS
+        read = [self._read(tuple(letter % letters for letter in range(length))) for length in lengths]
+        if not all(same_network(read[0][0], answer) for answer, _ in read):
+            raise MismatchError("it computes something else for words of another length")
+        return read[-1]
+
+    def _read(self, word: tuple[int, ...]) -> tuple[Value, GraphReader]:
+        interface, layout = self._interface, self.layout
+        left = [state.left for state in interface.states]
+        made = [name for node in self._graph.above(interface.output, *left) for name in node.output if name]
+        numbers = self._values(word, made)
+        numbers[interface.letters] = layout.encode(np.array([word]))
+        reader = GraphReader(self._graph, numbers, [state.given for state in interface.states])
+        # A graph that takes one letter of each word has no axis for time.
+        axes = layout.axes + ("F" if layout.one_hot else "")
+        return reader.read(interface.letters, axes, interface.output, left), reader
+
+    def _values(self, word: Sequence[int], names: Sequence[str]) -> dict[str, npt.NDArray[Any]]:
+        """What is computed under these names for a word."""
+        wanted = [name for name in dict.fromkeys(names) if name != self._interface.output]
+        try:
+            runner = self._runner(self._graph.showing(wanted))
+            output, *values = runner.values(self.layout, np.array([word]), wanted)
+        except ModelError as error:
+            raise MismatchError(f"its inner values cannot be shown: {error}") from None
+        return {self._interface.output: output, **dict(zip(wanted, values, strict=True))}
+
+    def _words_of_all_letters(self) -> list[tuple[int, ...]]:
+        letters = len(self._alphabet)
+        if self._interface.states:
+            return [(letter,) for letter in range(letters)]
+        return [
+            tuple(letter % letters for letter in range(start, max(min(start + _LETTERS_AT_ONCE, letters), start + 2)))
+            for start in range(0, letters, _LETTERS_AT_ONCE)
+        ]
+
+    def _check_that_states_are_carried(self) -> None:
+        """Refuse a graph that does not give each recurrent operator the state back that it left.
+
+        Between them there are only changes of shape, which put every number into a place of its own.
+        """
+        nodes = [node for node in self._graph.above(self._interface.output) if node.op_type in states_kept()]
+        pairs = [
+            (node.input[5 + nth], node.output[1 + nth])
+            for node in nodes
+            for nth in range(states_kept()[node.op_type])
+            if len(node.input) > 5 + nth and len(node.output) > 1 + nth
+        ]
+        if len(pairs) != sum(states_kept()[node.op_type] for node in nodes):
+            raise MismatchError("a recurrent operator in it begins anew with each letter")
+        states = self._interface.states
+        inner = [name for pair in pairs for name in pair if self._graph.made_by(name) is not None]
+        runner = self._runner(self._graph.showing(inner))
+        assert isinstance(runner, SteppedGraph)
+        given = np.arange(1, runner.width + 1, dtype=np.float32)[None] / np.float32(8 * runner.width)
+        left, (_, *values) = runner.step(given, self.layout.encode(np.array([[0]])), inner)
+        numbers = dict(zip(inner, values, strict=True))
+        at = 0
+        for state in states:
+            numbers[state.given] = given[:, at : at + state.size]
+            at += state.size
+        places: list[int] = []
+        for begun, ended in pairs:
+            taken = np.rint(numbers[begun].reshape(-1) * (8 * runner.width)).astype(np.int64) - 1
+            if not np.array_equal(left[0, taken], numbers[ended].reshape(-1)):
+                raise MismatchError("a recurrent operator in it does not begin in the state that it left")
+            places += taken.tolist()
+        if sorted(places) != list(range(runner.width)):
+            raise MismatchError("a state in it is not that of one recurrent operator")
 
     def _raw(self, laid: tuple[InputLayout, IntArray]) -> npt.NDArray[Any]:
         return self._plain.values(*laid)[0]
 
-    def _value(self, name: str, letter: int = 0) -> npt.NDArray[Any]:
-        """A stored value, or what is computed under this name for a word of one letter."""
-        stored = self._graph.constant(name)
-        if stored is not None:
-            return stored
-        return self._watched.values(self.layout, np.array([[letter]]), [name])[1]
-
-    def _name_of_logits(self) -> str | None:
-        try:
-            return head_of(self._graph, self._interface.output).logits
-        except MismatchError:
-            return None
-
-    def _shown(self) -> list[str]:
-        """The inner values that compiling needs to see."""
-        names = [name for node in self._graph.recurrent for name in node.input[:4] if name]
-        if self._logits is not None:
-            head = head_of(self._graph, self._interface.output)
-            names += [name for name in (head.logits, head.weight, head.bias) if name]
-        return [name for name in names if self._graph.constant(name) is None]
+    def _name_of_logits(self) -> str:
+        """What the output is before an activation that makes probabilities of it."""
+        return self._graph.before_activation(self._interface.output)[0]
 
     def _layouts(self, asked: int | None) -> list[InputLayout]:
         """The ways to lay words out that fit the type and the rank of the letters' input."""

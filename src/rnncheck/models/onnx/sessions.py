@@ -85,7 +85,7 @@ class WholeGraph:
 
 @dataclass(frozen=True)
 class SteppedGraph:
-    """A graph that takes one letter and its states, run letter by letter from states that are all zero."""
+    """A graph that takes one letter and its states, run letter by letter."""
 
     program: Program
     letters: str
@@ -95,6 +95,16 @@ class SteppedGraph:
     @property
     def width(self) -> int:
         return sum(state.size for state in self.states)
+
+    def initial(self, rows: int) -> States:
+        """The states before the first letter: zeros, unless the graph has others."""
+        states = np.zeros((rows, self.width), dtype=np.float32)
+        at = 0
+        for state in self.states:
+            if state.first is not None:
+                states[:, at : at + state.size] = state.first
+            at += state.size
+        return states
 
     def step(
         self, rows: States, array: npt.NDArray[Any], names: Sequence[str] = ()
@@ -113,7 +123,7 @@ class SteppedGraph:
     def values(self, layout: InputLayout, codes: IntArray, names: Sequence[str] = ()) -> list[npt.NDArray[Any]]:
         if not codes.shape[1]:
             raise ModelError("a graph that takes its states as inputs says nothing about the empty word")
-        rows: States = np.zeros((len(codes), self.width), dtype=np.float32)
+        rows = self.initial(len(codes))
         values: list[npt.NDArray[Any]] = []
         for t in range(codes.shape[1]):
             rows, values = self.step(rows, layout.encode(codes[:, t : t + 1]), names)
@@ -179,7 +189,8 @@ class OnnxSteps(SteppingModel):
         return other
 
     def initial(self, rows: int) -> States:
-        return np.zeros((rows, self._graph.width + self._decision.outputs), dtype=np.float32)
+        outputs = np.zeros((rows, self._decision.outputs), dtype=np.float32)
+        return np.concatenate([self._graph.initial(rows), outputs], axis=1)
 
     def step(self, states: States, letters: Letters, rows: IntArray | None = None) -> States:
         before = states if rows is None else states[rows]

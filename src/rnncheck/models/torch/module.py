@@ -1,8 +1,9 @@
 """A user's ``torch.nn.Module`` as it is.
 
-The reference of such a model is the module's own ``forward`` on a word alone, in evaluation mode. Where the module
-turns out to be recurrent layers with a linear layer after them, it is compiled and stepped; otherwise its forward is
-called on whole words. The module itself is never changed: mode, parameters, hooks and random state stay as they are.
+The reference of such a model is the module's own ``forward`` on a word alone, in evaluation mode. Where every function
+between the letters and the answer is understood, and they are recurrent layers with a head, it is compiled and stepped;
+otherwise its forward is called on whole words. The module itself is never changed: mode, parameters, hooks and random
+state stay as they are.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,25 +30,20 @@ from rnncheck.models.conventions import (
     row_of_first_letter,
     rows_of,
 )
+from rnncheck.models.graph_flow import parts_of, same_network
 from rnncheck.models.identity import digest_of
 from rnncheck.models.protocol import Model
 from rnncheck.models.self_check import MismatchError, NetworkParts, Reading, compile_checked, probability_by_range
-from rnncheck.models.torch.letter_flow import Spoiling, check_letter_flow, rows_to_spoil
+from rnncheck.models.torch.reading import Constants, letter_rows, logits_of, read_record
+from rnncheck.models.torch.reading import Reading as RecordReading
+from rnncheck.models.torch.recording import Record, Recorder, last_function, shown_to_python
 from rnncheck.models.torch.script import followed, is_scripted, layers_called
-from rnncheck.models.torch.tracing import (
-    Call,
-    Recorder,
-    first_input,
-    last_function,
-    logits_of,
-    looks_at_values,
-    parts_of,
-)
 from rnncheck.models.whole_words import DEFAULT_BATCH, Decision, Outputs, WholeWords, calibrated
 from rnncheck.runtime.watchdog import guarded
 from rnncheck.words import Alphabet, Codes, IntArray, Word
 
-_FLOW_LETTERS = 5  # of the word on which the way of letters is followed
+_RECORDED_LENGTHS = (2, 3, 7)  # letters; what is read must be the same for each
+_LETTERS_AT_ONCE = 256  # of the words off which the inputs of all letters are read
 
 EncodeWords = Callable[[list[Word]], Any]
 
@@ -88,10 +84,10 @@ def wrap_module(module: torch.nn.Module, alphabet: Alphabet, options: ModuleOpti
     except MismatchError as reason:
         facts["stepping"] = f"not possible: {reason}"
     decision = _decision(evaluate, len(alphabet), options.reading, notes, rng)
-    most = options.batch_size if convention.batched and not evaluate.looks_at_values(rng, len(alphabet)) else 1
-    batch_size, margin = calibrated(evaluate, decision, len(alphabet), most, rng)
+    alone = evaluate.why_alone(rng, len(alphabet))
+    batch_size, margin = calibrated(evaluate, decision, len(alphabet), 1 if alone else options.batch_size, rng)
     if batch_size < options.batch_size:
-        notes.append("words are asked one at a time, since answers would change if they were asked together")
+        notes.append(f"words are asked one at a time, since {alone or 'answers change if they are asked together'}")
     return WholeWords(alphabet, evaluate, decision, empty=empty, batch_size=batch_size, margin=margin, facts=facts)
 
 
@@ -138,33 +134,26 @@ class Asker:
         with self._evaluation():
             return _as_numbers(_first_tensor(self._called(self._tensors(arguments))))
 
-    def watched(self, arguments: Any) -> tuple[npt.NDArray[Any], Sequence[Call], Any]:
-        """The raw output, the functions that were called, and the output as a tensor."""
+    def recorded(self, arguments: Any) -> tuple[npt.NDArray[Any], Record, list[Any], Any]:
+        """The raw output, the functions that were called, the arguments as tensors, and the output as a tensor."""
         with self._evaluation():
             tensors = self._tensors(arguments)
             with Recorder() as recorder:
-                output = self._watched(tensors)
+                try:
+                    output = self._watched(tensors)
+                except (RnncheckError, MismatchError):
+                    raise
+                except Exception as error:  # sizes that are recorded are not quite integers
+                    raise MismatchError(f"it cannot be recorded ({type(error).__name__}: {error})") from None
             tensor = _first_tensor(output)
             own = _first_tensor(self._called(tensors)) if is_scripted(self.module) else tensor
-            return _as_numbers(own), recorder.calls, tensor
+            return _as_numbers(own), recorder.record, tensors, tensor
 
     def with_gradients(self, arguments: Any) -> Any:
         """The tensor that holds the answers, from which gradients lead back; the parameters may have changed."""
         self._parameters = self._fingerprint()
         with self._evaluation(gradients=True):
             return _first_tensor(self._called(self._tensors(arguments)))
-
-    def check_letter_flow(self, arguments: Any) -> None:
-        """Refuse a module in which letters reach more than one place of the recurrent layer's input."""
-        rows = [0]
-        while rows:
-            with self._evaluation():
-                mode = Spoiling(rows[0])
-                tensors = mode.spoilt(self._tensors(arguments))
-                with mode:
-                    output = self._watched(tensors)
-                check_letter_flow(mode, _first_tensor(output))
-            rows = rows[1:] if rows[0] else rows_to_spoil(mode.rows)[1:]
 
     def _called(self, tensors: list[Any]) -> Any:
         return guarded(lambda: self.module(*tensors), lambda: f"{type(self.module).__name__} was being called")
@@ -224,6 +213,10 @@ class Evaluator:
     def __init__(self, asker: Asker, convention: Convention) -> None:
         self.asker = asker
         self.convention = convention
+        self._constants: Constants | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_constants": None}  # tensors are known by their addresses
 
     def __call__(self, codes: IntArray) -> Outputs:
         with _telling(codes):
@@ -235,37 +228,40 @@ class Evaluator:
 
     def see(self, word: Codes) -> tuple[Outputs, Outputs]:
         """The logits and the outputs for one word."""
-        raw, calls, _ = self.watched(word)
-        return logits_of(calls, self.convention.outputs), rows_of(raw, 1)[0]
+        raw, reading = self.read(word)
+        return logits_of(reading, self.convention.outputs), rows_of(raw, 1)[0]
 
-    def looks_at_values(self, rng: np.random.Generator, letters: int) -> bool:
-        """Whether the module's Python code does, on words of every length up to 40."""
+    def read(self, word: Codes) -> tuple[npt.NDArray[Any], RecordReading]:
+        """The raw output for one word, and how it is computed; a MismatchError names what is not understood."""
+        layout = self.convention.layout
+        if layout is None:
+            raise MismatchError("words are encoded by a function of yours, which may treat some words apart")
+        raw, record, given, output = self.record(word)
+        if self._constants is None:
+            self._constants = Constants(self.asker.module, any_origin=is_scripted(self.asker.module))
+        axes = layout.axes + ("F" if layout.one_hot else "")
+        return raw, read_record(record, (given[0], axes), output, self._constants)
+
+    def why_alone(self, rng: np.random.Generator, letters: int) -> str | None:
+        """Why words have to be asked alone, as far as its code shows, on words of every length up to 40."""
+        if not self.convention.batched:
+            return "it takes no batches, or answers otherwise in one"
         words = (rng.integers(letters, size=length).tolist() for length in range(1, 41))
         try:
-            return any(looks_at_values(self.calls(tuple(word))) for word in words)
-        except MismatchError:  # TorchScript that cannot be followed may
-            return True
+            shown = next(filter(None, (shown_to_python(self.record(tuple(word))[1].calls) for word in words)), None)
+        except MismatchError:  # TorchScript that cannot be followed
+            return "it is a program that is not understood"
+        return None if shown is None else f"its code looks at values ({shown}), and so one may decide about the others"
 
     def together(self, letters: int) -> int:
-        """How many words may be asked in one call, as far as its code tells."""
-        rng = np.random.default_rng(0)
-        return DEFAULT_BATCH if self.convention.batched and not self.looks_at_values(rng, letters) else 1
+        """How many words may be asked in one call, as far as its code shows."""
+        return DEFAULT_BATCH if self.why_alone(np.random.default_rng(0), letters) is None else 1
 
-    def calls(self, word: Codes) -> Sequence[Call]:
-        """What the module calls for one word."""
-        return self.watched(word)[1]
-
-    def check_letter_flow(self, word: Codes) -> None:
-        """Refuse a module in which a letter of this word has an effect but through the recurrent layer."""
+    def record(self, word: Codes) -> tuple[npt.NDArray[Any], Record, list[Any], Any]:
+        """The raw output for one word, what was called, the arguments as tensors and the output as a tensor."""
         codes = np.array([word], dtype=np.int64)
         with _telling(codes):
-            self.asker.check_letter_flow(self.convention.encode(codes))
-
-    def watched(self, word: Codes) -> tuple[npt.NDArray[Any], Sequence[Call], Any]:
-        """The raw output for one word, the functions that were called, and the output as a tensor."""
-        codes = np.array([word], dtype=np.int64)
-        with _telling(codes):
-            return self.asker.watched(self.convention.encode(codes))
+            return self.asker.recorded(self.convention.encode(codes))
 
 
 @contextlib.contextmanager
@@ -345,13 +341,15 @@ def _empty_answer(evaluate: Evaluator, asked: bool | None, notes: list[str]) -> 
 
 
 def _parts(evaluate: Evaluator, letters: int) -> NetworkParts:
-    calls = [evaluate.calls((letter,)) for letter in range(letters)]
-    vectors = [first_input(of_letter) for of_letter in calls]
-    if len({vector.shape for vector in vectors}) > 1:
-        raise MismatchError("its recurrent layer is not fed one vector per letter")
-    parts = parts_of(calls[0], np.stack(vectors))
-    evaluate.check_letter_flow(tuple(letter % letters for letter in range(_FLOW_LETTERS)))
-    return parts
+    """The network in a module, read off words of several lengths, on which every letter stands."""
+    readings = [evaluate.read(tuple(letter % letters for letter in range(length)))[1] for length in _RECORDED_LENGTHS]
+    if not all(same_network(readings[0].answer, reading.answer) for reading in readings):
+        raise MismatchError("it calls other functions for words of another length")
+    inputs = []
+    for start in range(0, letters, _LETTERS_AT_ONCE):
+        word = [letter % letters for letter in range(start, max(min(start + _LETTERS_AT_ONCE, letters), start + 2))]
+        inputs.append(letter_rows(evaluate.read(tuple(word))[1], word))
+    return parts_of(readings[-1].answer, np.concatenate(inputs)[:letters])
 
 
 def _decision(
@@ -362,8 +360,9 @@ def _decision(
     probability = reading.probability
     if outputs == 1 and probability is None:
         with contextlib.suppress(MismatchError):
-            _, calls, tensor = evaluate.watched(tuple(rng.integers(letters, size=3).tolist()))
-            probability = {"sigmoid": True, "sigmoid_": True, "linear": False}.get(last_function(calls, tensor))
+            _, record, _, tensor = evaluate.record(tuple(rng.integers(letters, size=3).tolist()))
+            last = last_function(record.calls, tensor)
+            probability = {"sigmoid": True, "sigmoid_": True, "linear": False}.get(last)
     if outputs == 1 and probability is None:
         probability = probability_by_range(evaluate, letters, rng)
         what = "a probability" if probability else "a logit"

@@ -108,6 +108,8 @@ def _called(kind: str, node: Any, given: list[Any], outputs: int) -> list[Any]:
     places = torch._C.parse_schema(node.schema()).arguments
     named = {place.name: value for place, value in zip(places, given, strict=True) if place.kwarg_only}
     result = packet(*given[: len(given) - len(named)], **named)
+    if name == "size" and isinstance(result, tuple):
+        result = list(result)  # as TorchScript has it
     return [result] if outputs == 1 else [] if not outputs else list(result)
 
 
@@ -136,6 +138,7 @@ _PLAIN: Mapping[str, Callable[..., Any]] = {
     "prim::NumToTensor": lambda value: value,
     "prim::device": lambda value: value.device,
     "prim::dtype": lambda value: value.dtype,
+    "aten::list": list,
     "aten::Int": _number,
     "aten::IntImplicit": _number,
     "aten::Bool": bool,

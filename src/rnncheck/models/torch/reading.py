@@ -1,0 +1,474 @@
+"""Read a recurrent classifier off the record of a module: every function between the letters and the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from rnncheck.models.engine.heads import HeadLayer
+from rnncheck.models.graph_flow import (
+    FEATURES,
+    LAYERS,
+    ONE,
+    PROBABILITIES,
+    TIME,
+    Recurrence,
+    Stage,
+    Value,
+    check_answer,
+    combined,
+    joined,
+)
+from rnncheck.models.network import Floats, Layer
+from rnncheck.models.self_check import MismatchError
+from rnncheck.models.torch.recording import SINGLE_STEP, Call, Record, cell_called, tensors_in
+
+_NO_NUMBERS = {"dim", "ndim", "size", "shape", "dtype", "device", "is_floating_point", "is_cuda", "layout", "is_sparse"}
+_NO_NUMBERS |= {"is_nested", "requires_grad", "is_contiguous", "numel", "__len__"}
+_CAST = {"to", "type", "float", "double", "long", "int", "type_as"}
+_SAME = {"contiguous", "clone", "detach", "cpu", "data", "alias"}
+_EACH_NUMBER = {"relu", "tanh", "sigmoid", "gelu", "silu", "elu", "leaky_relu", "hardtanh", "softplus", "selu"}
+_WITH_CONSTANT = {"add", "sub", "mul", "div", "true_divide", "__add__", "__radd__", "__sub__", "__rsub__", "rsub"}
+_WITH_CONSTANT |= {"__mul__", "__rmul__", "__truediv__", "__rtruediv__", "subtract", "multiply", "divide"}
+# What may be computed from constants alone: it is the same each time.
+_OF_CONSTANTS = _CAST | _SAME | _EACH_NUMBER | _WITH_CONSTANT | {
+    *("zeros", "ones", "full", "zeros_like", "ones_like", "full_like", "new_zeros", "new_ones", "new_full", "tensor"),
+    *("as_tensor", "eye", "arange", "linear", "matmul", "cat", "stack", "expand", "expand_as", "repeat", "softmax"),
+    *("squeeze", "unsqueeze", "view", "reshape", "flatten", "transpose", "permute", "t", "T", "mT", "__getitem__"),
+    *("select", "exp", "neg", "sqrt", "abs", "unflatten", "view_as", "_weight_norm", "unbind", "chunk", "split"),
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a record shows: how the answer is computed, what recurrence is fed, and the answer before its activation."""
+
+    answer: Value
+    fed: Any
+    logits: Any
+
+
+class Constants:
+    """The tensors that a module keeps: parameters, buffers, and attributes that are tensors; with their numbers.
+
+    With ``any_origin`` all other tensors that no recorded function made are constants too: a TorchScript graph has no
+    Python code that could have made them of the word.
+    """
+
+    def __init__(self, module: torch.nn.Module, *, any_origin: bool) -> None:
+        self.tensors = [*module.parameters(), *module.buffers()]
+        for part in module.modules():
+            kept = [value for value in vars(part).values() if isinstance(value, torch.Tensor | list | tuple)]
+            self.tensors += tensors_in(kept)
+        self.any_origin = any_origin
+        self.own = set(map(id, self.tensors))
+        self._arrays: dict[int, Floats] = {}
+
+    def floats(self, tensor: Any) -> Floats:
+        """The numbers of a tensor, read once where the module keeps it."""
+        if id(tensor) not in self.own:
+            return _floats(tensor)
+        if id(tensor) not in self._arrays:
+            self._arrays[id(tensor)] = _floats(tensor)
+        return self._arrays[id(tensor)]
+
+
+def read_record(record: Record, word: tuple[Any, str], output: Any, constants: Constants) -> Reading:
+    """How the output is computed from the word; a MismatchError names what is not understood.
+
+    ``word`` is the tensor that the module was called with, and its axes ("BT" batch × time, "TB", "T"; with "F" after
+    them for one-hot vectors).
+    """
+    reader = _Reader(constants)
+    reader.begin(*word)
+    for call in record.calls:
+        reader.read(call)
+    reader.check_uses(record)
+    return Reading(check_answer(reader.values.get(id(output))), reader.fed, reader.logits.get(id(output)))
+
+
+class _Reader:
+    """The values of a record, call by call. Tensors are kept alive by the record, so their ids are theirs alone."""
+
+    def __init__(self, constants: Constants) -> None:
+        self.values: dict[int, Value] = {}
+        self.logits: dict[int, Any] = {}  # of a value, the tensor before the last activation that makes probabilities
+        self.fed: Any = None  # what the first recurrent layer reads
+        self._tracked: list[Any] = []
+        self._kept = constants
+        self._constants = set(constants.own)
+        self._unseen: dict[int, str] = {}  # tensors that a function made which is not in _OF_CONSTANTS
+
+    def begin(self, tensor: Any, axes: str) -> None:
+        names = tuple({"B": ONE, "T": TIME, "F": FEATURES}[axis] for axis in axes)
+        self._set(tensor, Value(Stage.FEATURES if FEATURES in names else Stage.LETTERS, names))
+
+    def check_uses(self, record: Record) -> None:
+        """Refuse code that does more with the length of the word than to hand it to PyTorch's functions."""
+        for size, how in record.uses:
+            value = self.values.get(id(size.tensor))
+            if value is not None and value.axes[size.axis] == TIME:
+                raise MismatchError(f"its Python code {how} the length of the word, and may treat some lengths apart")
+
+    def read(self, call: Call) -> None:
+        dependent = [tensor for tensor in call.tensors if id(tensor) in self.values]
+        timed = any(self._is_time(size.tensor, size.axis) for size in call.lengths)
+        if call.name in _NO_NUMBERS:
+            self._read_size(call)
+        elif not dependent:
+            self._read_constant(call, timed)
+        else:
+            self._check_origins(call)
+            name = call.name.removesuffix("_") if not call.name.endswith("__") else call.name
+            step = _STEPS.get(name)
+            if step is None:
+                kind = cell_called(name)
+                if kind is None:
+                    raise MismatchError(f"it calls {call.name}, which is not understood")
+                step = _cell_loop if name.endswith(SINGLE_STEP) else _Reader.recurrent
+            if timed and name not in _TAKE_LENGTHS:
+                raise MismatchError(f"it calls {call.name} with the length of the word")
+            if name != call.name:
+                self._forget_aliases(call.args[0])
+            step(self, call)
+
+    def _read_size(self, call: Call) -> None:
+        value = self.values.get(id(call.args[0])) if call.args else None
+        if value is None:
+            return
+        seen = value.axes if call.name == "numel" else value.axes[:1] if call.name == "__len__" else ()
+        if TIME in seen:
+            raise MismatchError("its Python code takes the length of the word as a number, and may treat some apart")
+
+    def _read_constant(self, call: Call, timed: bool) -> None:
+        in_place = call.name.endswith("_") and not call.name.endswith("__")
+        if in_place and any(id(tensor) in self._kept.own for tensor in call.tensors[:1]):
+            raise MismatchError(f"it changes a tensor of its own ({call.name})")
+        known = call.name.removesuffix("_") if in_place else call.name
+        if timed:
+            raise MismatchError(f"it calls {call.name} with the length of the word")
+        fine = (known in _OF_CONSTANTS or known in ("zero", "fill", "requires_grad")) and all(
+            self._is_constant(tensor) for tensor in call.tensors
+        )
+        for tensor in tensors_in(call.result):
+            self._tracked.append(tensor)
+            if fine:
+                self._constants.add(id(tensor))
+            elif id(tensor) not in self._constants:
+                self._unseen[id(tensor)] = call.name
+
+    def _check_origins(self, call: Call) -> None:
+        for tensor in call.tensors:
+            if id(tensor) in self.values or self._is_constant(tensor):
+                continue
+            made_by = self._unseen.get(id(tensor))
+            if made_by is not None:
+                raise MismatchError(f"it calls {made_by}, whose result need not be the same each time")
+            raise MismatchError(
+                f"it calls {call.name} with a tensor that is neither a parameter nor a buffer, nor made by a function "
+                "that was seen"
+            )
+
+    def _is_constant(self, tensor: Any) -> bool:
+        known = id(tensor) in self._constants
+        return known or (self._kept.any_origin and id(tensor) not in self._unseen and id(tensor) not in self.values)
+
+    def _is_time(self, tensor: Any, axis: int) -> bool:
+        value = self.values.get(id(tensor))
+        return value is not None and value.axes[axis] == TIME
+
+    def _forget_aliases(self, changed: Any) -> None:
+        """After a change in place nothing is known of other tensors with the same memory."""
+        memory = changed.untyped_storage().data_ptr()
+        for tensor in self._tracked:
+            if tensor is not changed and tensor.untyped_storage().data_ptr() == memory:
+                self.values.pop(id(tensor), None)
+                self._constants.discard(id(tensor))
+
+    def _set(self, tensor: Any, value: Value, logits: Any = None) -> None:
+        if tensor.dim() != len(value.axes):
+            raise MismatchError(f"a value of shape {tuple(tensor.shape)} is not understood")
+        self._tracked.append(tensor)
+        self.values[id(tensor)] = value
+        self.logits[id(tensor)] = tensor if logits is None else logits
+
+    def _shaped(self, call: Call, value: Value) -> None:
+        """The numbers are those of the first argument."""
+        self._set(call.result, value, self.logits[id(call.args[0])])
+
+    def _value(self, call: Call) -> Value:
+        value = self.values.get(id(call.args[0])) if call.args else None
+        if value is None:
+            raise MismatchError(f"it calls {call.name} in a way that is not understood")
+        return value
+
+    # --- changes of shape ---------------------------------------------------------------------------------------------
+
+    def same(self, call: Call) -> None:
+        self._shaped(call, self._value(call))
+
+    def cast(self, call: Call) -> None:
+        value, before, after = self._value(call), call.args[0].dtype, call.result.dtype
+        if before is not after and not value.each_letter:
+            raise MismatchError(f"it turns {before} into {after} after its recurrent layers")
+        if before.is_floating_point and not after.is_floating_point:
+            raise MismatchError(f"it turns {before} into {after}")
+        self._shaped(call, value)
+
+    def expand(self, call: Call) -> None:
+        if call.args[0].shape != call.result.shape:
+            raise MismatchError(f"it calls {call.name}, which repeats numbers of the word")
+        self.same(call)
+
+    def reshape(self, call: Call) -> None:
+        value = self._value(call)
+        self._shaped(call, value.reshaped(call.args[0].shape, call.result.shape, call.name))
+
+    def squeeze(self, call: Call) -> None:
+        value, shape, axes = self._value(call), call.args[0].shape, call.argument(1, "dim")
+        if axes is None:
+            if TIME in value.axes:
+                raise MismatchError("it calls squeeze without an axis, which a word of one letter loses")
+            axes = [axis for axis, size in enumerate(shape) if size == 1]
+        if isinstance(axes, int):
+            axes = [axes]
+        for axis in sorted((value.axis(axis) for axis in axes), reverse=True):
+            if value.axes[axis] == TIME:
+                raise MismatchError("it calls squeeze along the letters of the word")
+            if shape[axis] == 1:
+                value = value.without(axis, call.name, 1)
+        self._shaped(call, value)
+
+    def unsqueeze(self, call: Call) -> None:
+        self._shaped(call, self._value(call).with_one(call.argument(1, "dim")))
+
+    def transpose(self, call: Call) -> None:
+        value = self._value(call)
+        order = list(range(len(value.axes)))
+        if call.name in ("t", "T", "mT"):
+            if len(order) > 2:
+                raise MismatchError(f"it calls {call.name} on more than two axes")
+            order.reverse()
+        else:
+            one, other = (value.axis(call.argument(1 + i, f"dim{i}")) for i in range(2))
+            order[one], order[other] = order[other], order[one]
+        self._shaped(call, value.permuted(order))
+
+    def permute(self, call: Call) -> None:
+        order = call.argument(1, "dims")
+        order = call.args[1:] if isinstance(order, int) else order
+        self._shaped(call, self._value(call).permuted(order))
+
+    def select(self, call: Call) -> None:
+        axis, index = call.argument(1, "dim"), call.argument(2, "index")
+        value, size = self._value(call), call.args[0].shape[axis]
+        self._shaped(call, value.selected(axis, int(index), size, call.name))
+
+    def some_entries(self, call: Call) -> None:
+        axis, start, stop, step = (call.argument(1 + i, n) for i, n in enumerate(("dim", "start", "end", "step")))
+        value, size = self._value(call), call.args[0].shape[axis or 0]
+        stop = None if stop is None or stop >= _NO_END else stop
+        self._shaped(call, value.sliced(axis or 0, start, stop, step, size, call.name))
+
+    def getitem(self, call: Call) -> None:
+        table, index = call.args[0], call.args[1]
+        if id(table) not in self.values and isinstance(index, torch.Tensor):  # rows of a table, as an embedding does
+            self._embedded(call, index, table)
+            return
+        value, shape, at = self._value(call), list(table.shape), 0
+        parts = list(index) if isinstance(index, tuple) else [index]
+        for part in parts:
+            if not (part is None or part is Ellipsis or isinstance(part, slice) or type(part) is int):
+                raise MismatchError(f"it takes entries by a {type(part).__name__}")
+        missing = len(shape) - sum(part is not None and part is not Ellipsis for part in parts)
+        for part in parts:
+            if part is Ellipsis:
+                at += missing
+            elif part is None:
+                value, shape = value.with_one(at), [*shape[:at], 1, *shape[at:]]
+                at += 1
+            elif isinstance(part, slice):
+                value = value.sliced(at, part.start, part.stop, part.step, shape[at], "an index")
+                shape[at] = len(range(*part.indices(shape[at])))
+                at += 1
+            else:
+                value = value.selected(at, part, shape.pop(at), "an index")
+        self._shaped(call, value)
+
+    # --- functions ----------------------------------------------------------------------------------------------------
+
+    def embedding(self, call: Call) -> None:
+        letters, table = call.args[0], call.argument(1, "weight")
+        if id(letters) not in self.values:  # in TorchScript the table comes first
+            letters, table = table, letters
+        self._embedded(call, letters, table)
+
+    def _embedded(self, call: Call, letters: Any, table: Any) -> None:
+        value = self.values.get(id(letters))
+        if value is None or not self._is_constant(table) or table.dim() != 2:
+            raise MismatchError(f"it calls {call.name} on something else than letters")
+        self._set(call.result, value.embedded(call.name))
+
+    def one_hot(self, call: Call) -> None:
+        if call.argument(1, "num_classes", -1) < 1:
+            raise MismatchError("it calls one_hot without a number of classes")
+        self._set(call.result, self._value(call).embedded(call.name))
+
+    def linear(self, call: Call) -> None:
+        weight, bias = call.argument(1, "weight"), call.argument(2, "bias")
+        layer = HeadLayer("linear", self._kept.floats(weight), None if bias is None else self._kept.floats(bias))
+        self._set(call.result, self._value(call).along_features(layer, -1, call.name))
+
+    def matmul(self, call: Call) -> None:
+        value, weight = self._value(call), call.args[1]
+        if not self._is_constant(weight) or weight.dim() != 2:
+            raise MismatchError(f"it calls {call.name} on two values of the word")
+        layer = HeadLayer("linear", np.ascontiguousarray(self._kept.floats(weight).T))
+        self._set(call.result, value.along_features(layer, -1, call.name))
+
+    def layer_norm(self, call: Call) -> None:
+        shape = call.argument(1, "normalized_shape")
+        if len(shape) != 1:
+            raise MismatchError("it calls layer_norm over several axes")
+        weight, bias = (call.argument(place, name) for place, name in ((2, "weight"), (3, "bias")))
+        scale, shift = (None if array is None else self._kept.floats(array) for array in (weight, bias))
+        layer = HeadLayer("layer_norm", scale, shift, float(call.argument(4, "eps", 1e-5)))
+        self._set(call.result, self._value(call).along_features(layer, -1, call.name))
+
+    def each_number(self, call: Call) -> None:
+        name = call.name.removesuffix("_")
+        before = call.args[0] if name in PROBABILITIES else None
+        self._set(call.result, self._value(call).through(HeadLayer(name), name), before)
+
+    def softmax(self, call: Call) -> None:
+        value, axis, name = self._value(call), call.argument(1, "dim"), call.name.removesuffix("_")
+        if axis is None:
+            raise MismatchError(f"it calls {name} without an axis")
+        self._set(call.result, value.along_features(HeadLayer(name), axis, name), call.args[0])
+
+    def dropout(self, call: Call) -> None:
+        if call.argument(2, "training", call.argument(2, "train", True)) and call.argument(1, "p", 0.5):
+            raise MismatchError("it drops numbers at random, in evaluation mode too")
+        self._shaped(call, self._value(call))
+
+    def with_constant(self, call: Call) -> None:
+        values = [self.values[id(tensor)] for tensor in call.tensors if id(tensor) in self.values]
+        if len(values) > 1:
+            if any(tensor.shape != call.result.shape for tensor in call.tensors):
+                raise MismatchError(f"it calls {call.name} on values of different kinds")
+            self._set(call.result, combined(values, call.name))
+            return
+        own = next(tensor for tensor in call.tensors if id(tensor) in self.values)
+        others = [tensor for tensor in call.tensors if tensor is not own]
+        for other in others:
+            values[0].check_constant(other.shape, call.result.shape, own.shape, call.name)
+        if call.name in ("add", "__add__", "__radd__") and others and not call.options:
+            self._set(call.result, values[0].shifted(self._kept.floats(others[0]), call.name))
+        else:
+            self._set(call.result, values[0].through(HeadLayer(call.name), call.name))
+
+    def cat(self, call: Call) -> None:
+        parts, axis = call.args[0], call.argument(1, "dim", 0)
+        if any(id(part) not in self.values for part in parts):
+            raise MismatchError(f"it calls {call.name} on values of the word and constants")
+        values = [self.values[id(part)] for part in parts]
+        self._set(call.result, joined(values, axis, [part.shape for part in parts], call.name))
+
+    def recurrent(self, call: Call) -> None:
+        """A recurrent layer of PyTorch: input, first state, weights, whether biased, layers, dropout, and so on."""
+        if len(call.args) < 9 or not isinstance(call.args[3], bool):
+            raise MismatchError(f"it calls {call.name} on a packed sequence, whose lengths are numbers of its own")
+        fed, first, weights, biased, count, dropout, training, bidirectional, batch_first = call.args[:9]
+        if bidirectional:
+            raise MismatchError("its recurrent layer is bidirectional, so a word cannot be read letter by letter")
+        if training and dropout:
+            raise MismatchError("it drops numbers at random, in evaluation mode too")
+        each = 4 if biased else 2
+        if len(weights) != each * count:
+            raise MismatchError("its LSTM has a projection (proj_size)")
+        value = self.values.get(id(fed))
+        if value is None:
+            raise MismatchError(f"its {call.name} reads no letters")
+        states = tensors_in(first)
+        if any(id(state) in self.values for state in states):
+            raise MismatchError(f"its {call.name} begins in a state that depends on the word")
+        begun = any(bool((state != 0).any()) for state in states)
+        cell = cell_called(call.name)
+        layers = [
+            Recurrence(call.name, cell, self._layer(weights[each * i : each * (i + 1)]), first_state=begun)
+            for i in range(count)
+        ]
+        result = value.recurrent(layers, 1 if batch_first else 0, call.name)
+        if self.fed is None:
+            self.fed = fed
+        sequence, *last = call.result
+        self._set(sequence, result)
+        below = len(value.layers)
+        for number, tensor in enumerate(last):
+            stage = Stage.MEMORY if number else Stage.STATE
+            depths = tuple(range(below + 1, below + count + 1))
+            self._set(tensor, Value(stage, (LAYERS, ONE, FEATURES), result.layers, (), depths))
+
+    def _layer(self, weights: Sequence[Any]) -> Layer:
+        arrays = [None if weight is None else self._kept.floats(weight) for weight in weights]
+        arrays += [None] * (4 - len(arrays))
+        return Layer(*arrays)  # type: ignore[arg-type]
+
+
+def _cell_loop(_: _Reader, call: Call) -> None:
+    raise MismatchError(
+        f"it calls {call.name} in a loop of Python code, which may count letters; rnncheck.wrap_steps takes the step"
+    )
+
+
+_NO_END = 1 << 31  # a slice to there, or further, goes to the end
+_TAKE_LENGTHS = {"view", "reshape", "expand", "unflatten", "view_as", "reshape_as", "expand_as"}
+_STEPS: Mapping[str, Callable[[_Reader, Call], None]] = {
+    **dict.fromkeys(_SAME, _Reader.same),
+    **dict.fromkeys(_CAST, _Reader.cast),
+    **dict.fromkeys(_EACH_NUMBER, _Reader.each_number),
+    **dict.fromkeys(_WITH_CONSTANT, _Reader.with_constant),
+    **dict.fromkeys(("view", "reshape", "flatten", "ravel", "unflatten", "view_as", "reshape_as"), _Reader.reshape),
+    **dict.fromkeys(("transpose", "swapaxes", "swapdims", "t", "T", "mT"), _Reader.transpose),
+    **dict.fromkeys(("softmax", "log_softmax", "_softmax", "_log_softmax"), _Reader.softmax),
+    **dict.fromkeys(("matmul", "mm", "__matmul__"), _Reader.matmul),
+    **dict.fromkeys(("expand", "expand_as"), _Reader.expand),
+    **dict.fromkeys(("cat", "concat", "concatenate"), _Reader.cat),
+    "permute": _Reader.permute,
+    "squeeze": _Reader.squeeze,
+    "unsqueeze": _Reader.unsqueeze,
+    "select": _Reader.select,
+    "slice": _Reader.some_entries,
+    "__getitem__": _Reader.getitem,
+    "embedding": _Reader.embedding,
+    "one_hot": _Reader.one_hot,
+    "linear": _Reader.linear,
+    "layer_norm": _Reader.layer_norm,
+    "dropout": _Reader.dropout,
+}
+
+
+def letter_rows(reading: Reading, letters: Sequence[int]) -> Floats:
+    """What the first recurrent layer is fed for each letter of a word."""
+    if reading.fed is None:
+        raise MismatchError("it calls no recurrent layer of PyTorch")
+    return _floats(reading.fed).reshape(len(letters), -1)
+
+
+def logits_of(reading: Reading, outputs: int) -> npt.NDArray[np.float64]:
+    """What the head put out last, before the last activation where that makes probabilities of it."""
+    result = _floats(reading.logits).astype(np.float64)
+    if result.size % outputs:
+        raise MismatchError(f"its linear layer puts out shape {result.shape} for a word, the module {outputs} numbers")
+    return np.asarray(result.reshape(-1, outputs)[-1])
+
+
+def _floats(tensor: Any) -> Floats:
+    if tensor.dtype not in (torch.float32, torch.float64):
+        raise MismatchError(f"it computes with {tensor.dtype}, not with float32")
+    return np.array(tensor.detach().cpu().numpy())

@@ -1,0 +1,210 @@
+"""Record every PyTorch function that a module calls, what it was called with, and what Python code does with sizes.
+
+Recording the calls rather than looking at the module's attributes has two merits: names do not matter, and what is seen
+is what runs. Nothing is attached to the module. Branches that Python code did not take leave no trace, so the sizes
+that the module sees are objects that record every comparison, calculation and conversion.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch.overrides import TorchFunctionMode
+
+from rnncheck.models.network import Cell
+
+SINGLE_STEP = "_cell"  # what the name of a cell's function has after the name of the layer's
+SHAPE_ONLY = {  # functions that only change the shape or the place
+    *("squeeze", "unsqueeze", "view", "view_as", "reshape", "reshape_as", "flatten", "ravel", "unflatten"),
+    *("__getitem__", "slice", "select", "narrow", "transpose", "permute", "movedim", "t", "T", "mT", "contiguous"),
+    *("clone", "detach", "to", "float", "double", "cpu", "expand", "expand_as"),
+}
+# Functions that show Python code no value of the word.
+_SHOW_NO_VALUES = SHAPE_ONLY | {
+    *("dim", "ndim", "size", "shape", "dtype", "device", "__len__", "numel", "type", "is_floating_point"),
+    *("zeros", "ones", "full", "zeros_like", "new_zeros", "tensor", "eye", "arange", "empty_like"),
+}
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call of a PyTorch function; ``lengths`` are the sizes among its arguments."""
+
+    name: str
+    args: tuple[Any, ...]
+    options: Mapping[str, Any]
+    result: Any
+    lengths: tuple[RecordedSize, ...] = ()
+
+    def argument(self, position: int, name: str, default: Any = None) -> Any:
+        return self.args[position] if len(self.args) > position else self.options.get(name, default)
+
+    @property
+    def tensors(self) -> list[Any]:
+        """All tensors among the arguments."""
+        return list(_tensors_in((self.args, self.options)))
+
+
+@dataclass
+class Record:
+    """What a module did for one word."""
+
+    calls: list[Call] = field(default_factory=list)
+    uses: list[tuple[RecordedSize, str]] = field(default_factory=list)  # of sizes, by Python code
+
+
+class RecordedSize:
+    """The size of a tensor along an axis. It acts as an integer; what Python code does with it is recorded."""
+
+    def __init__(self, value: int, tensor: Any, axis: int, record: Record) -> None:
+        self.value, self.tensor, self.axis, self._record = value, tensor, axis, record
+
+    def used(self, how: str) -> int:
+        self._record.uses.append((self, how))
+        return self.value
+
+    def __index__(self) -> int:
+        return self.used("converts to a number")
+
+    __int__ = __index__
+
+    def __float__(self) -> float:
+        return float(self.used("converts to a number"))
+
+    def __bool__(self) -> bool:
+        return bool(self.value)  # tells the empty word from all others, and the empty word is asked for by itself
+
+    def __hash__(self) -> int:
+        return hash(self.used("looks up"))
+
+    def __repr__(self) -> str:
+        return str(self.used("prints"))
+
+    def __format__(self, spec: str) -> str:
+        return format(self.used("prints"), spec)
+
+
+_COMPARES = "compares"
+
+
+def _recording(operation: Callable[..., Any], how: str, *, swapped: bool = False) -> Callable[..., Any]:
+    def method(self: RecordedSize, *others: Any) -> Any:
+        if how == _COMPARES and others == (0,):
+            return operation(self.value, 0)  # as for bool
+        values = [other.used(how) if isinstance(other, RecordedSize) else other for other in others]
+        own = self.used(how)
+        return operation(*values, own) if swapped else operation(own, *values)
+
+    return method
+
+
+for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
+    setattr(RecordedSize, f"__{_name}__", _recording(getattr(operator, _name), _COMPARES))
+for _name in ("add", "sub", "mul", "floordiv", "truediv", "mod", "pow", "and_", "or_", "xor", "lshift", "rshift"):
+    _operation = getattr(operator, _name)
+    setattr(RecordedSize, f"__{_name.strip('_')}__", _recording(_operation, "calculates with"))
+    setattr(RecordedSize, f"__r{_name.strip('_')}__", _recording(_operation, "calculates with", swapped=True))
+for _name in ("neg", "pos", "abs", "invert"):
+    setattr(RecordedSize, f"__{_name}__", _recording(getattr(operator, _name), "calculates with"))
+
+
+class RecordedShape(tuple[RecordedSize, ...]):
+    """What a module sees of a tensor's shape."""
+
+    __slots__ = ()
+
+    def numel(self) -> int:
+        return math.prod(map(int, self))
+
+
+class Recorder(TorchFunctionMode):  # type: ignore[misc]
+    """While it is active, every call of a PyTorch function is recorded."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.record = Record()
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        lengths: list[RecordedSize] = []
+        plain_args, options = _plain(tuple(args), lengths), _plain(dict(kwargs or {}), lengths)
+        result = func(*plain_args, **options)
+        name = getattr(func, "__name__", "")
+        if name == "__get__":  # of an attribute, which has the name
+            name = getattr(getattr(func, "__self__", None), "__name__", name)
+        self.record.calls.append(Call(name, plain_args, options, result, tuple(lengths)))
+        if name in ("size", "shape", "sym_size"):
+            return self._sizes(plain_args, options, result)
+        return result
+
+    def _sizes(self, args: Sequence[Any], options: Mapping[str, Any], result: Any) -> Any:
+        tensor = args[0]
+        if isinstance(result, int):
+            axis = int(args[1] if len(args) > 1 else options["dim"]) % tensor.dim()
+            return RecordedSize(result, tensor, axis, self.record)
+        return RecordedShape(RecordedSize(size, tensor, axis, self.record) for axis, size in enumerate(result))
+
+
+def _plain(value: Any, lengths: list[RecordedSize]) -> Any:
+    """The same with plain integers for sizes, which are listed."""
+    if isinstance(value, RecordedSize):
+        lengths.append(value)
+        return value.value
+    if isinstance(value, slice):
+        return slice(*(_plain(part, lengths) for part in (value.start, value.stop, value.step)))
+    if isinstance(value, RecordedShape):
+        return torch.Size([_plain(part, lengths) for part in value])
+    if type(value) in (tuple, list):
+        return type(value)(_plain(part, lengths) for part in value)
+    if type(value) is dict:
+        return {name: _plain(part, lengths) for name, part in value.items()}
+    return value
+
+
+def _tensors_in(value: Any) -> Any:
+    if isinstance(value, torch.Tensor):
+        yield value
+    elif isinstance(value, slice):
+        yield from _tensors_in((value.start, value.stop, value.step))
+    elif isinstance(value, tuple | list):
+        for part in value:
+            yield from _tensors_in(part)
+    elif isinstance(value, Mapping):
+        yield from _tensors_in(list(value.values()))
+
+
+def tensors_in(value: Any) -> list[Any]:
+    """The tensors in a result or in arguments."""
+    return list(_tensors_in(value))
+
+
+def last_function(calls: Sequence[Call], output: Any) -> str:
+    """The name of the function that made the output, apart from changes of shape."""
+    tensor = output
+    for call in reversed(calls):
+        if call.result is not tensor:
+            continue
+        if call.name not in SHAPE_ONLY:
+            return call.name
+        tensor = call.args[0]
+    return ""
+
+
+def shown_to_python(calls: Sequence[Call]) -> str | None:
+    """A function by which Python code is shown values, so that one word may decide what becomes of a whole batch."""
+    for call in calls:
+        if call.name not in _SHOW_NO_VALUES and call.result is not None and not tensors_in(call.result):
+            return call.name
+    return None
+
+
+@functools.cache
+def cell_called(name: str) -> Cell | None:
+    """The kind of cell that a PyTorch function of this name computes."""
+    function = name.removesuffix(SINGLE_STEP)
+    return next((cell for cell in Cell if cell.kind.torch is not None and cell.kind.torch.function == function), None)
