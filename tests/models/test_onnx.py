@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from rnncheck.cli import main
 from rnncheck.errors import MissingExtraError, ModelError
 from rnncheck.models.engine.compiled import CompiledNetwork
 from rnncheck.models.engine.heads import HeadedNetwork
@@ -295,6 +296,76 @@ def graph(
     )
     opsets = [helper.make_opsetid("", 17), *([helper.make_opsetid(domain, 1)] if domain else [])]
     return helper.make_model(made, opset_imports=opsets, ir_version=9)
+
+
+def rare_first_state(tmp_path):
+    """An Elman network that counts a d a d …, begun one step ahead: only (a d)⁸ shows it."""
+    units = 17
+    stored = {
+        "E": np.eye(4, dtype=np.float32),
+        "W": np.zeros((1, units, 4), np.float32),
+        "R": np.zeros((1, units, units), np.float32),
+        "B": np.zeros((1, 2 * units), np.float32),
+        "F": np.zeros((units, 1), np.float32),
+        "f": np.array([-5.0], np.float32),
+        "first": np.zeros((1, 1, units), np.float32),
+        "one": np.array([0]),
+    }
+    stored["first"][0, 0, 0] = 1.0  # unit i: i letters of a d a d … were read; with zeros nothing ever is
+    for i in range(1, units):
+        stored["W"][0, i, 0 if i % 2 else 3] = 1.0
+        stored["R"][0, i, i - 1] = 1.0
+        stored["B"][0, i] = -1.0
+    stored["F"][units - 1, 0] = 10.0
+    nodes = [
+        helper.make_node("Gather", ["E", "x"], ["e"]),
+        helper.make_node("Transpose", ["e"], ["t"], perm=[1, 0, 2]),
+        helper.make_node("RNN", ["t", "W", "R", "B", "", "first"], ["", "h"], hidden_size=units, activations=["Relu"]),
+        helper.make_node("Squeeze", ["h", "one"], ["s"]),
+        helper.make_node("Gemm", ["s", "F", "f"], ["y"]),
+    ]
+    made = helper.make_graph(
+        nodes,
+        "rare",
+        [helper.make_tensor_value_info("x", TensorProto.INT64, [1, "T"])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)],
+        [numpy_helper.from_array(value, key) for key, value in stored.items()],
+    )
+    onnx.save(
+        helper.make_model(made, opset_imports=[helper.make_opsetid("", 17)], ir_version=9), tmp_path / "rare.onnx"
+    )
+    return tmp_path / "rare.onnx"
+
+
+def test_a_first_state_that_matters_on_one_word_is_kept(tmp_path, capsys):
+    """Should answer as the graph does in every command, whatever the state that it begins in."""
+    path, word = rare_first_state(tmp_path), ("a", "d") * 8
+    model = load_model(path, alphabet=list("abcd"))
+    assert isinstance(model, OnnxSteps)
+    assert "begins in a state of its own" in model.describe()["compiling"]
+    assert model.accepts_batch([word, word[:-1], ("a", "d") * 7, (*word, "a")]).tolist() == [True, False, False, False]
+    assert model.scores_batch([word]).tolist() == pytest.approx([5.0])
+    with pytest.raises(SystemExit, match="0"):
+        main(["classify", str(path), "--alphabet", "a,b,c,d", "--word", " ".join(word)])
+    assert capsys.readouterr().out.startswith("accepted\t+5.0000")
+    (tmp_path / "words.txt").write_text(" ".join(word) + "\n")
+    options = ["--alphabet", "a,b,c,d", "--regex", "a*", "--on-data", str(tmp_path / "words.txt"), "--method", "smc"]
+    with pytest.raises(SystemExit, match="1"):
+        main(["verify", str(path), *options])
+    assert "1 of 1" in capsys.readouterr().out
+
+
+def test_ids_of_an_alphabet_are_used(tmp_path):
+    made = graph("GRU", attributes={"linear_before_reset": 1})
+    onnx.save(made, tmp_path / "m.onnx")
+    plain = load_model(tmp_path / "m.onnx", alphabet=LETTERS)
+    swapped = load_model(tmp_path / "m.onnx", alphabet={"p": 4, "q": 0})
+    assert isinstance(swapped, CompiledNetwork)
+    words = [("p", "q", "q"), ("q",), ("p",), ("q", "p")]
+    same = [tuple({"p": "5", "q": "a"}[letter] for letter in word) for word in words]
+    assert swapped.scores_batch(words).tolist() == pytest.approx(plain.scores_batch(same).tolist(), abs=1e-6)
+    with pytest.raises(ModelError, match="has the id 5, but the embedding has 5 rows"):
+        load_model(tmp_path / "m.onnx", alphabet={"p": 5, "q": 0})
 
 
 def session_answers(model, words, probability=False):

@@ -645,3 +645,78 @@ def test_linear_layers_side_by_side_are_stepped_or_called_on_whole_words(joined:
     with torch.no_grad():
         put_out = [module(torch.tensor([["abc".index(letter) for letter in word]])) for word in words]
     assert model.accepts_batch(words).tolist() == [bool(row[0, 1] > row[0, 0]) for row in put_out]
+
+
+# --- token ids --------------------------------------------------------------------------------------------------------
+
+
+def test_the_ids_of_an_alphabet_are_used():
+    """Should ask the module for the ids that its tokenizer gives, whatever the order of the tokens."""
+    torch.manual_seed(3)
+    module = Classifier(rows=12).eval()
+    ids = {"a": 7, "b": 2, "c": 11}
+    words = [word for length in range(1, 6) for word in itertools.product("abc", repeat=length)]
+    with torch.no_grad():
+        logits = [module(torch.tensor([[ids[letter] for letter in word]])).item() for word in words]
+        module.r.bias.sub_(float(np.median(logits)))
+        expected = [module(torch.tensor([[ids[letter] for letter in word]])).item() > 0 for word in words]
+    model = wrap(module, ids)
+    assert isinstance(model, CompiledNetwork)
+    assert model.accepts_batch(words).tolist() == expected
+    assert [model.reference_answer(model.alphabet.encode(word)) for word in words[:50]] == expected[:50]
+    assert 10 < sum(expected) < len(words) - 10
+
+
+@pytest.mark.parametrize(
+    ("ids", "options", "says"),
+    [
+        ({"a": 0, "b": 12}, {}, "has the id 12, but the embedding has 12 rows, 0 to 11"),
+        ({"a": 0, "b": -1}, {}, "has the id -1 for 'b'; ids are integers from 0"),
+        ({"a": 0, "b": 1.5}, {}, "has the id 1.5 for 'b'"),
+        ({"a": 3, "b": 3}, {}, "has the id 3 twice, for 'a' and 'b'"),
+        ({"a": 0, "b": 1}, {"first_row": 1}, "first_row=1 was given, and the alphabet has ids"),
+        ({"a": 0, "b": 1}, {"encode": lambda words: np.zeros((len(words), 1))}, "modules without encode="),
+    ],
+)
+def test_ids_that_do_not_fit_are_refused(ids, options, says):
+    with pytest.raises((InputError, ModelError), match=says):
+        wrap(Classifier(rows=12), ids, **options)
+
+
+def test_a_callable_takes_no_ids():
+    with pytest.raises(InputError, match=r"give list\(alphabet\)"):
+        wrap(lambda words: [True for _ in words], {"a": 0, "b": 1})
+
+
+# --- what it is tried on ----------------------------------------------------------------------------------------------
+
+
+class Growing(nn.Module):
+    """An Elman network whose values overflow on long words; it keeps the sizes that it was called with."""
+
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.table, self.core = nn.Embedding(3, 4), nn.RNN(4, 4, nonlinearity="relu", batch_first=True)
+        self.head = nn.Linear(4, 1)
+        self.sizes = []
+        with torch.no_grad():
+            self.core.weight_hh_l0.copy_(torch.eye(4) * 6)
+
+    def forward(self, x):
+        self.sizes.append(x.shape)
+        return self.head(self.core(self.table(x))[0][:, -1])
+
+
+def test_no_longer_words_are_tried_than_the_model_takes():
+    """Should compile a network that is judged on the words it takes, and not on words of hundreds of letters."""
+    module = Growing()
+    model = wrap(module, ["a", "b", "c"], max_length=12)
+    assert isinstance(model, CompiledNetwork), model.describe()["stepping"]
+    assert max(int(shape[1]) for shape in module.sizes) <= 12
+
+
+def test_features_that_are_as_many_as_the_letters_are_noted():
+    model = wrap(OneHotSqueezed(), LETTERS)
+    notes = model.describe()["facts"]["notes"]
+    assert any("5 features, which are taken for one-hot vectors" in note for note in notes)

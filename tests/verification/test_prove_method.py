@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from rnncheck import wrap
+from rnncheck.cli.verdict_text import described
 from rnncheck.errors import InputError
 from rnncheck.learning.task import Progress
 from rnncheck.models.adapters import DFAModel
@@ -16,6 +17,7 @@ from rnncheck.models.engine.compiled import CompiledNetwork
 from rnncheck.models.exact_network import exact_network
 from rnncheck.models.network import Cell
 from rnncheck.proving.prove import ProofSettings
+from rnncheck.report.page.sentences import headline
 from rnncheck.spec import Spec
 from rnncheck.verdict.certificate import Certificate
 from rnncheck.verdict.replay import Status, replay
@@ -43,7 +45,7 @@ def test_a_proof_is_a_kind_of_guarantee_of_its_own(cell: Cell, relation: str, tm
     facts = verdict.guarantee.invariant
     assert facts is not None
     assert facts.certificate == str(path)
-    assert not facts.original
+    assert facts.covers_reference
     assert "holds for every word of any length" in str(verdict.guarantee)
     certificate = Certificate.from_json(path.read_bytes())
     assert certificate.sha256 == facts.sha256
@@ -148,8 +150,13 @@ def test_of_a_persons_own_module_the_weights_are_proved_and_the_verdict_says_so(
     assert verdict.satisfied, verdict.reason
     assert verdict.guarantee is not None
     assert verdict.guarantee.invariant is not None
-    assert verdict.guarantee.invariant.original
-    assert "as its weights were read" in str(verdict.guarantee)
+    assert not verdict.guarantee.invariant.covers_reference
+    assert '"covers_reference": false' in verdict.to_json()
+    for text in (str(verdict.guarantee), str(verdict), str(described(verdict)[0]), headline(verdict)):
+        assert "proved for the weights read from the module" in text
+    assert Verdict.from_json(verdict.to_json()) == verdict
+    old = verdict.to_json().replace('"covers_reference": false', '"original": true')
+    assert "proved for the weights read from the module" in str(Verdict.from_json(old))
 
 
 def test_an_unknown_method_is_still_an_error() -> None:

@@ -259,10 +259,12 @@ def classify(
         _say_labels(WordLabels(model.load(alphabet, any_label=True)), texts, words_file, word_format)
         return
     words = gather_words(texts, words_file, loaded.alphabet, word_format)
-    answers = loaded.accepts_batch(words)
+    codes = [loaded.alphabet.encode(word) for word in words]
+    answers = loaded.by_reference().accepts_batch(WordBatch.from_codes(codes))
     scores = loaded.scores_batch(words)
     for i, (word, accepted) in enumerate(zip(words, answers, strict=True)):
-        score = "" if scores is None else f"{scores[i]:+.4f}\t"
+        own = loaded.reference_score(codes[i])
+        score = "" if scores is None else f"{scores[i] if own is None else own:+.4f}\t"
         say(f"{'accepted' if accepted else 'rejected'}\t{score}{format_word(word)}")
     ctx.exit(0 if answers.all() else 1)
 

@@ -21,6 +21,8 @@ def described(verdict: Verdict) -> list[str | Line]:
     asked = verdict.relation.formula
     if verdict.label_question is not None:
         asked = "every trace of letters and labels as specified"
+    if verdict.satisfied and verdict.proof_about:
+        sign = f"is proved{verdict.proof_about}"
     lines: list[str | Line] = [Line(f": {asked} {sign}", outcome.upper(), _COLOURS[outcome], bold=True)]
     if verdict.comparison is not None:
         lines = [Line(f": {_compared(verdict.comparison, outcome)}", _lead(verdict), _COLOURS[outcome], bold=True)]

@@ -7,14 +7,14 @@ same for a word alone as for the word in a batch.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from rnncheck.errors import ModelError, short_repr
+from rnncheck.errors import InputError, ModelError, short_repr
 from rnncheck.models.whole_words import Outputs
 from rnncheck.runtime.budget import BudgetExceeded
 from rnncheck.words import IntArray
@@ -32,12 +32,13 @@ _CLOSE = 1e-3  # far above float noise, far below what another word changes
 
 @dataclass(frozen=True)
 class InputLayout:
-    """One way to lay words out: letter ``i`` is row ``first_row + i`` of ``rows``."""
+    """One way to lay words out: letter ``i`` is row ``first_row + i`` of ``rows``, or row ``ids[i]`` where given."""
 
     axes: str  # "BT" batch × time, "TB" time × batch, "T" one word, "B" one letter of each word
     one_hot: bool
     first_row: int
     rows: int
+    ids: tuple[int, ...] | None = None
 
     @property
     def batched(self) -> bool:
@@ -45,16 +46,27 @@ class InputLayout:
 
     def encode(self, codes: IntArray) -> npt.NDArray[Any]:
         """Words of equal length (words × letters) as the model's input."""
-        ids = codes + self.first_row
+        ids = codes + self.first_row if self.ids is None else np.array(self.ids, dtype=np.int64)[codes]
         laid = {"BT": ids, "TB": ids.T, "T": ids[0], "B": ids[:, 0] if ids.shape[1] else ids}[self.axes]
         if self.one_hot:
             return np.asarray(np.eye(self.rows, dtype=np.float32)[laid])
         return np.ascontiguousarray(laid)
 
+    def notes(self) -> list[str]:
+        """What may be otherwise than it was taken for."""
+        if not self.one_hot:
+            return []
+        note = (
+            f"its input has {self.rows} features, which are taken for one-hot vectors of letters; where they are "
+            "measurements, give encode=…, a function from words to them"
+        )
+        return [note]
+
     def __str__(self) -> str:
         what = "one-hot vectors" if self.one_hot else "letter numbers"
         order = {"BT": "batch × time", "TB": "time × batch", "T": "one word a call", "B": "batch"}[self.axes]
-        return f"{what} ({order}), the first letter is number {self.first_row}"
+        numbers = f"the first letter is number {self.first_row}" if self.ids is None else "the ids of the alphabet"
+        return f"{what} ({order}), {numbers}"
 
 
 @dataclass(frozen=True)
@@ -84,8 +96,43 @@ def layouts(letters: int, *, ids: bool, first_row: int, rows: int, time_first: b
     ]
 
 
+def token_ids(alphabet: object) -> tuple[int, ...] | None:
+    """The ids of an alphabet that is a dict from tokens to ids; None of any other."""
+    if not isinstance(alphabet, Mapping):
+        return None
+    seen: dict[int, object] = {}
+    for token, number in alphabet.items():
+        if not isinstance(number, int | np.integer) or isinstance(number, bool) or number < 0:
+            raise InputError(
+                f"alphabet= has the id {short_repr(number)} for {short_repr(token)}; ids are integers from 0"
+            )
+        if int(number) in seen:
+            raise InputError(
+                f"alphabet= has the id {number} twice, for {short_repr(seen[int(number)])} and {short_repr(token)}"
+            )
+        seen[int(number)] = token
+    return tuple(seen)
+
+
+def check_ids(ids: Sequence[int], rows: int, first_row: int | None, where: str = "embedding") -> None:
+    """Whether every id of the alphabet is a row."""
+    if first_row is not None:
+        raise InputError(f"first_row={first_row} was given, and the alphabet has ids; leave one of them out")
+    if max(ids) >= rows:
+        raise ModelError(f"the alphabet has the id {max(ids)}, but the {where} has {rows} rows, 0 to {rows - 1}")
+
+
+def lengths_within(lengths: Iterable[int], longest: int | None) -> list[int]:
+    """Those lengths of words to try that the model takes."""
+    return [length for length in lengths if longest is None or length <= longest]
+
+
 def find_convention(
-    call: Call, candidates: Iterable[tuple[Encode, bool, str]], letters: int, rng: np.random.Generator
+    call: Call,
+    candidates: Iterable[tuple[Encode, bool, str]],
+    letters: int,
+    rng: np.random.Generator,
+    longest: int | None = None,
 ) -> Convention:
     """The first candidate (encode, may be batched, name) that the model answers to as a classifier of words does.
 
@@ -96,11 +143,11 @@ def find_convention(
     alone: Convention | None = None
     for encode, batched, name in candidates:
         try:
-            outputs = _outputs_of_single_words(call, encode, letters, rng)
+            outputs = _outputs_of_single_words(call, encode, letters, rng, longest)
         except _UnfitError as unfit:
             failures.append(f"{name}: {unfit}")
             continue
-        if batched and _batch_agrees(call, encode, letters, outputs, rng):
+        if batched and _batch_agrees(call, encode, letters, outputs, rng, longest):
             return Convention(encode, outputs, True, name)
         alone = alone or Convention(encode, outputs, False, name)
     if alone is None:
@@ -123,10 +170,12 @@ class _UnfitError(Exception):
     """Why a layout will not do."""
 
 
-def _outputs_of_single_words(call: Call, encode: Encode, letters: int, rng: np.random.Generator) -> int:
+def _outputs_of_single_words(
+    call: Call, encode: Encode, letters: int, rng: np.random.Generator, longest: int | None
+) -> int:
     """How many outputs a word has; the same for every length, and the same when asked again."""
     sizes = {}
-    for length in (1, 2, 5):
+    for length in lengths_within((1, 2, 5), longest):
         codes = rng.integers(letters, size=(1, length))
         first, second = (_attempt(call, encode, codes) for _ in range(2))
         if not np.isfinite(first).all():
@@ -145,8 +194,10 @@ def _outputs_of_single_words(call: Call, encode: Encode, letters: int, rng: np.r
     return sizes[1]
 
 
-def _batch_agrees(call: Call, encode: Encode, letters: int, outputs: int, rng: np.random.Generator) -> bool:
-    for length in (1, 2, 5, 9):
+def _batch_agrees(
+    call: Call, encode: Encode, letters: int, outputs: int, rng: np.random.Generator, longest: int | None
+) -> bool:
+    for length in lengths_within((1, 2, 5, 9), longest):
         codes = rng.integers(letters, size=(3, length))
         try:
             together = rows_of(_attempt(call, encode, codes), 3)

@@ -69,6 +69,10 @@ class _Distributed(SteppingModel):
     def identity(self) -> str:
         return self._model.identity()
 
+    @property
+    def covers_reference(self) -> bool:  # type: ignore[override]
+        return self._model.covers_reference
+
     def by_reference(self) -> Model:
         return self._model.by_reference()
 

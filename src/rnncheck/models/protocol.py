@@ -44,6 +44,7 @@ class Model(ABC):
     alphabet: Alphabet
     max_length: int | None = None  # of the words that it takes, where it does not take all
     label_names: tuple[str, ...] | None = None  # where it says one of several labels, and one of them means yes
+    covers_reference: bool = False  # whether what is proved of its network holds for its reference, whatever the word
 
     @abstractmethod
     def accepts_batch(self, words: WordBatch | Iterable[Iterable[str]]) -> Mask:

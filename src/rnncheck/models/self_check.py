@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rnncheck.errors import InputError, ModelError, short_repr
-from rnncheck.models.engine.compiled import CompiledNetwork, SelfCheck
+from rnncheck.models.engine.compiled import CompiledNetwork, SelfCheck, SelfCheckError
 from rnncheck.models.engine.heads import HeadedNetwork, HeadLayer
 from rnncheck.models.engine.reference import Judgement
 from rnncheck.models.label_reference import LabelReference
@@ -129,8 +129,9 @@ class _Observations:
     outputs: Outputs
 
     @classmethod
-    def of(cls, original: Original, letters: int, rng: np.random.Generator) -> _Observations:
-        words = WordBatch.from_codes([rng.integers(letters, size=length).tolist() for length in _LENGTHS])
+    def of(cls, original: Original, letters: int, rng: np.random.Generator, longest: int | None) -> _Observations:
+        lengths = [length if longest is None else min(length, longest) for length in _LENGTHS]
+        words = WordBatch.from_codes([rng.integers(letters, size=length).tolist() for length in lengths])
         seen = [original.see(word) for word in words]
         return cls(words, np.array([logits for logits, _ in seen]), np.array([outputs for _, outputs in seen]))
 
@@ -152,23 +153,29 @@ def compile_checked(
     rng: np.random.Generator,
     *,
     complete: bool = False,
+    longest: int | None = None,
 ) -> CompiledNetwork | HeadedNetwork:
     """The compiled network whose reference is the original; a MismatchError says why it is not the same.
 
-    ``complete`` says that ``parts`` is all that the original computes, whatever the word.
+    ``complete`` says that ``parts`` is all that the original computes, whatever the word. No word of more than
+    ``longest`` letters is tried.
     """
-    seen = _Observations.of(original, len(alphabet), rng)
+    seen = _Observations.of(original, len(alphabet), rng, longest)
     decision = _decision(seen, reading)
     how = f"compiled and stepped; compared with the original on {len(seen.words)} words, each alone"
     told = {**facts, "stepping": how}
     reference = Reference(original, decision, empty, complete)
     try:
         if parts.rest:
-            return _headed(parts, alphabet, reading, reference, told, seen)
+            return _headed(parts, alphabet, reading, reference, told, seen, longest)
         network = _network(parts, alphabet, told, decision)
-        compiled = CompiledNetwork(network, dtype=reading.dtype, threads=reading.threads, reference=reference)
+        compiled = CompiledNetwork(
+            network, dtype=reading.dtype, threads=reading.threads, reference=reference, max_length=longest
+        )
+    except SelfCheckError as error:
+        raise MismatchError(f"rounding makes it differ from itself: {error}") from None
     except ModelError as error:
-        raise MismatchError(f"it is not recurrent layers with a linear layer alone ({error})") from None
+        raise MismatchError(str(error)) from None
     _compare(compiled, seen, decision)
     return compiled
 
@@ -188,11 +195,12 @@ def _headed(
     reference: Reference,
     facts: Mapping[str, object],
     seen: _Observations,
+    longest: int | None,
 ) -> HeadedNetwork:
     """The network whose head has more than one layer."""
     width = len(parts.head_weight)
     network = _network(parts, alphabet, {}, Decision(width, label=0 if width > 1 else None))
-    trunk = CompiledNetwork(network, dtype=reading.dtype, threads=reading.threads)
+    trunk = CompiledNetwork(network, dtype=reading.dtype, threads=reading.threads, max_length=longest)
     decision, last = reference.decision, parts.rest[-1].name
     if decision.outputs == 1 and not decision.probability and last != "linear" and reading.probability is None:
         raise MismatchError(f"its last function is {last}, which does not say what it means (output='logit' does)")

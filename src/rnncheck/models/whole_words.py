@@ -206,7 +206,12 @@ def equal_lengths(batch: WordBatch, most: int) -> Iterator[tuple[IntArray, IntAr
 
 
 def calibrated(
-    evaluate: Evaluate, decision: Decision, letters: int, batch_size: int, rng: np.random.Generator
+    evaluate: Evaluate,
+    decision: Decision,
+    letters: int,
+    batch_size: int,
+    rng: np.random.Generator,
+    longest: int | None = None,
 ) -> tuple[int, float]:
     """Compare scores of words asked together and alone: the batch size that can be trusted, and the margin it needs.
 
@@ -216,7 +221,7 @@ def calibrated(
     noise, scale = 0.0, 1.0
     together = min(batch_size, 16)
     for length in (3, 20, 60):
-        codes = rng.integers(letters, size=(together, length))
+        codes = rng.integers(letters, size=(together, length if longest is None else min(length, longest)))
         outputs, apart = evaluate(codes), np.concatenate([evaluate(codes[i : i + 1]) for i in range(together)])
         for each in decision.each():  # whichever label is asked about, the margin must do
             alone = each.scores(apart)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy.typing as npt
 
 from rnncheck.errors import InputError, ModelError, short_repr
 from rnncheck.models.callables import CallableModel
+from rnncheck.models.conventions import token_ids
 from rnncheck.models.label_names import checked_names, label_number
 from rnncheck.models.markers import Marker, between_markers, marker_letters
 from rnncheck.models.protocol import Model
@@ -19,7 +20,7 @@ from rnncheck.words import Alphabet, Word
 
 def wrap(
     model: object,
-    alphabet: Iterable[str] | None = None,
+    alphabet: Iterable[str] | Mapping[str, int] | None = None,
     *,
     threshold: float = 0.5,
     label: int | str | None = None,
@@ -43,7 +44,8 @@ def wrap(
     number that means yes when it is greater than ``threshold``. Of the other options it takes ``batch_size`` (the most
     words a call, 1024), ``seed`` and ``max_length`` alone.
 
-    A **module** is called on tensors of letter numbers or one-hot vectors, whichever it takes. With one output per word
+    A **module** is called on tensors of letter numbers or one-hot vectors, whichever it takes. ``alphabet`` may be a
+    dict from tokens to these numbers, as a tokenizer has it. With one output per word
     is accepted when the probability is greater than ``threshold`` (``output`` says whether the output is a
     ``"probability"`` or a ``"logit"`` where that cannot be seen); with several, when ``label`` is the largest.
     ``labels`` are names for these, unless the module has them as its attribute ``labels``; ``label`` may then be one.
@@ -78,7 +80,11 @@ def wrap(
 
 
 def wrapped(
-    model: object, alphabet: Iterable[str] | None, options: WrapOptions, before: Marker, after: Marker
+    model: object,
+    alphabet: Iterable[str] | Mapping[str, int] | None,
+    options: WrapOptions,
+    before: Marker,
+    after: Marker,
 ) -> Model:
     """The model, between markers where there are any."""
     if before is None and after is None:
@@ -132,15 +138,20 @@ class WrapOptions(NamedTuple):
                 raise InputError(f"{name}={short_repr(getattr(self, name))} is for PyTorch modules; {why}")
 
 
-def _without_markers(model: object, alphabet: Iterable[str] | None, options: WrapOptions) -> Model:
+def _without_markers(model: object, alphabet: Iterable[str] | Mapping[str, int] | None, options: WrapOptions) -> Model:
     """The model, without markers."""
     letters = letters_of(model, alphabet)
+    ids = token_ids(getattr(model, "alphabet", None) if alphabet is None else alphabet)
+    if ids is not None and (not is_module(model) or options.encode is not None):
+        raise InputError(
+            "alphabet= is a dict from tokens to ids, which are for modules without encode=; give list(alphabet)"
+        )
     options.check()
     if isinstance(model, Model):
         options.refuse_those_of_modules("this is a model already; say it where the module is wrapped")
         return model
     if is_module(model):
-        return _of_module(model, letters, options)
+        return _of_module(model, letters, options, ids)
     if not callable(model):
         raise ModelError(f"{short_repr(model)} is neither a PyTorch module nor a callable")
     options.refuse_those_of_modules("a callable gets the words as they are")
@@ -152,7 +163,7 @@ def _without_markers(model: object, alphabet: Iterable[str] | None, options: Wra
     )
 
 
-def _of_module(module: object, letters: Alphabet, told: WrapOptions) -> Model:
+def _of_module(module: object, letters: Alphabet, told: WrapOptions, ids: tuple[int, ...] | None) -> Model:
     from rnncheck.models.self_check import Reading
     from rnncheck.models.torch.module import ModuleOptions, wrap_module
 
@@ -160,11 +171,19 @@ def _of_module(module: object, letters: Alphabet, told: WrapOptions) -> Model:
         meaning = meaning_of_outputs(module, told.label, told.labels)
     except ModelError:
         if told.labels is not None and told.label != 0:  # first of all there must be a name for each output
-            _of_module(module, letters, told._replace(label=0))
+            _of_module(module, letters, told._replace(label=0), ids)
         raise
     reading = Reading(told.threshold, output=told.output, dtype=told.dtype, threads=told.threads, **meaning)
     options = ModuleOptions(
-        reading, told.encode, told.first_row, told.empty, seed=told.seed, notes=told.notes, **told.sizes
+        reading,
+        told.encode,
+        told.first_row,
+        told.empty,
+        seed=told.seed,
+        notes=told.notes,
+        ids=ids,
+        longest=told.max_length,
+        **told.sizes,
     )
     wrapped = guarded_for(told.timeout, lambda: wrap_module(module, letters, options), "the module was being tried out")
     wrapped.max_length = told.max_length
@@ -185,10 +204,10 @@ def is_module(model: object) -> bool:
     return torch is not None and isinstance(model, torch.nn.Module)
 
 
-def letters_of(model: object, alphabet: Iterable[str] | None) -> Alphabet:
+def letters_of(model: object, alphabet: Iterable[str] | Mapping[str, int] | None) -> Alphabet:
     """The alphabet given, or the one that the model itself has as its attribute ``alphabet``; both must agree."""
     own = getattr(model, "alphabet", None)
-    told = Alphabet(own) if isinstance(own, list | tuple | Alphabet) else None
+    told = Alphabet(own) if isinstance(own, list | tuple | Mapping | Alphabet) else None
     given = told if alphabet is None else alphabet if isinstance(alphabet, Alphabet) else Alphabet(alphabet)
     if given is None:
         raise InputError(

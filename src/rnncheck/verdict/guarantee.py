@@ -75,33 +75,45 @@ class ShownBox(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     open: bool = False
 
 
+def about_weights(covers_reference: bool, original: bool | msgspec.UnsetType) -> str:
+    """What a proof is about, as the end of "proved", where that is not the model itself."""
+    return "" if covers_reference and original is not True else " for the weights read from the module"
+
+
 class ProofFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """What a proof for words of any length rests on.
 
-    It has so many ``boxes`` of network states, and is about every evaluation in ``arithmetic``. With ``original`` the
-    network's weights were read off a model that computes by itself: the proof is about the weights. ``sha256`` is the
-    digest of its certificate, and ``certificate`` the file, where it was written to one. A proof of a part leaves
-    words ``unproved`` whose probability is at most this; ``open`` of its boxes are why. Some boxes are ``shown``.
+    It has ``boxes`` of network states, and is about every evaluation in ``arithmetic``. Without ``covers_reference`` it
+    is about the weights that were read from a module, whose code may compute something else (``original`` in documents
+    of earlier versions). ``sha256`` is the digest of its certificate, and ``certificate`` the file, where it was
+    written to one. A proof of a part leaves words ``unproved`` whose probability is at most this; ``open`` of its boxes
+    are why. Some boxes are ``shown``.
     """
 
     boxes: Count
     arithmetic: str
-    original: bool = False
+    covers_reference: bool = True
+    original: bool | msgspec.UnsetType = msgspec.UNSET
     sha256: str
     certificate: str | None = None
     unproved: float | None = None
     open: Count = 0
     shown: tuple[ShownBox, ...] = ()
 
+    @property
+    def about(self) -> str:
+        """What it is about, as the end of "proved", where that is not the model itself."""
+        return about_weights(self.covers_reference, self.original)
+
     def sentences(self, scope: str = "") -> list[str]:
         """In words, a claim each, without capital and full stop; ``scope`` says which words count."""
-        of = ", as its weights were read (the original may compute otherwise)" if self.original else ""
+        of = self.about or " of the network"
         where = f"the certificate is {self.certificate}" if self.certificate else "its certificate was not kept"
-        proved = f"the specification holds for every word{scope or ' of any length'}: this is proved of the network{of}"
+        proved = f"the specification holds for every word{scope or ' of any length'}: this is proved{of}"
         if self.unproved is not None:
             proved = (
                 f"a random word{scope} violates the specification with probability {at_most(self.unproved)} at most: "
-                f"of all other words, of any length, it is proved that they do not, without a sample{of}"
+                f"of all other words, of any length, it is proved that they do not, without a sample{self.about}"
             )
         return [
             proved,
@@ -114,16 +126,17 @@ class LengthProof(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
     """Why no word up to a length is a violation, where they were not all asked: boxes of the states after each length.
 
     Words of one length are told apart by their last ``context`` letters and the specification's state before them. It
-    is about every evaluation in ``arithmetic``, and with ``original`` about weights that were read off a model.
+    is about every evaluation in ``arithmetic``, and without ``covers_reference`` about the weights read from a module.
     """
 
     context: Count
     arithmetic: str
-    original: bool = False
+    covers_reference: bool = True
+    original: bool | msgspec.UnsetType = msgspec.UNSET
 
     def sentence(self) -> str:
         """As the end of a claim."""
-        of = ", of the network as its weights were read" if self.original else ""
+        of = about_weights(self.covers_reference, self.original)
         return f"this is proved{of}, by boxes of its states after each number of letters"
 
 

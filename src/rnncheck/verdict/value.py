@@ -142,7 +142,14 @@ class Verdict(
         return f", the reference for those of at most {checked.exact_length}"
 
     def __str__(self) -> str:
-        return f"{self.outcome.value}: {self.reason}"
+        about = self.proof_about
+        return f"{self.outcome.value}: {self.reason}{f'; proved{about}' if about else ''}"
+
+    @property
+    def proof_about(self) -> str:
+        """What a proof in it is about, as the end of "proved"; empty where that is the model itself, or nothing."""
+        guarantee = self.guarantee
+        return "" if guarantee is None or guarantee.invariant is None else guarantee.invariant.about
 
     def to_json(self) -> str:
         """The JSON document (schema ``rnncheck/verdict/1``), indented."""

@@ -166,7 +166,7 @@ def _certify(question: Question, finding: Finding) -> tuple[ProofFacts | None, s
     facts = ProofFacts(
         boxes=proof.boxes,
         arithmetic=proof.arithmetic.sentence(),
-        original=not question.own_weights,
+        covers_reference=question.covers_reference,
         sha256=proof.sha256,
         certificate=path,
         unproved=finding.unproved,
@@ -216,7 +216,7 @@ def _searched(run: Run) -> Searched:
 def _length_proof(question: Question, layers: Layers) -> LengthProof:
     rounding = question.settings.proof.rounding
     arithmetic = Arithmetic(rounding.unit, rounding.tanh, rounding.sigmoid).sentence()
-    return LengthProof(context=layers.context, arithmetic=arithmetic, original=not question.own_weights)
+    return LengthProof(context=layers.context, arithmetic=arithmetic, covers_reference=question.covers_reference)
 
 
 def _guarantee(run: Run, finding: Finding, proof: ProofFacts | None) -> Guarantee | None:

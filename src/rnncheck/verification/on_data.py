@@ -1,4 +1,4 @@
-"""What the model does on a person's own sequences: the first words that are asked."""
+"""What the model does on the user's own sequences, by its reference: the first words that are asked."""
 
 from __future__ import annotations
 
@@ -16,7 +16,11 @@ def ask_data(task: Task, data: Sequences) -> tuple[DataFacts, Finding | None]:
     """How many of the sequences are violations, and the least of these as a finding."""
     words = [task.spec.alphabet.encode(word) for word in data.words]
     distinct = list(dict.fromkeys(words))
-    wrong = {word for word, broken in zip(distinct, task.violating(distinct), strict=True) if broken}
+    wrong = {
+        word
+        for word, broken in zip(distinct, task.violating(distinct, task.oracle.by_reference()), strict=True)
+        if broken
+    }
     counts = task.wanted.counts
     ends = task.spec.end_states(WordBatch.from_codes(words))
     rows = [row for row, word in enumerate(words) if word in wrong]

@@ -70,6 +70,11 @@ class Question:
         """Whether the reference computes with the weights that a proof encloses; a model of one's own may not."""
         return isinstance(self.model.by_reference(), SteppedReference)
 
+    @property
+    def covers_reference(self) -> bool:
+        """Whether a proof about the weights is one about the model: all that it computes was read."""
+        return self.own_weights or self.model.covers_reference
+
     def asked(self) -> dict[str, Any]:
         """The numbers of the question, for the record."""
         return {

@@ -111,12 +111,12 @@ class Task(LearningTask):
         """Whether a violation was confirmed."""
         return self.best_so_far is not None and self.best_so_far.outcome is Outcome.VIOLATED
 
-    def violating(self, words: Sequence[Codes]) -> Mask:
-        """Which words are violations; the model is asked for those alone that could be."""
+    def violating(self, words: Sequence[Codes], oracle: MembershipOracle | None = None) -> Mask:
+        """Which words are violations; the model, or another oracle, is asked for those alone that could be."""
         ends = self.spec.end_states(WordBatch.from_codes(words))
         broken = self.wanted.breakable[ends]
         rows = np.flatnonzero(broken)
-        answers = self.oracle.answers([words[int(row)] for row in rows])
+        answers = (oracle or self.oracle).answers([words[int(row)] for row in rows])
         broken[rows] = self.wanted.broken(answers, ends[rows])
         return broken
 

@@ -78,6 +78,8 @@ class CompiledNetwork(SteppingModel):
     with the plain evaluation is remembered in the user's cache directory, and unless told, while the process lasts; if
     it is False, it is made anew, and nothing in that directory is read or written, the compiled kernel included.
 
+    No word of more than ``max_length`` letters is asked, for the comparison either.
+
     Answers do not depend on the batch, and nothing depends on ``threads`` (all cores unless told).
     """
 
@@ -90,6 +92,7 @@ class CompiledNetwork(SteppingModel):
         margin: float | None = None,
         reference: Reference | None = None,
         cache: bool | None = None,
+        max_length: int | None = None,
     ) -> None:
         self._dtype = network.number_type if dtype is None else np.dtype(dtype)
         if self._dtype not in (np.float32, np.float64):
@@ -104,11 +107,14 @@ class CompiledNetwork(SteppingModel):
             "margin": margin,
             "reference": reference,
             "cache": cache,
+            "max_length": max_length,
         }
+        self.max_length = max_length
         self._sayers: dict[int, CompiledNetwork] = {}  # by the label that means yes
         self._memory: ScoreMemory | None = None
         self._reference_memory: StepMemory | None = None
         self._judge = reference or functools.partial(reference_judgement, network)
+        self.covers_reference = reference is None or getattr(reference, "complete", False)
         self._threads = thread_count(threads)
         self._cell = network.cell.kind
         self._kernel = self._usable_kernel()
@@ -250,7 +256,8 @@ class CompiledNetwork(SteppingModel):
 
     def _known_check(self) -> SelfCheck:
         """The comparison with the plain evaluation, if need be made now."""
-        key = key_of("self-check", self.network.sha256(), self._dtype.name, self._kernel and self._kernel.digest)
+        kernel, longest = self._kernel and self._kernel.digest, self._options["max_length"]
+        key = key_of("self-check", self.network.sha256(), self._dtype.name, kernel, longest)
         on_disk = bool(self._options["cache"])
         known = known_check(key, on_disk)
         if known is not None:
@@ -270,12 +277,14 @@ class CompiledNetwork(SteppingModel):
         rng = np.random.default_rng(0)
         count = _CHECKED_RUNS if reference is None else _CHECKED_WORDS
         letters, lengths = len(self.alphabet), np.linspace(1, _LONGEST_CHECKED, count).astype(int).tolist()
-        if self._cell.bounded:  # other values may well leave all bounds on words so long
+        if self._cell.bounded:  # other values may well leave all bounds on such long words
             lengths += _FAR_LONGER
+        if self._options["max_length"] is not None:
+            lengths = [min(length, self._options["max_length"]) for length in lengths]
         words = [tuple(rng.integers(letters, size=length).tolist()) for length in lengths]
         if self._cell.bounded:  # rounding that a random word forgets may add up as a loop is repeated
             loops = [rng.integers(letters, size=1 + number // 2).tolist() for number in range(_CHECKED_LOOPS)]
-            words += [tuple((loop * _LONGEST_CHECKED)[:_LONGEST_CHECKED]) for loop in loops]
+            words += [tuple((loop * _LONGEST_CHECKED)[: max(lengths)][:_LONGEST_CHECKED]) for loop in loops]
         batch = WordBatch.from_codes(words)
         scores = self.prefix_scores(batch)
         known = self._reference_scores(batch) if reference is None else [[reference(word).score] for word in words]

@@ -41,6 +41,7 @@ class SteppedReference(SteppingModel):
     """Every answer is the reference's. A state is the hidden states of all layers, then their memories."""
 
     margin = 0.0
+    covers_reference = True
 
     def __init__(
         self, network: RecurrentNetwork, facts: Mapping[str, Any] | None = None, memory: StepMemory | None = None

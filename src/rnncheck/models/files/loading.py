@@ -5,12 +5,13 @@ from __future__ import annotations
 import dataclasses
 import importlib.util
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import numpy.typing as npt
 
 from rnncheck.errors import InputError, MissingExtraError, ModelError, WrongTypeError, short_repr
+from rnncheck.models.conventions import token_ids
 from rnncheck.models.engine.compiled import stepped
 from rnncheck.models.files.released_folder import META, load_released
 from rnncheck.models.files.safetensors_file import (
@@ -42,7 +43,7 @@ _REFUSED = {
 def load_model(
     path: str | os.PathLike[str],
     *,
-    alphabet: Iterable[str] | None = None,
+    alphabet: Iterable[str] | Mapping[str, int] | None = None,
     threshold: float | None = None,
     label: int | str | None = None,
     labels: Iterable[str] | None = None,
@@ -77,13 +78,15 @@ def load_model(
         )
     path = Path(path)
     letters = None if alphabet is None else alphabet if isinstance(alphabet, Alphabet) else Alphabet(alphabet)
-    names = checked_names(labels)
+    names, ids = checked_names(labels), token_ids(alphabet)
     if torchscript or (path.suffix.lower() == ".onnx" and not _is_folder(path)):
         with naming(path):
             _refuse_cell(cell)
             yes, least = label_number(label, names), 0.5 if threshold is None else threshold
             reading = Reading(least, yes, output, dtype, threads, names)
-            return (_load_script if torchscript else _load_onnx)(path, letters, reading, first_row, empty)
+            return (_load_script if torchscript else _load_onnx)(path, letters, reading, first_row, ids, empty)
+    if ids is not None:
+        raise InputError("alphabet= is a dict from tokens to ids, which are for ONNX and TorchScript; give a list")
     given = None if cell is None else _cell(cell)
     try:
         network = _load_network(path, letters, given, label, names)
@@ -98,18 +101,28 @@ def load_model(
 
 
 def _load_onnx(
-    path: Path, letters: Alphabet | None, reading: Reading, first_row: int | None, empty: bool | None
+    path: Path,
+    letters: Alphabet | None,
+    reading: Reading,
+    first_row: int | None,
+    ids: tuple[int, ...] | None,
+    empty: bool | None,
 ) -> Model:
     if not all(map(importlib.util.find_spec, ("onnx", "onnxruntime"))):
         raise MissingExtraError("reading an ONNX file", "onnx")
     check_is_file(path)
     from rnncheck.models.onnx.onnx_file import load_onnx
 
-    return load_onnx(path, letters or _alphabet_beside(path), reading, first_row=first_row, empty=empty)
+    return load_onnx(path, letters or _alphabet_beside(path), reading, first_row=first_row, ids=ids, empty=empty)
 
 
 def _load_script(
-    path: Path, letters: Alphabet | None, reading: Reading, first_row: int | None, empty: bool | None
+    path: Path,
+    letters: Alphabet | None,
+    reading: Reading,
+    first_row: int | None,
+    ids: tuple[int, ...] | None,
+    empty: bool | None,
 ) -> Model:
     check_is_file(path)
     check_size(path)
@@ -122,7 +135,7 @@ def _load_script(
             "TorchScript does not say its letters; give alphabet=… (--alphabet a,b,c), or put them one a line into a "
             "file beside it: <file>.alphabet or alphabet.txt"
         )
-    return load_script(path, letters, ModuleOptions(reading, None, first_row, empty))
+    return load_script(path, letters, ModuleOptions(reading, None, first_row, empty, ids=ids))
 
 
 def _load_network(

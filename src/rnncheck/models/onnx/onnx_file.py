@@ -21,7 +21,13 @@ import numpy.typing as npt
 import onnx
 
 from rnncheck.errors import ModelError
-from rnncheck.models.conventions import EMPTY_WORD_REJECTED, InputLayout, find_convention, row_of_first_letter
+from rnncheck.models.conventions import (
+    EMPTY_WORD_REJECTED,
+    InputLayout,
+    check_ids,
+    find_convention,
+    row_of_first_letter,
+)
 from rnncheck.models.graph_flow import Value, parts_of, same_network
 from rnncheck.models.onnx.graph import Graph, State, freed, read_graph, states_kept
 from rnncheck.models.onnx.reading import GraphReader, floats
@@ -57,9 +63,18 @@ class _Interface:
 class OnnxFile:
     """One graph on its way to a model."""
 
-    def __init__(self, path: Path, alphabet: Alphabet, reading: Reading, first_row: int | None, seed: int) -> None:
+    def __init__(
+        self,
+        path: Path,
+        alphabet: Alphabet,
+        reading: Reading,
+        first_row: int | None,
+        ids: tuple[int, ...] | None,
+        seed: int,
+    ) -> None:
         model, self.sha256 = read_graph(path)
         self._alphabet = alphabet
+        self._ids = ids
         self._reading = reading
         self._rng = np.random.default_rng(seed)
         self._interface = _interface(Graph(model))
@@ -74,6 +89,7 @@ class OnnxFile:
         convention = find_convention(self._raw, candidates, len(alphabet), self._rng)
         self.layout: InputLayout = convention.encode(np.zeros((1, 1), dtype=np.int64))[0]
         self.batched = convention.batched
+        self.notes += self.layout.notes()
         self.original = OnnxOriginal(self._plain, self._watched, self.layout, convention.outputs, self._logits)
 
     def compiled(self, empty: bool, facts: Mapping[str, object]) -> Model:
@@ -89,8 +105,12 @@ class OnnxFile:
             values = self._values(word, [entry])[entry]
             vectors.append(floats(values).reshape(len(word), -1))
         parts = parts_of(answer, np.concatenate(vectors)[: len(self._alphabet)])
+        if not parts.exact:
+            raise MismatchError(
+                "it has linear layers with nothing between them, and one in their place rounds otherwise"
+            )
         return compile_checked(
-            parts, self.original, self._alphabet, self._reading, empty, facts, self._rng, complete=parts.exact
+            parts, self.original, self._alphabet, self._reading, empty, facts, self._rng, complete=True
         )
 
     def stepped(self, decision: Decision, empty: bool, facts: Mapping[str, object]) -> Model:
@@ -229,12 +249,19 @@ class OnnxFile:
             rows = letters + (asked or 0) if size is None else size
         else:
             rows = self._graph.rows_looked_up(interface.letters) or letters + (asked or 0)
-        first_row, note = row_of_first_letter(letters, rows, None, asked)
-        self.notes += [note] if note else []
+        if self._ids is None:
+            first_row, note = row_of_first_letter(letters, rows, None, asked)
+            self.notes += [note] if note else []
+        else:
+            known = (
+                (shape[-1] if shape else None) if interface.one_hot else self._graph.rows_looked_up(interface.letters)
+            )
+            first_row, rows = 0, known or max(self._ids) + 1
+            check_ids(self._ids, rows, asked, "one-hot input" if interface.one_hot else "embedding")
         rank = None if shape is None else len(shape) - interface.one_hot
         single = "B" if interface.states else "T"
         axes = {1: (single,), 2: ("BT", "TB")}.get(rank or 0, ("BT", "TB", single))
-        return [InputLayout(axis, interface.one_hot, first_row, rows) for axis in axes]
+        return [InputLayout(axis, interface.one_hot, first_row, rows, self._ids) for axis in axes]
 
 
 def load_onnx(
@@ -243,6 +270,7 @@ def load_onnx(
     reading: Reading,
     *,
     first_row: int | None = None,
+    ids: tuple[int, ...] | None = None,
     empty: bool | None = None,
     seed: int = 0,
 ) -> Model:
@@ -253,7 +281,7 @@ def load_onnx(
             "a file beside it: "
             "<file>.alphabet or alphabet.txt"
         )
-    file = OnnxFile(path, alphabet, reading, first_row, seed)
+    file = OnnxFile(path, alphabet, reading, first_row, ids, seed)
     if empty is None:
         file.notes.append(f"ONNX does not define recurrent operators on the empty word; {EMPTY_WORD_REJECTED}")
     facts: dict[str, object] = {

@@ -9,6 +9,7 @@ state stay as they are.
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import hashlib
 import warnings
 from collections.abc import Callable, Iterator, Mapping
@@ -25,8 +26,10 @@ from rnncheck.models.conventions import (
     EMPTY_WORD_REJECTED,
     Convention,
     Encode,
+    check_ids,
     find_convention,
     layouts,
+    lengths_within,
     row_of_first_letter,
     rows_of,
 )
@@ -59,6 +62,8 @@ class ModuleOptions:
     batch_size: int = DEFAULT_BATCH
     seed: int = 0
     notes: tuple[str, ...] = ()
+    ids: tuple[int, ...] | None = None  # the letters' numbers, where the alphabet has them
+    longest: int | None = None  # no longer words are tried
 
 
 def wrap_module(module: torch.nn.Module, alphabet: Alphabet, options: ModuleOptions) -> Model:
@@ -67,8 +72,9 @@ def wrap_module(module: torch.nn.Module, alphabet: Alphabet, options: ModuleOpti
     asker = Asker(module)
     candidates, notes = _candidates(module, alphabet, options)
     notes += options.notes
-    convention = find_convention(asker, candidates, len(alphabet), rng)
-    evaluate = Evaluator(asker, convention)
+    convention = find_convention(asker, candidates, len(alphabet), rng, options.longest)
+    evaluate = Evaluator(asker, convention, options.longest)
+    notes += [] if convention.layout is None else convention.layout.notes()
     empty = _empty_answer(evaluate, options.empty, notes)
     facts = {
         "kind": "TorchScript module" if is_scripted(module) else "PyTorch module",
@@ -80,12 +86,13 @@ def wrap_module(module: torch.nn.Module, alphabet: Alphabet, options: ModuleOpti
     }
     try:
         parts = _parts(evaluate, len(alphabet))
-        return compile_checked(parts, evaluate, alphabet, options.reading, empty, facts, rng)
+        return compile_checked(parts, evaluate, alphabet, options.reading, empty, facts, rng, longest=options.longest)
     except MismatchError as reason:
         facts["stepping"] = f"not possible: {reason}"
     decision = _decision(evaluate, len(alphabet), options.reading, notes, rng)
     alone = evaluate.why_alone(rng, len(alphabet))
-    batch_size, margin = calibrated(evaluate, decision, len(alphabet), 1 if alone else options.batch_size, rng)
+    most = 1 if alone else options.batch_size
+    batch_size, margin = calibrated(evaluate, decision, len(alphabet), most, rng, options.longest)
     if batch_size < options.batch_size:
         notes.append(f"words are asked one at a time, since {alone or 'answers change if they are asked together'}")
     return WholeWords(alphabet, evaluate, decision, empty=empty, batch_size=batch_size, margin=margin, facts=facts)
@@ -109,8 +116,9 @@ def understood(
     """How a module is called on words, what its outputs mean, and whether it takes the empty word."""
     rng = np.random.default_rng(options.seed)
     asker = Asker(module)
-    convention = find_convention(asker, _candidates(module, alphabet, options)[0], len(alphabet), rng)
-    evaluate = Evaluator(asker, convention)
+    candidates = _candidates(module, alphabet, options)[0]
+    convention = find_convention(asker, candidates, len(alphabet), rng, options.longest)
+    evaluate = Evaluator(asker, convention, options.longest)
     decision = _decision(evaluate, len(alphabet), options.reading, [], rng)
     return asker, convention.encode, decision, _empty_answer(evaluate, options.empty, []) is None
 
@@ -210,9 +218,10 @@ class Asker:
 class Evaluator:
     """Words of equal length to outputs, by the module's forward."""
 
-    def __init__(self, asker: Asker, convention: Convention) -> None:
+    def __init__(self, asker: Asker, convention: Convention, longest: int | None = None) -> None:
         self.asker = asker
         self.convention = convention
+        self.longest = longest
         self._constants: Constants | None = None
 
     def __getstate__(self) -> dict[str, Any]:
@@ -246,7 +255,8 @@ class Evaluator:
         """Why words have to be asked alone, as far as its code shows, on words of every length up to 40."""
         if not self.convention.batched:
             return "it takes no batches, or answers otherwise in one"
-        words = (rng.integers(letters, size=length).tolist() for length in range(1, 41))
+        lengths = lengths_within(range(1, 41), self.longest)
+        words = (rng.integers(letters, size=length).tolist() for length in lengths)
         try:
             shown = next(filter(None, (shown_to_python(self.record(tuple(word))[1].calls) for word in words)), None)
         except MismatchError:  # TorchScript that cannot be followed
@@ -301,7 +311,13 @@ def _candidates(
     recurrent += layers_called(module, ("RNN", "GRU", "LSTM"))
     time_first = bool(recurrent) and not getattr(recurrent[0], "batch_first", True)  # a trace does not say it
     embedding = _embedding(module, letters)
-    if embedding is not None:
+    if options.ids is not None:
+        width = int(recurrent[0].weight_ih_l0.shape[1]) if recurrent else max(options.ids) + 1
+        rows = width if embedding is None else len(embedding.weight)
+        check_ids(options.ids, rows, options.first_row, "one-hot input" if embedding is None else "embedding")
+        note, tried = None, layouts(letters, ids=embedding is not None, first_row=0, rows=rows, time_first=time_first)
+        found = [dataclasses.replace(layout, ids=options.ids) for layout in tried]
+    elif embedding is not None:
         rows, padding = len(embedding.weight), getattr(embedding, "padding_idx", None)
         first_row, note = row_of_first_letter(letters, rows, padding, options.first_row)
         found = layouts(letters, ids=True, first_row=first_row, rows=rows, time_first=time_first)
@@ -342,12 +358,16 @@ def _empty_answer(evaluate: Evaluator, asked: bool | None, notes: list[str]) -> 
 
 def _parts(evaluate: Evaluator, letters: int) -> NetworkParts:
     """The network in a module, read off words of several lengths, on which every letter stands."""
-    readings = [evaluate.read(tuple(letter % letters for letter in range(length)))[1] for length in _RECORDED_LENGTHS]
+    readings = [
+        evaluate.read(tuple(letter % letters for letter in range(length)))[1]
+        for length in lengths_within(_RECORDED_LENGTHS, evaluate.longest)
+    ]
     if not all(same_network(readings[0].answer, reading.answer) for reading in readings):
         raise MismatchError("it calls other functions for words of another length")
     inputs = []
-    for start in range(0, letters, _LETTERS_AT_ONCE):
-        word = [letter % letters for letter in range(start, max(min(start + _LETTERS_AT_ONCE, letters), start + 2))]
+    at_once = min(_LETTERS_AT_ONCE, evaluate.longest or _LETTERS_AT_ONCE)
+    for start in range(0, letters, at_once):
+        word = [letter % letters for letter in range(start, max(min(start + at_once, letters), start + 2))]
         inputs.append(letter_rows(evaluate.read(tuple(word))[1], word))
     return parts_of(readings[-1].answer, np.concatenate(inputs)[:letters])
 

@@ -60,7 +60,8 @@ def headline(verdict: Verdict) -> str:
         if verdict.guarantee is not None and verdict.guarantee.proof:
             scope = verdict.guarantee.scope
             if verdict.guarantee.invariant is not None:
-                return f"The specification holds for every word{scope or ' of any length'}: it is proved."
+                proved = f"it is proved{verdict.proof_about}"
+                return f"The specification holds for every word{scope or ' of any length'}: {proved}."
             return f"No word{scope or ' at all'} violates the specification."
         return f"No violation was found: {_scope(verdict.guarantee)}."
     return "It is open whether the network satisfies the specification."

@@ -132,6 +132,10 @@ def _checks(proof: Certificate, model: Model | None) -> Iterator[Check]:
         return
     same = network.sha256() == proof.network.sha256 and network.alphabet == proof.alphabet
     yield judged("network", same, f"{'the same as' if same else 'another than'} the one that the proof is about")
+    if not model.covers_reference:
+        yield confirmed(
+            "about", "it is proved for the weights read from the module; its code may compute something else"
+        )
     yield _empty_word(proof, model)
     if problem is not None or not same or not fits:
         return  # what the boxes say is about another network, or nothing
