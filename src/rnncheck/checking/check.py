@@ -17,7 +17,7 @@ from rnncheck.checking.resuming import SuiteCheckpoint
 from rnncheck.checking.single import LoadedModel
 from rnncheck.checking.values import Check, SuiteResult
 from rnncheck.errors import InputError, RnncheckError
-from rnncheck.runtime.budget import INTERRUPTED, Clock
+from rnncheck.runtime.budget import Clock
 from rnncheck.runtime.executors import Executor, open_executor
 from rnncheck.suite.values import ModelEntry, PropertyEntry, Suite
 from rnncheck.verdict.value import Verdict
@@ -117,7 +117,7 @@ class _Run:
                 tell = functools.partial(self._tell, model, one)
                 tell()
                 found = loaded[model.name].checked(one, self._earlier, tell)
-                if found.verdict is not None and found.verdict.reason == INTERRUPTED:
+                if found.verdict is not None and found.verdict.interrupted:
                     self._done[model.name, one.name] = found  # and not kept: another run may know more
                     return
                 self._take(found)
