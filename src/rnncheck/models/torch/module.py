@@ -29,11 +29,11 @@ from rnncheck.models.conventions import (
     row_of_first_letter,
     rows_of,
 )
-from rnncheck.models.identity import digest_of
+from rnncheck.models.identity import digest_of, without_digest
 from rnncheck.models.protocol import Model
 from rnncheck.models.self_check import MismatchError, NetworkParts, Reading, compile_checked, probability_by_range
 from rnncheck.models.torch.letter_flow import Spoiling, check_letter_flow, rows_to_spoil
-from rnncheck.models.torch.script import followed, is_scripted, layers_called
+from rnncheck.models.torch.script import followed, is_scripted, layers_called, parts_for_digest
 from rnncheck.models.torch.tracing import (
     Call,
     Recorder,
@@ -63,6 +63,7 @@ class ModuleOptions:
     batch_size: int = DEFAULT_BATCH
     seed: int = 0
     notes: tuple[str, ...] = ()
+    fingerprint: str | None = None
 
 
 def wrap_module(module: torch.nn.Module, alphabet: Alphabet, options: ModuleOptions) -> Model:
@@ -72,7 +73,7 @@ def wrap_module(module: torch.nn.Module, alphabet: Alphabet, options: ModuleOpti
     candidates, notes = _candidates(module, alphabet, options)
     notes += options.notes
     convention = find_convention(asker, candidates, len(alphabet), rng)
-    evaluate = Evaluator(asker, convention)
+    evaluate = Evaluator(asker, convention, options.fingerprint)
     empty = _empty_answer(evaluate, options.empty, notes)
     facts = {
         "kind": "TorchScript module" if is_scripted(module) else "PyTorch module",
@@ -221,17 +222,26 @@ class Asker:
 class Evaluator:
     """Words of equal length to outputs, by the module's forward."""
 
-    def __init__(self, asker: Asker, convention: Convention) -> None:
+    def __init__(self, asker: Asker, convention: Convention, fingerprint: str | None = None) -> None:
         self.asker = asker
         self.convention = convention
+        self.fingerprint = fingerprint
 
     def __call__(self, codes: IntArray) -> Outputs:
         with _telling(codes):
             return rows_of(self.asker(self.convention.encode(codes)), len(codes))
 
     def identity(self) -> str:
-        """Of the module, its code included, and of how words are put to it."""
-        return digest_of(self.asker.module, self.convention.encode)
+        """Of a TorchScript program, and of how words are put to it; of any other module, what its owner says of it.
+
+        Its weights count beside that: they can be seen.
+        """
+        module = self.asker.module
+        if self.fingerprint is not None:
+            return digest_of("module", self.fingerprint, _digest(module), self.convention.note)
+        if not is_scripted(module):
+            raise without_digest(f"the code of the module {type(module).__name__}")
+        return digest_of("TorchScript", *parts_for_digest(module), self.convention.encode)
 
     def see(self, word: Codes) -> tuple[Outputs, Outputs]:
         """The logits and the outputs for one word."""
