@@ -1,20 +1,24 @@
 """Ctrl-C, whenever it comes, ends the work and is in the verdict; no claim rests on work that was not done."""
 
+import importlib
 import itertools
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from rnncheck import Spec, VerifySettings, WordDistribution, check, diff, verify, wrap, zoo
+from rnncheck import Spec, SuiteResult, VerifySettings, WordDistribution, check, diff, verify, wrap, zoo
+from rnncheck.checking.resuming import SuiteCheckpoint
 from rnncheck.cli import main
 from rnncheck.models.engine.compiled import CompiledNetwork
+from rnncheck.models.files.safetensors_file import save_network
 from rnncheck.runtime.budget import INTERRUPTED
 from rnncheck.verdict.value import Verdict
 from rnncheck.verification import audit
 from rnncheck.words import Alphabet
-from support.networks import random_network
+from support.robust_networks import robust_network
 
 AB = ["a", "b"]
 NO_B = Spec.from_regex("a*", AB)
@@ -54,7 +58,7 @@ def ended_at(accept: Callable[[tuple[str, ...]], bool], method: str, moment: int
     model = wrap(function, AB, max_length=4)
     before, function.end_at = function.calls, function.calls + moment
     settings = VerifySettings(search_steps=200, mass_words=20)
-    return verify(model, NO_B, method=method, settings=settings, **QUICK), function.calls - before  # type: ignore[arg-type]
+    return verify(model, NO_B, method=method, settings=settings, **QUICK), function.calls - before
 
 
 def moments(calls: int) -> Iterator[int]:
@@ -95,7 +99,7 @@ def test_a_claim_needs_words_that_were_compared_with_the_reference(method: str, 
 
     monkeypatch.setattr(audit.Audit, "run", noticed)
     settings = VerifySettings(search_steps=200, cancelled=lambda: comparing)
-    verdict = verify(model, NO_B, method=method, settings=settings, **QUICK)  # type: ignore[arg-type]
+    verdict = verify(model, NO_B, method=method, settings=settings, **QUICK)
     assert (verdict.undecided, verdict.reason) == (True, "cancelled")
 
 
@@ -105,9 +109,9 @@ def test_a_result_that_is_known_when_the_time_ends_is_still_compared() -> None:
     model, spec = CompiledNetwork(entry.network(), threads=1), Spec.from_regex("(b* a b* a)* b*", AB)
     ticks = itertools.count()
     settings = VerifySettings(search_steps=10**9, clock=lambda: float(next(ticks)))
-    verdict = verify(model, spec, method="auto", timeout=1500.0, settings=settings, **{**QUICK, "max_length": None})
+    verdict = verify(model, spec, method="auto", timeout=700.0, settings=settings, **{**QUICK, "max_length": None})
     assert verdict.satisfied
-    assert verdict.cost.seconds > 1500.0
+    assert verdict.cost.seconds > 700.0
     assert verdict.evaluation is not None
     assert verdict.evaluation.words
 
@@ -121,21 +125,19 @@ search_steps = 200
 max_length = 4
 [defaults.distribution]
 stop = 0.5
+[models.file]
+path = "file.safetensors"
 [models.mine]
 module = "users_interrupted:model"
 alphabet = ["a", "b"]
-[models.automaton]
-path = "automaton.safetensors"
+fingerprint = "1"
 [properties.first]
-regex = "a*"
-models = ["automaton"]
+regex = "{regex}"
 [properties.second]
-regex = "{second}"
-[properties.third]
 regex = ".*"
 """
 MODEL = """
-import signal, os
+import os, signal
 calls, end_at = 0, -1
 def model(words):
     global calls
@@ -146,41 +148,34 @@ def model(words):
 """
 
 
-@pytest.mark.parametrize("second", ["a*", "b*"], ids=["satisfied", "violated"])
+@pytest.mark.parametrize(("regex", "outcome", "code"), [("a*", "satisfied", 3), ("b*", "violated", 1)])
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
 @pytest.mark.parametrize("method", ["smc", "auto"])
 def test_check_ends_with_it_and_keeps_what_was_done(
-    tmp_path: Path, monkeypatch, capsys, method: str, name: str, second: str
+    tmp_path: Path, monkeypatch, capsys, method: str, name: str, regex: str, outcome: str, code: int
 ) -> None:
-    """Exit code 3 with what was not begun; the checkpoint has what was done before, and no check that was cut short."""
-    import importlib
-    import sys
-
-    from rnncheck import SuiteResult
-    from rnncheck.models.files.safetensors_file import save_network
-
-    save_network(random_network(seed=1, alphabet=Alphabet(AB)), tmp_path / "automaton.safetensors")
+    """No word is asked after it, and the checkpoint has the checks that were done, and none that was cut short."""
+    save_network(robust_network(NO_B.dfa), tmp_path / "file.safetensors")
     suite, kept, told = tmp_path / "suite.toml", tmp_path / "kept.json", tmp_path / "told.json"
-    suite.write_text(SUITE.format(method=method, second=second))
+    suite.write_text(SUITE.format(method=method, regex=regex))
     (tmp_path / "users_interrupted.py").write_text(MODEL.format(name=name))
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.delitem(sys.modules, "users_interrupted", raising=False)
-    users = importlib.import_module("users_interrupted")
-    whole = check(suite, models=["mine"], properties=["second"])
-    alone, users.calls = users.calls, 0
-    assert whole.checks[0].outcome == ("satisfied" if second == "a*" else "violated")
-    for moment in (alone // 2, alone - 1, alone):
+    users: Any = importlib.import_module("users_interrupted")
+    whole = check(suite, models=["mine"], properties=["first"])
+    calls = users.calls
+    assert [one.outcome for one in whole.checks] == [outcome]
+    for moment in (calls // 2, calls):
         users.calls, users.end_at = 0, moment
-        kept.unlink(missing_ok=True)
-        with pytest.raises(SystemExit) as ended:
-            main(["check", str(suite), "--model", "automaton", "--property", "first", "--quiet"])
         with pytest.raises(SystemExit) as ended:
             main(["check", str(suite), "--checkpoint", str(kept), "--json", str(told), "--quiet"])
         checks = {(one.model, one.name): one for one in SuiteResult.from_json(told.read_text()).checks}
-        assert users.calls == moment, "words were asked after it"
-        assert checks["mine", "third"].sentence() == "not begun: the run was interrupted"
-        assert ended.value.code in (1, 3)
-        assert kept.exists() is False or '"mine"' not in kept.read_text()
+        assert (ended.value.code, users.calls) == (code, moment)
+        assert checks["file", "first"].outcome == outcome
+        assert checks["mine", "second"].sentence() == "not begun: the run was interrupted"
+        assert len(SuiteCheckpoint(kept, resume=True).earlier()) == 2
+        resumed = check(suite, checkpoint=kept, resume=True)
+        assert [one.outcome for one in resumed.checks] == [outcome, "satisfied"] * 2
     capsys.readouterr()
 
 
