@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from rnncheck import SuiteResult
+
 START = "import sys; from rnncheck_start import main; sys.argv[0] = 'rnncheck'; main()"
 # A module that says on stderr where it is, and stays there.
 WAITING = "import sys, time\nsys.stderr.write('ready\\n')\nsys.stderr.flush()\ntime.sleep(600)\n"
@@ -28,7 +30,7 @@ def ended(folder: Path, number: int, *arguments: str) -> tuple[int, str, str]:
     process = subprocess.Popen(
         [sys.executable, "-c", START, *arguments],
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(folder)},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")])},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -69,6 +71,29 @@ def test_a_verification_ends_with_the_verdict_so_far(tmp_path: Path, number: int
     assert (code, err) == (3, "")
     assert out.startswith("UNDECIDED")
     assert json.loads((tmp_path / "v.json").read_text())["reason"] == "interrupted"
+
+
+@ENDS
+def test_a_property_file_ends_with_what_is_known(tmp_path: Path, number: int) -> None:
+    """While words are compared with the reference, one at a time: not satisfied, and no other check is begun."""
+    (tmp_path / "mine.py").write_text(
+        "import sys, time\ncalls = 0\ndef model(words):\n    global calls\n    calls += len(words) == 1\n"
+        "    if calls == 50:\n        calls += 1\n        sys.stderr.write('ready\\n')\n        sys.stderr.flush()\n"
+        "        time.sleep(600)\n    return ['b' not in word for word in words]\n"
+    )
+    (tmp_path / "suite.toml").write_text(
+        '[defaults]\nepsilon = 0.1\ngamma = 0.1\nmethod = "smc"\n[models.mine]\nmodule = "mine:model"\n'
+        'alphabet = ["a", "b"]\n[properties.one]\nregex = "a*"\n[properties.two]\nregex = "a*"\n'
+    )
+    code, out, err = ended(
+        tmp_path, number, "check", "suite.toml", "--checkpoint", "kept.json", "--json", "all.json", "--quiet"
+    )
+    assert (code, err) == (3, "")
+    assert "UNDECIDED" in out
+    first, second = SuiteResult.from_json((tmp_path / "all.json").read_text()).checks
+    assert (first.outcome, first.sentence()) == ("undecided", "interrupted")
+    assert second.verdict is None
+    assert json.loads((tmp_path / "kept.json").read_text())["checks"] == []
 
 
 def test_a_wish_to_be_left_alone_is_respected(tmp_path: Path) -> None:

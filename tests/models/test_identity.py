@@ -1,175 +1,215 @@
-"""One digest of everything that answers depend on: whatever may change an answer changes it, and nothing else does."""
+"""A digest of everything that answers depend on: of data always, of code where its owner gives it a fingerprint."""
 
 import functools
-import random
-import sys
-import types
+import pickle
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 from torch import nn
 
-from rnncheck import load_model, wrap
-from rnncheck.errors import ModelError
+from rnncheck import load_model, repair, robustness, verify, wrap, wrap_steps
+from rnncheck.errors import InputError, ModelError
 from rnncheck.models.adapters import DFAModel, complement
 from rnncheck.models.engine.compiled import CompiledNetwork
 from rnncheck.models.identity import digest_of
 from rnncheck.models.labelled import LabelledNetwork
+from rnncheck.models.protocol import Model
 from rnncheck.models.traces import as_judged
 from rnncheck.spec import Spec
 from rnncheck.verification.labels import label_spec
+from rnncheck.verification.settings import VerifySettings
 from support.networks import random_network
 
 LETTERS = ["a", "b", "c"]
 
 
-def user_module(source: str, name: str = "users_own_code") -> types.ModuleType:
-    """Code that belongs to nobody's library."""
-    module = types.ModuleType(name)
-    sys.modules[name] = module
-    exec(source, vars(module))
-    return module
+def answers(words: list[tuple[str, ...]]) -> list[float]:
+    return [len(word) / (1 + len(word)) for word in words]
 
 
-def made_by(source: str, name: str = "answers"):
-    return getattr(user_module(source), name)
-
-
-def test_the_code_of_a_function_counts():
-    first = made_by("def answers(words): return [len(w) % 2 == 0 for w in words]")
-    again = made_by("def answers(words): return [len(w) % 2 == 0 for w in words]")
-    other = made_by("def answers(words): return [len(w) % 2 == 1 for w in words]")
-    assert digest_of(first) == digest_of(again) != digest_of(other)
-
-
-@pytest.mark.parametrize(
-    "source",
-    [
-        "LIMIT = {}\ndef answers(words): return [len(w) < LIMIT for w in words]",
-        "def helper(n): return n < {}\ndef answers(words): return [helper(len(w)) for w in words]",
-        "def make(n):\n  def answers(words): return [len(w) < n for w in words]\n  return answers\nanswers = make({})",
-        "def answers(words, limit={}): return [len(w) < limit for w in words]",
-        "class A:\n  def __init__(s): s.n = {}\n  def __call__(s, ws): return [len(w) < s.n for w in ws]\nanswers=A()",
-        "class A:\n  n = {}\n  def __call__(s, ws): return [len(w) < s.n for w in ws]\nanswers = A()",
-        "import functools\ndef f(n, words): return [len(w) < n for w in words]\nanswers = functools.partial(f, {})",
-        "import functools\n@functools.cache\ndef f(w): return len(w) < {}\ndef answers(ws): return [f(w) for w in ws]",
-        "class L(list):\n  def has(s, w): return len(w) < {}\nX = L()\ndef answers(ws): return [X.has(w) for w in ws]",
-        "import numpy as np\nTABLE = np.arange({})\ndef answers(words): return [len(w) in TABLE for w in words]",
-    ],
-)
-def test_what_the_code_uses_counts(source):
-    four, again, five = (made_by(source.format(limit)) for limit in (4, 4, 5))
-    assert wrap(four, LETTERS).identity() == wrap(again, LETTERS).identity() != wrap(five, LETTERS).identity()
-
-
-@pytest.mark.parametrize(
-    "source",
-    [
-        "def answers(words): return [w in open('list').read() for w in words]",
-        "import pathlib\ndef answers(ws): return [w in pathlib.Path('x').read_text() for w in ws]",
-        "def answers(ws): return [globals()['f'](w) for w in ws]",
-        "STREAM = (n for n in range(9))\ndef answers(words): return [next(STREAM) > 3 for w in words]",
-        "class A:\n  __slots__ = ('limit',)\n  def __call__(self, words): return []\nanswers = A()",
-    ],
-)
-def test_what_cannot_be_told_has_no_digest(source):
-    with pytest.raises(ModelError, match="nobody can tell"):
-        digest_of(made_by(source))
-
-
-MODULE = """
-import torch
-from torch import nn
 class Net(nn.Module):
-    def __init__(self):
+    """Compiled where ``factor`` is 1, called on whole words otherwise, and code in either case."""
+
+    def __init__(self, factor: float = 1.0) -> None:
         super().__init__()
         torch.manual_seed(0)
         self.e, self.r, self.l = nn.Embedding(3, 4), nn.GRU(4, 5, batch_first=True), nn.Linear(5, 1)
-    def forward(self, x):
+        self.factor = factor
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
         out = self.l(self.r(self.e(x))[0][:, -1])
-        return {}
-answers = Net()
-"""
+        return out if self.factor == 1.0 else torch.as_tensor(out.flip(0) * self.factor).flip(0)
 
 
-def test_a_modules_forward_counts_and_its_mode_does_not():
-    plain, again, other = (made_by(MODULE.format(text)) for text in ("out", "out", "-out"))
-    identity = wrap(plain, LETTERS).identity()
-    assert wrap(again.train(), LETTERS).identity() == identity
-    assert wrap(other, LETTERS).identity() != identity
+def layers() -> nn.Module:
+    torch.manual_seed(0)
+    return nn.Sequential(nn.Embedding(3, 4), nn.Flatten(1), nn.AdaptiveAvgPool1d(1))
+
+
+def initial(rows: int) -> np.ndarray:
+    return np.zeros((rows, 1))
+
+
+def step(states: np.ndarray, letters: np.ndarray) -> np.ndarray:
+    return 0.5 * states + letters[:, None] - 1.0
+
+
+def score(states: np.ndarray) -> np.ndarray:
+    return states[:, 0] + 0.1
+
+
+class Own(DFAModel):
+    """A user's own kind of model, which is code."""
+
+    identity = Model.identity
+
+
+CODE: dict[str, Callable[..., Model]] = {
+    "function": lambda **more: wrap(answers, LETTERS, **more),
+    "lambda": lambda **more: wrap(lambda words: answers(words), LETTERS, **more),
+    "partial": lambda **more: wrap(functools.partial(answers), LETTERS, **more),
+    "compiled module": lambda **more: wrap(Net(), LETTERS, **more),
+    "module called on words": lambda **more: wrap(Net(2.0), LETTERS, **more),
+    "layers of PyTorch": lambda **more: wrap(layers(), LETTERS, output="logit", **more),
+    "encode": lambda **more: wrap(Net(), LETTERS, encode=encoded, **more),
+    "steps": lambda **more: wrap_steps(initial, step, score, LETTERS, **more),
+    "steps with whole words": lambda **more: wrap_steps(initial, step, score, LETTERS, whole_words=whole, **more),
+    "markers": lambda **more: wrap(answers, LETTERS, before="a", **more),
+}
+
+
+def encoded(words: list[tuple[str, ...]]) -> torch.Tensor:
+    return torch.tensor([["abc".index(letter) for letter in word] for word in words], dtype=torch.int64)
+
+
+def whole(words: list[tuple[str, ...]]) -> list[float]:
+    found = []
+    for word in words:
+        states = initial(1)
+        for letter in word:
+            states = step(states, np.array(["abc".index(letter)]))
+        found.append(float(score(states)[0]))
+    return found
+
+
+@pytest.mark.parametrize("kind", CODE)
+def test_code_has_a_digest_only_with_a_fingerprint(kind: str) -> None:
+    """Should say how to give it one, and tell apart models of different ones."""
+    with pytest.raises(ModelError, match=r"cannot be seen; give the model a fingerprint.*wrap_steps.*property file"):
+        CODE[kind]().identity()
+    first, again, other = (CODE[kind](fingerprint=given) for given in ("1", "1", "2"))
+    assert first.identity() == again.identity() != other.identity()
+    assert complement(first).identity() != first.identity()
+    assert first.by_reference().identity() == again.by_reference().identity() != other.by_reference().identity()
+
+
+def test_a_fingerprint_may_be_an_attribute() -> None:
+    """As the alphabet and the labels may: what --module names has no other place for it."""
+
+    def own(words: list[tuple[str, ...]]) -> list[bool]:
+        return [True for _ in words]
+
+    setattr(own, "fingerprint", "1")  # noqa: B010
+    module = Net()
+    module.fingerprint = "1"  # type: ignore[assignment]
+    assert wrap(own, LETTERS).identity() == wrap(own, LETTERS, fingerprint="1").identity()
+    assert wrap(own, LETTERS).identity() != wrap(own, LETTERS, fingerprint="2").identity()
+    assert wrap(module, LETTERS).identity() == wrap(Net(), LETTERS, fingerprint="1").identity()
+    other = Net()
+    other.register_buffer("fingerprint", torch.zeros(1))  # something else of that name
+    with pytest.raises(ModelError, match="give the model a fingerprint"):
+        wrap(other, LETTERS).identity()
+
+
+@pytest.mark.parametrize("given", ["", 3, b"1", ["1"]])
+def test_a_fingerprint_is_a_text(given: Any) -> None:
+    for kind in ("function", "compiled module", "steps"):
+        with pytest.raises(InputError, match="give a text that you change with the model"):
+            CODE[kind](fingerprint=given)
+    with pytest.raises(InputError, match="give the fingerprint where it is wrapped"):
+        wrap(wrap(answers, LETTERS), fingerprint="1")
+
+
+def test_what_can_be_seen_counts_beside_a_fingerprint() -> None:
+    """Other weights, another decision or other letters are another model, whatever its owner says of it."""
+    module = Net()
+    known = {
+        wrap(module, LETTERS, fingerprint="1").identity(),
+        wrap(module.train(), LETTERS, fingerprint="1").identity(),
+    }
+    assert len(known) == 1
+    known.add(wrap(module, LETTERS, fingerprint="1", threshold=0.6).identity())
+    known.add(wrap(module, ["a", "c", "b"], fingerprint="1").identity())
     with torch.no_grad():
-        again.l.bias.add_(1.0)
-    assert wrap(again, LETTERS).identity() != identity
-    plain.register_forward_hook(lambda module, given, out: -out)
-    assert wrap(plain, LETTERS).identity() != identity
+        module.l.bias.add_(1.0)
+    known.add(wrap(module, LETTERS, fingerprint="1").identity())
+    assert len(known) == 4
+    of_functions = [wrap(answers, LETTERS, fingerprint="1", **more) for more in ({}, {"threshold": 0.4})]
+    of_functions.append(wrap(answers, ["a", "b"], fingerprint="1"))
+    assert len({model.identity() for model in of_functions}) == 3
 
 
-class Forwards:
-    factor = 2.0
-
-    def __call__(self, x):
-        return x * self.factor
-
-    forward = __call__
-
-
-@pytest.mark.parametrize("put", [lambda own: own.forward, lambda own: functools.partial(own.forward), lambda own: own])
-def test_what_is_put_in_the_place_of_a_library_modules_forward_counts(put):
-    layer, own = nn.Linear(2, 1), Forwards()
-    whole = nn.Sequential(layer)
-    before = digest_of(whole)
-    setattr(layer, "forward", put(own))  # noqa: B010
-    replaced = digest_of(whole)
-    own.factor = 3.0
-    assert len({before, replaced, digest_of(whole)}) == 3
-
-
-@pytest.mark.parametrize("layer", [nn.Linear(2, 1), nn.GRU(2, 1)])
-def test_what_a_forward_that_was_put_there_reads_beside_it_counts(layer):
-    """A list on a module of PyTorch, which the module's own class knows nothing of."""
-    layer.shifts = [1.0]
-    layer.forward = types.MethodType(lambda self, x: x + self.shifts[0], layer)
-    before = digest_of(nn.Sequential(layer))
-    assert digest_of(nn.Sequential(layer)) == before
-    layer.shifts = [2.0]
-    assert digest_of(nn.Sequential(layer)) != before
+@pytest.mark.parametrize(
+    "value",
+    [
+        answers,
+        lambda: 0,
+        Net(),
+        object(),
+        Own,
+        (n for n in range(3)),
+        np.array([answers], dtype=object),
+        functools.partial(answers),
+        [1, {"deep": (answers,)}],
+        pickle,
+        {1, 2},
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_what_is_not_data_has_no_digest(value: object) -> None:
+    with pytest.raises(ModelError, match="fingerprint"):
+        digest_of("beside it", value)
 
 
-def test_what_is_registered_with_a_method_has_no_digest():
-    class Answering:
-        @functools.singledispatchmethod
-        def score(self, word):
-            return 0
-
-        def __call__(self, words):
-            return [self.score(word) > 0 for word in words]
-
-    with pytest.raises(ModelError, match="singledispatchmethod"):
-        digest_of(Answering())
+def test_a_kind_of_model_of_the_users_own_has_no_digest() -> None:
+    with pytest.raises(ModelError, match="the code of Own, which has no method identity"):
+        Own(Spec.from_regex("a*", LETTERS).dfa).identity()
 
 
-def test_what_is_registered_with_a_generic_function_counts():
-    @functools.singledispatch
-    def score(word):
-        return 0
-
-    def answers(words):
-        return [score(word) > 0 for word in words]
-
-    before = digest_of(answers)
-    score.register(tuple, lambda word: 1)
-    first = digest_of(answers)
-    score.register(tuple, lambda word: 2)
-    assert len({before, first, digest_of(answers)}) == 3
+def test_digests_tell_data_apart() -> None:
+    """Whatever differs in a value, a type, a shape or where one value ends and the next begins."""
+    values: list[tuple[object, ...]] = [
+        (), (None,), (0,), (False,), (0.0,), (-0.0,), ("",), (b"",), ("0",), ((),), ([],), ({},), ("a", "b"), ("ab",),
+        (("a", "b"),), (["a", "b"],), ({"a": "b"},), ({"b": "a"},), ("a", ("b",)), (np.zeros(2),), (np.zeros((2, 1)),),
+        (np.zeros(2, dtype=np.float32),), (np.zeros(4, dtype=np.float32),), (np.float64(0),), (np.zeros(()) + 1,),
+        (np.arange(4).reshape(2, 2),), (np.arange(4).reshape(2, 2).T,), (float("nan"),), ("nan",), (2**70,), (1j,),
+    ]  # fmt: skip
+    assert len({digest_of(*value) for value in values}) == len(values)
+    assert digest_of(np.arange(6)[::2]) == digest_of(np.array([0, 2, 4]))
 
 
-def test_a_module_of_pytorch_alone_has_a_digest():
-    def made(bias):
-        torch.manual_seed(0)
-        return nn.Sequential(nn.Embedding(3, 4), nn.Flatten(), nn.Linear(4, 1, bias=bias))
+@pytest.mark.parametrize("command", ["verify", "robust", "repair"])
+def test_nothing_is_kept_of_code_that_nobody_vouches_for(tmp_path: Any, command: str) -> None:
+    """Should be an error before any work, with the remedy; with a fingerprint the checkpoint is written."""
+    file, spec = tmp_path / "c", Spec.from_regex(".*", LETTERS)
 
-    assert digest_of(made(True)) == digest_of(made(True)) != digest_of(made(False))
+    def ask(**more: Any) -> object:
+        if command == "verify":
+            settings = VerifySettings(checkpoint=str(file))
+            return verify(wrap(answers, LETTERS, **more), spec, epsilon=0.2, gamma=0.2, settings=settings)
+        if command == "robust":
+            return robustness(wrap(answers, LETTERS, **more), [("a",)], checkpoint=file)
+        return repair(Net(), spec, alphabet=LETTERS, checkpoint=file, **more)
+
+    with pytest.raises((InputError, ModelError), match="give the model a fingerprint"):
+        ask()
+    assert not file.exists()
+    if command != "repair":
+        ask(fingerprint="1")
+        assert file.exists()
 
 
 def test_networks_wrappers_and_decisions():
@@ -216,31 +256,3 @@ def test_external_data_of_onnx_counts(tmp_path):
         model = load_model(tmp_path / "m.onnx", alphabet=LETTERS)
         digests.add((model.identity(), model.describe()["sha256"]))
     assert len({one for one, _ in digests}) == len({two for _, two in digests}) == 2
-
-
-def test_threshold_of_whole_word_models_counts():
-    function = functools.partial(random_answers, 3)
-    assert wrap(function, LETTERS, threshold=0.4).identity() != wrap(function, LETTERS).identity()
-
-
-def random_answers(seed, words):
-    return [random.Random(f"{seed} {word}").random() for word in words]
-
-
-def test_attributes_of_functions_wrappers_and_built_in_kinds_count() -> None:
-    """Should tell apart what differs only in an attribute that an answer may depend on."""
-    source = (
-        "import functools\nclass Scaled:\n    def __init__(self, f, factor):\n"
-        "        functools.update_wrapper(self, f)\n        self.factor = factor\n"
-        "class Own(dict):\n    pass\ndef plain():\n    pass\n"
-    )
-    code = user_module(source)
-    assert digest_of(code.Scaled(code.plain, 1.0)) != digest_of(code.Scaled(code.plain, -1.0))
-    first, second = code.Own(), code.Own()
-    second.weight = 2
-    assert digest_of(first) != digest_of(second)
-    before = digest_of(code.plain)
-    code.plain.weight = 2
-    assert digest_of(code.plain) != before
-    values = np.arange(3.0)
-    assert digest_of(np.ma.array(values, mask=[0, 0, 1])) != digest_of(np.ma.array(values, mask=[0, 1, 0]))

@@ -124,7 +124,8 @@ def test_the_end_marker_does_not_disturb_the_prefix() -> None:
 def test_markers_of_any_model_are_read_around_every_word(before: Any, after: Any, stepped: bool) -> None:
     spec = Spec.from_regex("s* (a | b s)* e+ s | (s s a* e s) | s (a|b)", ["a", "s", "b", "e"])
     inner: Any = DFAModel(spec.dfa) if stepped else lambda words: list(map(spec.dfa.accepts, words))
-    model = wrap(inner, ["a", "s", "b", "e"], before=before, after=after)
+    more: Any = {} if stepped else {"fingerprint": "1"}
+    model = wrap(inner, ["a", "s", "b", "e"], before=before, after=after, **more)
     around = [list(part or []) for part in (before, after)]
     letters = [letter for letter in "asbe" if letter not in around[0] + around[1]]
     assert list(model.alphabet) == letters
@@ -135,7 +136,7 @@ def test_markers_of_any_model_are_read_around_every_word(before: Any, after: Any
     wanted = Spec.from_words([word for word, yes in zip(words, expected, strict=True) if yes], model.alphabet)
     verdict = verify(model, wanted, relation="equal", max_length=4, epsilon=0.05, gamma=0.05)
     assert verdict.outcome.value == "satisfied", verdict.counterexample
-    assert model.identity() != wrap(inner, ["a", "s", "b", "e"], before=["s", "s", "e"]).identity()
+    assert model.identity() != wrap(inner, ["a", "s", "b", "e"], before=["s", "s", "e"], **more).identity()
 
 
 def test_markers_that_make_no_sense_are_refused() -> None:

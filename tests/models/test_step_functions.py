@@ -280,17 +280,6 @@ def test_the_empty_word_is_what_is_said() -> None:
         assert model.reference_answer(()) is empty
 
 
-def test_answers_can_be_resumed_only_where_they_can_be_digested() -> None:
-    model = rnncheck.wrap_steps(initial, step, score, AB)
-    again = rnncheck.wrap_steps(initial, step, score, AB)
-    assert model.identity() == again.identity()
-    other = rnncheck.wrap_steps(initial, lambda s, x: step(s, x) / 2, score, AB)
-    assert model.identity() != other.identity()
-    unknowable = rnncheck.wrap_steps(initial, step, lambda states: eval("score(states)"), AB)
-    with pytest.raises(rnncheck.ModelError, match="nobody can tell"):
-        unknowable.identity()
-
-
 def test_no_more_than_batch_size_rows_a_call() -> None:
     seen = []
 

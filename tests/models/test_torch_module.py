@@ -306,7 +306,6 @@ def test_heads_of_several_layers_are_stepped(name):
     assert isinstance(model, HeadedNetwork)
     assert HEADED[name][2] in model.describe()["head"]
     assert not hasattr(model, "network")  # its weights alone are not the model: nothing may be proved of them
-    assert model.identity() == check_answers(name, random_words(3, 3)).identity()
 
 
 def test_linear_layers_with_nothing_between_are_one():

@@ -38,8 +38,10 @@ A_STAR, B_STAR = (DFAModel(Spec.from_regex(text, LETTERS).dfa) for text in ("a*"
 PAIRS = {
     "complement": (complement(A_STAR), complement(B_STAR)),
     "automaton": (A_STAR, B_STAR),
-    "code": (wrap(functools.partial(shorter_than, 3), LETTERS), wrap(functools.partial(shorter_than, 4), LETTERS)),
-    "threshold": tuple(wrap(lambda words: [0.55 for _ in words], LETTERS, threshold=t) for t in (0.5, 0.6)),
+    "code": tuple(wrap(functools.partial(shorter_than, n), LETTERS, fingerprint=f"shorter than {n}") for n in (3, 4)),
+    "threshold": tuple(
+        wrap(lambda words: [0.55 for _ in words], LETTERS, threshold=t, fingerprint="0.55") for t in (0.5, 0.6)
+    ),
 }
 
 
@@ -59,6 +61,6 @@ def test_what_has_no_digest_cannot_be_resumed(tmp_path):
             known = file.read()
         return [str(word) in known for word in words]
 
-    with pytest.raises(InputError, match=r"calls open\(\); leave out --checkpoint"):
+    with pytest.raises(InputError, match=r"the function .*answers, .*fingerprint=.*; or leave out --checkpoint"):
         verify(wrap(answers, LETTERS), Spec.from_regex("a*", LETTERS), settings=settings(tmp_path / "c"))
     assert not (tmp_path / "c").exists()

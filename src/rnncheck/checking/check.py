@@ -17,7 +17,7 @@ from rnncheck.checking.resuming import SuiteCheckpoint
 from rnncheck.checking.single import LoadedModel
 from rnncheck.checking.values import Check, SuiteResult
 from rnncheck.errors import InputError, RnncheckError
-from rnncheck.runtime.budget import INTERRUPTED, Clock
+from rnncheck.runtime.budget import Clock
 from rnncheck.runtime.executors import Executor, open_executor
 from rnncheck.suite.values import ModelEntry, PropertyEntry, Suite
 from rnncheck.verdict.value import Verdict
@@ -107,7 +107,9 @@ class _Run:
         self._kept = kept
         self._progress = progress
         self._done: dict[tuple[str, str], Check] = {}
+        self._not_kept: set[str] = set()  # models
         self.notes: list[str] = []
+        self._keep()  # there is something to resume from, however early the run ends
 
     def here(self, threads: int | None) -> None:
         """Do the checks one after the other."""
@@ -117,7 +119,7 @@ class _Run:
                 tell = functools.partial(self._tell, model, one)
                 tell()
                 found = loaded[model.name].checked(one, self._earlier, tell)
-                if found.verdict is not None and found.verdict.reason == INTERRUPTED:
+                if found.verdict is not None and found.verdict.interrupted:
                     self._done[model.name, one.name] = found  # and not kept: another run may know more
                     return
                 self._take(found)
@@ -155,6 +157,17 @@ class _Run:
 
     def _take(self, found: Check) -> None:
         self._done[found.model, found.name] = found
+        self._keep(found)
+        about_code = found.fingerprint is None and found.verdict is not None and found.verdict.model_facts
+        if self._kept is not None and about_code and found.model not in self._not_kept:
+            self._not_kept.add(found.model)
+            self.notes.append(
+                f"checks of the model {found.model} are not kept, and are done anew by --resume: it runs code, and "
+                'whether that still does the same cannot be seen; write fingerprint = "…" into '
+                f"[models.{found.model}], a text that you change whenever the model changes"
+            )
+
+    def _keep(self, found: Check | None = None) -> None:
         if self._kept is not None:
             try:
                 self._kept.save(found)

@@ -37,11 +37,12 @@ class SuiteCheckpoint:
             if check.fingerprint is not None and check.verdict is not None
         }
 
-    def save(self, check: Check) -> None:
-        """Keep a check, unless it would have to be done again anyway."""
-        if check.fingerprint is not None and all(old.fingerprint != check.fingerprint for old in self._document.checks):
+    def save(self, check: Check | None = None) -> None:
+        """Write the file, with this check too, unless it would have to be done again anyway."""
+        known = {None, *(old.fingerprint for old in self._document.checks)}
+        if check is not None and check.fingerprint not in known:
             self._document.checks.append(check)
-            write_atomically(self._path, msgspec.json.encode(self._document, enc_hook=encode_part))
+        write_atomically(self._path, msgspec.json.encode(self._document, enc_hook=encode_part))
 
     def _read(self) -> _Document:
         source = str(self._path)

@@ -14,7 +14,7 @@ import numpy as np
 
 from rnncheck.automata.dfa import Mask
 from rnncheck.errors import ModelError, RnncheckError, short_repr
-from rnncheck.models.identity import digest_of
+from rnncheck.models.identity import digest_of, without_digest
 from rnncheck.models.protocol import LARGEST_NOISE, NOISE_FACTOR, Model, Scores
 from rnncheck.runtime.budget import BudgetExceeded
 from rnncheck.runtime.watchdog import guarded
@@ -35,6 +35,7 @@ class CallableModel(Model):
     twice alone and once together: a function that answers the same word differently is refused, and one whose answers
     depend on the other words of a call gets one word at a time from then on, which ``describe`` says. Differences
     that float arithmetic explains only widen the margin. With ``max_length`` it is never asked for longer words.
+    ``fingerprint`` is a text that its owner changes with the function; without one, no answer of it is resumed from.
     """
 
     def __init__(
@@ -48,6 +49,7 @@ class CallableModel(Model):
         checks: int = 16,
         seed: int = 0,
         max_length: int | None = None,
+        fingerprint: str | None = None,
     ) -> None:
         if not math.isfinite(threshold):
             raise ModelError(f"threshold {threshold} is not a finite number")
@@ -63,6 +65,7 @@ class CallableModel(Model):
         self._batch_size = batch_size
         self._notes: list[str] = []
         self.max_length = max_length
+        self._fingerprint = fingerprint
         if checks:
             self._check(checks, np.random.default_rng(seed))
 
@@ -94,7 +97,10 @@ class CallableModel(Model):
         }
 
     def identity(self) -> str:
-        return digest_of("callable", self._function, list(self.alphabet), self.threshold, self._batch_size, self.margin)
+        if self._fingerprint is None:
+            raise without_digest(f"the function {self._name}")
+        own = self._fingerprint, self._name
+        return digest_of("callable", *own, list(self.alphabet), self.threshold, self._batch_size, self.margin)
 
     def _letters(self, words: WordBatch | Iterable[Iterable[str]]) -> list[Word]:
         return [self.alphabet.decode(codes) for codes in encode_batch(self.alphabet, words)]

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from rnncheck.errors import InputError, ModelError, short_repr
 from rnncheck.models.callables import CallableModel
 from rnncheck.models.conventions import token_ids
+from rnncheck.models.identity import checked_fingerprint
 from rnncheck.models.label_names import checked_names, label_number
 from rnncheck.models.markers import Marker, between_markers, marker_letters
 from rnncheck.models.protocol import Model
@@ -37,6 +38,7 @@ def wrap(
     seed: int = 0,
     timeout: float | None = None,
     max_length: int | None = None,
+    fingerprint: str | None = None,
 ) -> Model:
     """Make a model of a PyTorch module or of a Python callable.
 
@@ -60,6 +62,9 @@ def wrap(
     It is never asked for a word of more than ``max_length`` letters; a callable is not tried out on one either.
 
     The model is tried out on some words. Where it hangs, ``timeout`` (in seconds) ends that by a ResourceLimitError.
+
+    ``fingerprint`` is a text that you change whenever the model, its code or anything it reads changes: a checkpoint
+    can be resumed while it is the same, and not without it. It may be an attribute of the module or callable instead.
     """
     options = WrapOptions(
         threshold,
@@ -75,6 +80,7 @@ def wrap(
         seed,
         timeout,
         max_length,
+        fingerprint=fingerprint,
     )
     return wrapped(model, alphabet, options, before, after)
 
@@ -114,6 +120,7 @@ class WrapOptions(NamedTuple):
     timeout: float | None = None
     max_length: int | None = None
     notes: tuple[str, ...] = ()
+    fingerprint: str | None = None
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -149,7 +156,13 @@ def _without_markers(model: object, alphabet: Iterable[str] | Mapping[str, int] 
     options.check()
     if isinstance(model, Model):
         options.refuse_those_of_modules("this is a model already; say it where the module is wrapped")
+        if options.fingerprint is not None:
+            raise InputError("this is a model already; give the fingerprint where it is wrapped")
         return model
+    own = getattr(model, "fingerprint", None)
+    if options.fingerprint is None and isinstance(own, str):
+        options = options._replace(fingerprint=own)
+    checked_fingerprint(options.fingerprint)
     if is_module(model):
         return _of_module(model, letters, options, ids)
     if not callable(model):
@@ -158,7 +171,15 @@ def _without_markers(model: object, alphabet: Iterable[str] | Mapping[str, int] 
     function, (threshold, seed, longest) = model, (options.threshold, options.seed, options.max_length)
     return guarded_for(
         options.timeout,
-        lambda: CallableModel(function, letters, threshold=threshold, seed=seed, max_length=longest, **options.sizes),
+        lambda: CallableModel(
+            function,
+            letters,
+            threshold=threshold,
+            seed=seed,
+            max_length=longest,
+            fingerprint=options.fingerprint,
+            **options.sizes,
+        ),
         "the function was being tried out",
     )
 
@@ -183,6 +204,7 @@ def _of_module(module: object, letters: Alphabet, told: WrapOptions, ids: tuple[
         notes=told.notes,
         ids=ids,
         longest=told.max_length,
+        fingerprint=told.fingerprint,
         **told.sizes,
     )
     wrapped = guarded_for(told.timeout, lambda: wrap_module(module, letters, options), "the module was being tried out")

@@ -15,7 +15,7 @@ from rnncheck.probability.distributions import WordDistribution
 from rnncheck.repairing.question import Question
 from rnncheck.repairing.requirements import Requirement
 from rnncheck.repairing.values import Mass, Standing
-from rnncheck.runtime.budget import INTERRUPTED, Budget
+from rnncheck.runtime.budget import Budget
 from rnncheck.verdict.value import Verdict
 from rnncheck.verification.labels import verify_labels
 from rnncheck.verification.question import VerifyOptions
@@ -109,7 +109,7 @@ class Verifier:
         else:
             options["relation"] = requirement.kind
             verdict = verify(model, requirement.spec, **options)
-        if verdict.undecided and verdict.reason == INTERRUPTED:  # verify takes Ctrl-C for a wish to know what it has
+        if verdict.interrupted:  # verify takes Ctrl-C for a wish to know what it has
             raise KeyboardInterrupt
         return verdict
 

@@ -137,6 +137,7 @@ def _model(name: str, table: Table) -> ModelEntry:
         label=_label(table),
         labels=table.texts("labels") or None,
         state=None if which == "path" else table.path("state"),
+        fingerprint=None if which == "path" else table.text("fingerprint", None),
         cell=table.text("cell", None),
         float64=table.flag("float64", False),
         torchscript=table.flag("torchscript", False),
@@ -145,8 +146,9 @@ def _model(name: str, table: Table) -> ModelEntry:
         description=table.text("description", "").strip(),
         line=table.line,
     )
-    if which == "path" and table.has("state"):
-        raise table.error("it has no effect without module; leave it out", "state")
+    for key in ("state", "fingerprint"):
+        if which == "path" and table.has(key):
+            raise table.error("it has no effect without module; leave it out", key)
     for key in ("cell", "torchscript"):
         if which == "module" and table.has(key):
             raise table.error("it has no effect with module; leave it out", key)

@@ -55,6 +55,7 @@ class ModelEntry:
     label: int | str | None = None
     labels: tuple[str, ...] | None = None  # names for several outputs
     state: Path | None = None  # the weights of a module
+    fingerprint: str | None = None  # of a module: what its owner changes with it
     cell: str | None = None
     float64: bool = False
     torchscript: bool = False  # the file is a program, which is run
@@ -115,7 +116,7 @@ class ModelEntry:
             return wrap(inner, before=self.before or None, after=self.after or None)
         options: dict[str, Any] = {"threshold": self.threshold, "label": self.label, "threads": threads, "dtype": dtype}
         options |= {"max_length": max_length, "before": self.before or None, "after": self.after or None}
-        options |= {"labels": self.labels, "state": self.state}
+        options |= {"labels": self.labels, "state": self.state, "fingerprint": self.fingerprint}
         given = {name: value for name, value in options.items() if value is not None}
         return import_model(self.module or "", letters, **given)
 

@@ -18,6 +18,7 @@ from rnncheck.automata.label_specs import PairAlphabet
 from rnncheck.display import Displayable, page_of
 from rnncheck.errors import FormatError, InputError, visible
 from rnncheck.relations import Relation
+from rnncheck.runtime.budget import INTERRUPTED
 from rnncheck.runtime.files import write_atomically
 from rnncheck.verdict.facts import AutomatonFacts, Count, HealthNote, Interval, Outcome, Round, SpecFacts, TotalCost
 from rnncheck.verdict.guarantee import AssumptionFacts, Evaluation, Guarantee, Searched
@@ -87,6 +88,11 @@ class Verdict(
     @property
     def undecided(self) -> bool:
         return self.outcome is Outcome.UNDECIDED
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether Ctrl-C or SIGTERM ended the work; what was known by then may be a result all the same."""
+        return self.reason == INTERRUPTED or any(note.check == INTERRUPTED for note in self.health)
 
     @property
     def exit_code(self) -> int:

@@ -42,6 +42,7 @@ class Audit:
     met: int = 0
     largest: float | None = None
     exact_length: int | None = None
+    unfinished: BudgetExceeded | None = None  # what ended it before a single word of the distribution was compared
 
     def __post_init__(self) -> None:
         self._reference = self.task.oracle.by_reference()
@@ -55,13 +56,14 @@ class Audit:
         wanted = max(_WORDS, task.sampler.words // _SHARE)
         sample = list(task.distribution.sample(task.rng("audit"), max(wanted, LARGEST_BATCH)))
         try:
-            self._walk()
+            for _ in self._agreeing(sample, wanted):  # first, since every claim rests on it
+                self.drawn += 1
             for _ in self._agreeing(list(dict.fromkeys([*task.met.words, *self._possible()]))):
                 self.met += 1
-            for _ in self._agreeing(sample, wanted):
-                self.drawn += 1
-        except (BudgetExceeded, KeyboardInterrupt):
-            pass
+            if self.difference is None:
+                self._walk()
+        except BudgetExceeded as end:
+            self.unfinished = None if self.drawn else end
         return Evaluation(
             evaluator=evaluator,
             reference=str(model.describe().get("reference", BY_REFERENCE)),

@@ -146,7 +146,10 @@ def _health(run: Run, *, violated: bool) -> list[HealthNote]:
     if violated:
         run.extras.attempt("the health checks", lambda: health.extend(health_notes(run.task, violated=True)))
     else:  # a claim about all words, which a model that fails now does not deserve
-        health.extend(health_notes(run.task, violated=False))
+        try:
+            health.extend(health_notes(run.task, violated=False))
+        except KeyboardInterrupt:
+            run.extras.interrupt()
     return health
 
 

@@ -14,7 +14,6 @@ from rnncheck.errors import InputError, short_repr
 from rnncheck.models.difference import DifferenceModel, difference
 from rnncheck.models.protocol import Model
 from rnncheck.relations import Relation
-from rnncheck.runtime.budget import INTERRUPTED
 from rnncheck.spec import Spec
 from rnncheck.verdict.facts import HealthNote
 from rnncheck.verdict.questions import Comparison, PropertyChange
@@ -77,10 +76,10 @@ def diff(
     alike = Spec.from_dfa(empty_language(pair.alphabet), origin=comparison.sentence())
     question: VerifyOptions = {**options, "settings": _seeking_longer(settings)}
     verdict = verify(pair, alike, **question)
-    extras = Extras()
+    extras = Extras(interrupted=verdict.interrupted)
     said = _said(pair, verdict.counterexample, extras)
     left = None if timeout is None else max(0.0, timeout - (settings.clock() - began))
-    changes = () if verdict.reason == INTERRUPTED else tuple(_changes(old, new, questions, left, options, extras))
+    changes = () if extras.interrupted else tuple(_changes(old, new, questions, left, options, extras))
     data = extras.attempt("what the two say of your data", lambda: _said_of_data(pair, verdict.data))
     comparison = msgspec.structs.replace(comparison, old_said=said[0], new_said=said[1], properties=changes)
     asked = {**verdict.settings, "timeout": timeout}
@@ -141,11 +140,17 @@ def _changes(
                 old_word=before.counterexample,
                 new_word=after.counterexample,
             )
-            if INTERRUPTED in (before.reason, after.reason):
-                return
+        if extras.interrupted:
+            return
 
 
 def _of_both(
     old: Model, new: Model, ask: Callable[..., Verdict], spec: Spec, options: VerifyOptions
 ) -> tuple[Verdict, Verdict]:
-    return ask(old, spec, **options), ask(new, spec, **options)
+    before = ask(old, spec, **options)
+    if before.interrupted:
+        raise KeyboardInterrupt
+    after = ask(new, spec, **options)
+    if after.interrupted:
+        raise KeyboardInterrupt
+    return before, after

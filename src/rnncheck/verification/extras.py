@@ -6,30 +6,45 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from rnncheck.errors import RnncheckError, visible
-from rnncheck.runtime.budget import BudgetExceeded
+from rnncheck.runtime.budget import INTERRUPTED, BudgetExceeded
 from rnncheck.verdict.facts import HealthNote
 
 Result = TypeVar("Result")
 
 
 class Extras:
-    """Tries one extra after another; ``notes`` name those that failed. ``stop`` is for Ctrl-C: no more answers."""
+    """Tries one extra after another; ``notes`` name those that failed.
 
-    def __init__(self, stop: Callable[[], None] = lambda: None) -> None:
+    Ctrl-C ends the one that it interrupts, calls ``stop``, and no other is tried; ``interrupted`` says so, and a note.
+    """
+
+    def __init__(self, stop: Callable[[], None] = lambda: None, *, interrupted: bool = False) -> None:
         self.notes: list[HealthNote] = []
+        self.interrupted = interrupted
         self._stop = stop
 
     def attempt(self, what: str, work: Callable[[], Result]) -> Result | None:
-        """The result of the work, or None where the budget or an error ended it."""
+        """The result of the work, or None where the budget, an error or Ctrl-C ended it."""
+        if self.interrupted:
+            return None
         try:
             return work()
         except BudgetExceeded:
             pass
         except KeyboardInterrupt:
-            self._stop()
+            self.interrupt()
         except Exception as error:  # the model is somebody else's code
             self.failed(what, error)
         return None
+
+    def interrupt(self) -> None:
+        """Stop the work, and record that Ctrl-C did: a caller that runs several verifications must end too."""
+        self._stop()
+        if not self.interrupted:
+            self.interrupted = True
+            self.notes.append(
+                HealthNote(INTERRUPTED, "Ctrl-C or SIGTERM ended the work early; run it again for the rest")
+            )
 
     def failed(self, what: str, error: Exception) -> None:
         """Say that something is missing, and why."""

@@ -77,7 +77,7 @@ def _one_sided_model(task: Task) -> Iterator[HealthNote]:
         return
     try:
         share = float(task.oracle.answers(task.distribution.sample(task.rng("health"), _ENOUGH_WORDS)).mean())
-    except (BudgetExceeded, KeyboardInterrupt, MemoryError):
+    except (BudgetExceeded, MemoryError):
         return
     if min(share, 1.0 - share) < _ALMOST_NOTHING:
         answer = "accepted" if share > 0.5 else "rejected"

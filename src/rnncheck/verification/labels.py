@@ -35,7 +35,7 @@ def verify_labels(model: Model, spec: Spec | DFA, **options: Unpack[VerifyOption
         raise InputError("a relation is about a language; a specification of labels holds of all words or not")
     judged = as_judged(model, spec.dfa, spec.origin) if isinstance(spec, Spec) else as_judged(model, spec)
     verdict = verify(judged, Spec.from_dfa(all_words(model.alphabet), origin="every word"), **options)
-    extras, word, said = Extras(), verdict.counterexample, None
+    extras, word, said = Extras(interrupted=verdict.interrupted), verdict.counterexample, None
     if word is not None:
         said = extras.attempt("the labels along the counterexample", lambda: tuple(judged.said_along(word)))
     question = LabelQuestion(text=judged.text, labels=judged.labels, automaton=judged.spec, said=said)

@@ -84,9 +84,7 @@ def checkpoint_writer(question: Question) -> CheckpointWriter | None:
     try:
         model = question.model.identity()
     except ModelError as error:
-        raise InputError(
-            f"this model has no digest, so a run cannot be resumed: {error}; leave out --checkpoint"
-        ) from None
+        raise InputError(f"a run with this model cannot be resumed: {error}; or leave out --checkpoint") from None
     identity = {
         **question.asked(),
         "model": model,

@@ -10,7 +10,7 @@ from rnncheck.errors import InconsistentAnswersError
 from rnncheck.learning.task import ENDINGS, Progress
 from rnncheck.models.protocol import SteppingModel
 from rnncheck.oracle import MembershipOracle
-from rnncheck.runtime.budget import Budget, BudgetExceeded
+from rnncheck.runtime.budget import INTERRUPTED, Budget, BudgetExceeded
 from rnncheck.runtime.turns import finish
 from rnncheck.verdict.facts import HealthNote, Outcome, TotalCost
 from rnncheck.verdict.guarantee import Evaluation
@@ -77,10 +77,16 @@ class Run:
 
     def find(self) -> Finding:
         """What the algorithm finds, where it rests on the evaluator only if that says what the reference says."""
-        finding = self._search()
-        self._words_used = self.task.words_used
-        rests_on_evaluator = finding.word is None and self.difference is None and not self._proved_of_model(finding)
-        return self._audited(finding) if rests_on_evaluator else finding
+        try:
+            finding = self._search()
+            self._words_used = self.task.words_used
+            rests_on_evaluator = finding.word is None and self.difference is None and not self._proved_of_model(finding)
+            return self._audited(finding) if rests_on_evaluator else finding
+        except KeyboardInterrupt:
+            self.extras.interrupt()
+            self.difference = None  # nobody waits for the reference's answers either
+            known = self.task.best_so_far if self.task.violation_stands else None
+            return known or Finding(Outcome.UNDECIDED, INTERRUPTED)
 
     def by_reference(self, word: Codes) -> Run:
         """The same question, put to the model's reference alone, after a word on which the two differ."""
@@ -113,10 +119,13 @@ class Run:
         return now if self._spent is None else now.after(self._spent)
 
     def grace(self) -> Budget:
-        """What is left of the time limit, and a little more."""
-        question, settings = self.question, self.question.settings
-        left = None if question.timeout is None else self._budget.remaining() + _GRACE * question.timeout
-        return Budget.lasting(left, clock=settings.clock, cancelled=settings.cancelled)
+        """What is left of the time limit, and a little more, however often it is asked for."""
+        if self.extras.interrupted:
+            return self.oracle.budget
+        limit, end = self.question.timeout, self._budget.deadline
+        return dataclasses.replace(
+            self._budget, deadline=None if limit is None or end is None else end + _GRACE * limit
+        )
 
     def tell(self) -> None:
         if self._progress is not None:
@@ -144,7 +153,7 @@ class Run:
                 finding = finish(METHODS[self.question.method](task), between)
         except ENDINGS as end:
             if isinstance(end, KeyboardInterrupt):
-                self._stop()
+                self.extras.interrupt()
             if isinstance(end, InconsistentAnswersError) and self._evaluator_differs(end.word):
                 self.difference = end.word
             finding = task.best_so_far or self._last_look(end) or Finding(Outcome.UNDECIDED, task.why_ended(end))
@@ -160,7 +169,7 @@ class Run:
         if self.task.last_look is None or not isinstance(end, BudgetExceeded):
             return None
         self.oracle.budget = self.grace()
-        with contextlib.suppress(*ENDINGS):
+        with contextlib.suppress(BudgetExceeded, InconsistentAnswersError, MemoryError):
             return finish(self.task.last_look(self.task.why_ended(end)), self.oracle.budget.check)
         return None
 
@@ -170,13 +179,21 @@ class Run:
         return proved and (finding.certificate is None or self.question.own_weights)
 
     def _audited(self, finding: Finding) -> Finding:
-        """The finding, if the evaluator whose answers it rests on says what the reference says."""
+        """The finding, if the evaluator whose answers it rests on says what the reference says.
+
+        Where a result was known before the time was over, the little time that is left then is for this.
+        """
+        if finding.outcome is Outcome.SATISFIED:
+            self.oracle.budget = self.grace()
         audit = Audit(self.task)
         try:
             self.evaluation = audit.run()
         except (InconsistentAnswersError, MemoryError) as end:
             undecided = Finding(Outcome.UNDECIDED, self.task.why_ended(end))
             return finding if finding.outcome is Outcome.UNDECIDED else undecided
+        if audit.unfinished is not None and finding.outcome is Outcome.SATISFIED:
+            reason = INTERRUPTED if self.extras.interrupted else audit.unfinished.reason
+            return Finding(Outcome.UNDECIDED, reason)
         if audit.difference is None:
             return finding
         if self._evaluator_differs(audit.difference):

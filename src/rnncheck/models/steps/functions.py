@@ -17,7 +17,7 @@ import numpy as np
 
 from rnncheck.errors import ModelError, RnncheckError, short_repr
 from rnncheck.models.callables import CallableModel
-from rnncheck.models.identity import digest_of
+from rnncheck.models.identity import digest_of, without_digest
 from rnncheck.models.protocol import ByReference, Letters, Model, Scores, States, SteppingModel, check_letters
 from rnncheck.models.steps.packing import Packing
 from rnncheck.runtime.watchdog import guarded
@@ -57,9 +57,11 @@ class FunctionModel(SteppingModel):
         empty: bool | None = None,
         batch_size: int = DEFAULT_BATCH,
         max_length: int | None = None,
+        fingerprint: str | None = None,
     ) -> None:
         self.alphabet = alphabet
         self.max_length = max_length
+        self._fingerprint = fingerprint
         self.margin = 0.0
         self.self_check: StepCheck | None = None
         self.notes: list[str] = []
@@ -152,9 +154,10 @@ class FunctionModel(SteppingModel):
         }
 
     def identity(self) -> str:
-        return digest_of("step functions", list(self.alphabet), self._functions.initial, self._functions.step,
-                         self._functions.score, None if self.whole is None else self.whole.identity(), self._empty,
-                         self.batch_size, self.margin)  # fmt: skip
+        if self._fingerprint is None:
+            raise without_digest("its step functions")
+        own = self._fingerprint, self.whole is not None, self._empty
+        return digest_of("step functions", *own, list(self.alphabet), self.batch_size, self.margin)
 
     def _judged_empty(self) -> tuple[float, bool]:
         if self._empty is not None:

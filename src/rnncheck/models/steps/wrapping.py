@@ -15,6 +15,7 @@ import numpy as np
 
 from rnncheck.errors import InputError, ModelError, short_repr
 from rnncheck.models.callables import CallableModel, WordFunction
+from rnncheck.models.identity import checked_fingerprint
 from rnncheck.models.protocol import LARGEST_NOISE, NOISE_FACTOR, Scores, SteppingModel
 from rnncheck.models.steps.functions import DEFAULT_BATCH, FunctionModel, StepCheck, StepFunctions
 from rnncheck.models.whole_words import DEFAULT_MARGIN
@@ -36,6 +37,7 @@ def wrap_steps(
     max_length: int | None = None,
     seed: int = 0,
     timeout: float | None = None,
+    fingerprint: str | None = None,
 ) -> SteppingModel:
     """Make a model of three functions that step it: as fast as a network of ours, whatever it is made of.
 
@@ -51,6 +53,9 @@ def wrap_steps(
     The empty word is judged on the initial state unless ``empty`` says its answer. At most ``batch_size`` rows are put
     into a call. ``verify`` asks for no word of more than ``max_length`` letters. The functions are tried out on some
     words; where they hang, ``timeout`` (in seconds) ends that by a ResourceLimitError.
+
+    ``fingerprint`` is a text that you change whenever the functions, or anything they read, change: a checkpoint can be
+    resumed while it is the same, and not without it.
     """
     letters = alphabet if isinstance(alphabet, Alphabet) else Alphabet(alphabet)
     for name, function in {"initial": initial, "step": step, "score": score}.items():
@@ -67,7 +72,13 @@ def wrap_steps(
             whole = CallableModel(whole_words, letters, threshold=0.0, batch_size=1, checks=0, max_length=max_length)
         functions = StepFunctions(initial, step, score)
         model = FunctionModel(
-            functions, letters, whole=whole, empty=empty, batch_size=batch_size, max_length=max_length
+            functions,
+            letters,
+            whole=whole,
+            empty=empty,
+            batch_size=batch_size,
+            max_length=max_length,
+            fingerprint=checked_fingerprint(fingerprint),
         )
         check_steps(model, np.random.default_rng(seed))
         return model

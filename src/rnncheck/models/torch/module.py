@@ -34,13 +34,13 @@ from rnncheck.models.conventions import (
     rows_of,
 )
 from rnncheck.models.graph_flow import parts_of, same_network
-from rnncheck.models.identity import digest_of
+from rnncheck.models.identity import digest_of, without_digest
 from rnncheck.models.protocol import Model
 from rnncheck.models.self_check import MismatchError, NetworkParts, Reading, compile_checked, probability_by_range
 from rnncheck.models.torch.reading import Constants, letter_rows, logits_of, read_record
 from rnncheck.models.torch.reading import Reading as RecordReading
 from rnncheck.models.torch.recording import Record, Recorder, last_function, shown_to_python
-from rnncheck.models.torch.script import followed, is_scripted, layers_called
+from rnncheck.models.torch.script import followed, is_scripted, layers_called, parts_for_digest
 from rnncheck.models.whole_words import DEFAULT_BATCH, Decision, Outputs, WholeWords, calibrated
 from rnncheck.runtime.watchdog import guarded
 from rnncheck.words import Alphabet, Codes, IntArray, Word
@@ -64,6 +64,7 @@ class ModuleOptions:
     notes: tuple[str, ...] = ()
     ids: tuple[int, ...] | None = None  # the letters' numbers, where the alphabet has them
     longest: int | None = None  # no longer words are tried
+    fingerprint: str | None = None
 
 
 def wrap_module(module: torch.nn.Module, alphabet: Alphabet, options: ModuleOptions) -> Model:
@@ -73,7 +74,7 @@ def wrap_module(module: torch.nn.Module, alphabet: Alphabet, options: ModuleOpti
     candidates, notes = _candidates(module, alphabet, options)
     notes += options.notes
     convention = find_convention(asker, candidates, len(alphabet), rng, options.longest)
-    evaluate = Evaluator(asker, convention, options.longest)
+    evaluate = Evaluator(asker, convention, options.longest, options.fingerprint)
     notes += [] if convention.layout is None else convention.layout.notes()
     empty = _empty_answer(evaluate, options.empty, notes)
     facts = {
@@ -218,10 +219,13 @@ class Asker:
 class Evaluator:
     """Words of equal length to outputs, by the module's forward."""
 
-    def __init__(self, asker: Asker, convention: Convention, longest: int | None = None) -> None:
+    def __init__(
+        self, asker: Asker, convention: Convention, longest: int | None = None, fingerprint: str | None = None
+    ) -> None:
         self.asker = asker
         self.convention = convention
         self.longest = longest
+        self.fingerprint = fingerprint
         self._constants: Constants | None = None
 
     def __getstate__(self) -> dict[str, Any]:
@@ -232,8 +236,16 @@ class Evaluator:
             return rows_of(self.asker(self.convention.encode(codes)), len(codes))
 
     def identity(self) -> str:
-        """Of the module, its code included, and of how words are put to it."""
-        return digest_of(self.asker.module, self.convention.encode)
+        """Of a TorchScript program, and of how words are put to it; of any other module, what its owner says of it.
+
+        Its weights count beside that: they can be seen.
+        """
+        module = self.asker.module
+        if self.fingerprint is not None:
+            return digest_of("module", self.fingerprint, _digest(module), self.convention.note)
+        if not is_scripted(module):
+            raise without_digest(f"the code of the module {type(module).__name__}")
+        return digest_of("TorchScript", *parts_for_digest(module), self.convention.encode)
 
     def see(self, word: Codes) -> tuple[Outputs, Outputs]:
         """The logits and the outputs for one word."""

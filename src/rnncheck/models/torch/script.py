@@ -40,7 +40,11 @@ def parts_for_digest(module: Any) -> tuple[object, ...]:
         warnings.simplefilter("ignore")  # TorchScript is old
         graph = torch.jit.freeze(copied).graph
     constants = [node.output().toIValue() for node in graph.findAllNodes("prim::Constant")]
-    tensors = [value for value in constants if isinstance(value, torch.Tensor)]
+    tensors = [
+        (str(value.dtype), tuple(value.shape), value.detach().cpu().contiguous().flatten().view(torch.uint8).numpy())
+        for value in constants
+        if isinstance(value, torch.Tensor)
+    ]
     # Names are made unique in each process; apart from that, the same file gives the same text.
     return re.sub(r"___torch_mangle_\d+\.", "", graph.str(False)), tensors
 
