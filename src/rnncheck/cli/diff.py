@@ -78,7 +78,7 @@ _MODEL = ("threshold", "label", "labels", "cell", "threads", "float64", "no_cach
 @assumption_options
 @click.option("--exhaustive", type=click.IntRange(min=0), metavar="N", help="First ask every word of up to N letters.")
 @click.option("--search-steps", type=click.IntRange(min=0), default=1_000_000, show_default=True,
-              help="Steps that auto spends on its guided search before it says alike.")  # fmt: skip
+              help="Steps of guided search and repeated loops before auto says alike.")  # fmt: skip
 @click.option("--mass", type=click.IntRange(min=0), metavar="N",
               help="Measure how often they differ with N words.  [default: a share of the work]")  # fmt: skip
 @click.option("--on-data", type=click.Path(path_type=Path), metavar="FILE",

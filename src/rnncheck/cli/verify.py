@@ -78,7 +78,7 @@ _NOT_REPEATED = {
 @assumption_options
 @click.option("--exhaustive", type=click.IntRange(min=0), metavar="N", help="First ask every word of up to N letters.")
 @click.option("--search-steps", type=click.IntRange(min=0), default=1_000_000, show_default=True,
-              help="Network steps that auto spends on its guided search before it says satisfied.")  # fmt: skip
+              help="Network steps of guided search and repeated loops before auto says satisfied.")  # fmt: skip
 @click.option("--counterexamples", type=click.IntRange(min=1), default=1, show_default=True, metavar="N",
               help="Show up to N, that break the specification at different edges of it.")  # fmt: skip
 @click.option("--mass", type=click.IntRange(min=0), metavar="N",

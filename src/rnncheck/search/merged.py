@@ -21,6 +21,7 @@ _COARSEST, _FINEST, _HALVINGS = -8.0, 24.0, 12  # cells of a grid are 2^-x wide
 _FAR = 2.0**53  # cells further out are one
 
 _NARROWER = 0.8  # each level than the one before
+_NARROWEST = 1e-6  # by then one word has been followed for long, and it leads nowhere
 
 _Places = npt.NDArray[np.float64]
 
@@ -54,8 +55,9 @@ class MergedPass:
 
     @property
     def finished(self) -> bool:
-        """Whether a violation was found, or no longer word may be one."""
-        return self.violation is not None or self.length >= self._longest or not len(self._front)
+        """Whether a violation was found, or no longer word may be one or is worth following."""
+        ended = self.length >= self._longest or not len(self._front) or self._width < _NARROWEST
+        return self.violation is not None or ended
 
     def advance(self) -> None:
         """Let the words grow by one letter; call it only while not ``finished``."""

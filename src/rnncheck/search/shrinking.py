@@ -15,23 +15,30 @@ Predicate = Callable[[Sequence[Codes]], Iterable[bool]]
 
 # Blocks up to this size are all tried.
 _EVERY_SIZE = 16
+# Words of more letters than this are read as seldom as can be: blocks of all sizes are left out at once, each at some
+# places alone, as many as give so many letters in all, and no letter is lowered.
+_LONG = 1024
+_LETTERS = 1 << 19
+_LOWERED_AT_ONCE = 256  # letters of other words, at most
 # Words up to this length also change at two places at once: quadratically many candidates.
 _SHORT = 24
 _MOST_SHORT_CUTS = 1 << 15  # of each kind
-_BATCH = 1 << 13
+_BATCH, _BATCH_LETTERS = 1 << 13, 1 << 21
 
 
 def shrink(word: Codes, letters: int, holds: Predicate, *, found: Callable[[Codes], None] = lambda word: None) -> Codes:
     """A word that satisfies ``holds``, at most ``word`` in shortlex, from which no single step below leads further.
 
     The steps: leave out a block of letters; lower one letter; and, in short words, leave out or lower one letter while
-    another one changes. ``word`` must satisfy ``holds``. ``found`` is told of every improvement, so that nothing is
-    lost when ``holds`` raises.
+    another one changes. In very long words only some blocks are tried, and no letter is lowered. ``word`` must satisfy
+    ``holds``. ``found`` is called with every improvement, so that nothing is lost when ``holds`` raises.
     """
     search = _Search(word, holds, found)
     while True:
         before = search.best
-        for size in _block_sizes(len(search.best)):
+        while len(search.best) > _LONG and search.move(_without_any_block(search.best)):
+            pass
+        for size in _block_sizes(len(search.best)) if len(search.best) <= _LONG else ():
             while search.move(_without_block(search.best, size)):
                 pass
         _lower_letters(search)
@@ -50,7 +57,8 @@ class _Search:
 
     def move(self, candidates: Iterator[Codes]) -> bool:
         """Ask the candidates in batches; move to the least that holds in the first batch where any does."""
-        while batch := list(itertools.islice(candidates, _BATCH)):
+        most = max(1, min(_BATCH, _BATCH_LETTERS // max(1, len(self.best))))
+        while batch := list(itertools.islice(candidates, most)):
             fresh = [word for word in dict.fromkeys(batch) if word not in self._refuted]
             answers = list(self._holds(fresh)) if fresh else []
             good = [word for word, answer in zip(fresh, answers, strict=True) if answer]
@@ -73,15 +81,32 @@ def _block_sizes(length: int) -> list[int]:
 
 
 def _without_block(word: Codes, size: int) -> Iterator[Codes]:
-    for start in range(len(word) - size + 1):
+    # Where the letter before the block is the block's last, the block one place earlier left the same word.
+    starts = [start for start in range(len(word) - size + 1) if not start or word[start - 1] != word[start + size - 1]]
+    stride = 1 + len(starts) * (len(word) - size) // _LETTERS
+    for start in starts[::stride]:
         yield word[:start] + word[start + size :]
 
 
+def _without_any_block(word: Codes) -> Iterator[Codes]:
+    return itertools.chain.from_iterable(_without_block(word, size) for size in _block_sizes(len(word)))
+
+
 def _lower_letters(search: _Search) -> None:
-    """Lower letters from left to right: an earlier letter counts for more than all later ones."""
-    for position in range(len(search.best)):
-        word = search.best
-        search.move((*word[:position], code, *word[position + 1 :]) for code in range(word[position]))
+    """Lower letters from left to right: an earlier letter counts for more than all later ones.
+
+    Candidates of one batch differ at several places, the more, the longer none was lowered. The least of them is the
+    one that differs first, so the result is the same as if each place had been asked by itself.
+    """
+    position, at_once = 0, 1
+    while position < len(search.best) <= _LONG:
+        word, end = search.best, min(position + at_once, len(search.best))
+        lowered = ((*word[:i], code, *word[i + 1 :]) for i in range(position, end) for code in range(word[i]))
+        if search.move(lowered):
+            position = next(i for i, code in enumerate(search.best) if code != word[i]) + 1
+            at_once = 1
+        else:
+            position, at_once = end, min(2 * at_once, _LOWERED_AT_ONCE)
 
 
 def _short_cuts(word: Codes, letters: int) -> Iterator[Codes]:

@@ -261,11 +261,14 @@ class Evaluation(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
 class Searched(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """How far violations were looked for beyond random words, or why they were not.
 
-    Where the model only knows whole words, ``guided_steps`` are the letters of ``changed_words``.
+    Where the model only knows whole words, ``guided_steps`` are the letters of ``changed_words``. Loops of the
+    property's automaton were repeated for ``loop_steps`` network steps, in words of up to ``loop_length`` letters.
     """
 
     guided_steps: Count = 0
     changed_words: Count = 0
+    loop_steps: Count = 0
+    loop_length: Count = 0
     exact_length: int | None = None
     reason: str | None = None
 
@@ -276,6 +279,11 @@ class Searched(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
             parts.append(f"{self.changed_words} changed random words were asked ({self.guided_steps} network steps)")
         elif self.guided_steps:
             parts.append(f"promising words were followed for {self.guided_steps} network steps")
+        if self.loop_steps:
+            parts.append(
+                f"loops of the property were repeated in words of up to {self.loop_length} letters "
+                f"({self.loop_steps} network steps)"
+            )
         if self.exact_length is not None:
             parts.append(f"every word of at most {self.exact_length} letters was asked")
         if self.reason is not None:

@@ -12,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
+import numpy as np
+
 from rnncheck.automata.dfa import DFA, explore
 from rnncheck.automata.language import is_empty, short_words
 from rnncheck.automata.minimisation import minimise
@@ -27,14 +29,14 @@ ENDING = "words that end in the counterexample"
 SHORT = "words as short as the counterexample"
 OTHERS = "other words that could be violations"
 CONFIDENCE = 0.95
-_LARGEST = 2_000  # states of the words that could be violations, for which they are divided
+_LARGEST = 2_000  # states of the words that could be violations, or letters of one, for which they are divided
 
 Loops: TypeAlias = Sequence[tuple[int, Codes]]  # at which place of the counterexample, and which
 
 
 def divided(possible: DFA, word: Codes, loops: Loops, learned: DFA | None) -> Iterator[tuple[str, DFA]]:
     """The words that could be violations, divided: each name with its language. No word is in two of them."""
-    if len(possible) > _LARGEST:  # what is left of a large automaton is large
+    if max(len(possible), len(word)) > _LARGEST:  # what is left of a large automaton is large
         yield OTHERS, possible
         return
     parts = {
@@ -83,20 +85,13 @@ def family(alphabet: Alphabet, word: Codes, loops: Loops) -> DFA:
 
 def ending_in(alphabet: Alphabet, word: Codes) -> DFA:
     """The automaton of the words that end in a word; its states are the prefixes of it that were read last."""
-
-    def after(read: int, letter: int) -> int:
-        seen = (*word[:read], letter)
-        return next(
-            kept for kept in range(min(len(seen), len(word)), -1, -1) if seen[len(seen) - kept :] == word[:kept]
-        )
-
-    return explore(
-        alphabet,
-        0,
-        lambda read: [after(read, letter) for letter in range(len(alphabet))],
-        lambda read: read == len(word),
-        what="the words that end in the counterexample",
-    )
+    table = np.zeros((len(word) + 1, len(alphabet)), dtype=np.int32)
+    shorter = 0  # the longest prefix that is read last, apart from the one that a row is for
+    for read, letter in enumerate(word):
+        table[read] = table[shorter]
+        shorter, table[read, letter] = table[read, letter] if read else 0, read + 1
+    table[len(word)] = table[shorter]
+    return DFA(alphabet, table, np.arange(len(word) + 1) == len(word))
 
 
 def interval_of(strata: Sequence[Stratum], least: float) -> Interval:

@@ -1,4 +1,5 @@
-"""All of it at once: exhaustive search, guided search, property-directed learning and sampling, taking turns.
+"""All of it at once: exhaustive search, guided search, repeated loops, property-directed learning and sampling, taking
+turns.
 
 They share one oracle, so that none pays for what another has asked. A turn goes to the activity that will have had the
 least of its share of the work after it, if it takes as much as its last one: what takes long turns waits until the
@@ -16,13 +17,14 @@ from rnncheck.errors import ModelError
 from rnncheck.verdict.facts import Outcome
 from rnncheck.verification.pdv import pdv
 from rnncheck.verification.prove_method import prove_cheaply
-from rnncheck.verification.searches import exhaustive, guided, mutation
+from rnncheck.verification.searches import exhaustive, guided, mutation, repeated_loops
 from rnncheck.verification.smc import by_mass, sample_possible, smc
 from rnncheck.verification.task import Algorithm, Finding, Task
 
 _LESS = 0.25  # the share of what rarely finds anything that the others do not
 _RARE = 0.5  # words that could be violations are drawn apart where random words are it less often
 _LEAST_PRICE = 256  # steps that a turn is charged with at least
+_LOOPS = 5  # one step of the searches in so many repeats loops of the property
 _WHOLE_WORDS = 4  # the search has one step for so many, where the model only knows whole words
 
 
@@ -63,7 +65,8 @@ class _Activity:
 def auto(task: Task) -> Algorithm:
     """Give each activity its share until one finds a violation, or all that was promised is done.
 
-    "Satisfied" needs the sample (or a tested hypothesis), and ``search_steps`` spent in vain on the guided search.
+    "Satisfied" needs the sample (or a tested hypothesis), and ``search_steps`` spent in vain on the guided search and
+    on loops of the property's automaton.
     Where the model fails one activity (on long words, say), the others may still find a violation; if they do not,
     the failure is the result.
     """
@@ -77,9 +80,10 @@ def auto(task: Task) -> Algorithm:
         sampling.share = _LESS
     elif 0.0 < task.possible.mass < _RARE:
         activities.append(_Activity(sample_possible(task), _LESS))
-    activities += [searching, _Activity(exhaustive(task), _LESS)]
     # A model without states reads every word from its beginning, and mostly slowly.
     search_steps = task.settings.search_steps // (1 if stepping else _WHOLE_WORDS)
+    repeating = _Activity(repeated_loops(task, search_steps // _LOOPS), _LESS)
+    activities += [searching, _Activity(exhaustive(task), _LESS), repeating]
     while True:
         activity = min((some for some in activities if some.running), key=lambda some: some.due)
         activity.turn(task)
@@ -95,7 +99,7 @@ def auto(task: Task) -> Algorithm:
             continue
         if finding is not None and finding.outcome is Outcome.SATISFIED:
             task.best_so_far = _stronger(task.best_so_far, finding)
-        if searching.steps >= search_steps and (task.best_so_far or alone):
+        if searching.steps + repeating.steps >= search_steps and (task.best_so_far or alone):
             proof = yield from prove_cheaply(task)
             return (task.best_so_far or by_mass(task)) if proof.outcome is Outcome.UNDECIDED else proof
         if not sampling.running:  # the sample is complete: what is left to do is the search

@@ -208,9 +208,14 @@ def _searched(run: Run) -> Searched:
         reason = (
             "whole words were changed instead of followed, since the model does not show its states between letters"
         )
+    if task.loop_failure is not None:
+        failed = f"loops were not repeated further, since the model failed: {task.loop_failure}"
+        reason = failed if reason is None else f"{reason}; {failed}"
     return Searched(
         guided_steps=task.guided_steps,
         changed_words=task.changed_words,
+        loop_steps=task.loop_steps,
+        loop_length=task.loop_length,
         exact_length=task.exact_length,
         reason=reason,
     )

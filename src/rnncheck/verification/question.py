@@ -61,6 +61,14 @@ class Question:
         return Property.assuming(self.spec.dfa, self.relation, None if self.assumption is None else self.assumption.dfa)
 
     @property
+    def unbounded(self) -> Property:
+        """The property of words of any length: with a limit on them, its automaton would have no loops."""
+        if self.max_length is None or self.assumption is None:
+            return self.wanted
+        assumed = self.assumption.spec
+        return Property.assuming(self.spec.dfa, self.relation, None if assumed is None else assumed.dfa)
+
+    @property
     def max_length(self) -> int | None:
         """How many letters a word has at most that the model may be asked for."""
         return None if self.assumption is None else self.assumption.max_length

@@ -71,6 +71,7 @@ class Run:
             question.seed,
             settings,
             question.max_length,
+            question.unbounded,
         )
         self.history = History()
         self.extras = Extras(self._stop)

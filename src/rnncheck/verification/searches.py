@@ -1,11 +1,13 @@
-"""Searches of the prefix tree as algorithms: every word in turn, and the promising ones first."""
+"""Searches as algorithms: every word in turn, the promising ones first, and the loops of the property repeated."""
 
 from __future__ import annotations
 
+from rnncheck.errors import ModelError
 from rnncheck.search.exhaustive import ExhaustiveSearch
 from rnncheck.search.guided import GuidedSearch
 from rnncheck.search.mutation import MutationSearch
 from rnncheck.search.prefix_tree import PrefixTree
+from rnncheck.search.spec_loops import LoopSearch
 from rnncheck.verdict.facts import Outcome
 from rnncheck.verification.task import Algorithm, Finding, Task, violated
 
@@ -51,6 +53,29 @@ def mutation(task: Task) -> Algorithm:
     if task.confirmed(search.violation):
         return violated(search.violation, "found by changing random words, confirmed")
     return (yield from _for_certain(task))
+
+
+def repeated_loops(task: Task, steps: int) -> Algorithm:
+    """Repeat the loops of the property's automaton for at most so many steps.
+
+    Words become longer than any that is drawn. A model that fails on such words ends this search and nothing else.
+    """
+    yield  # what others find with a few steps should not wait for it
+    memory = task.settings.memory_limit // 4
+    search = LoopSearch.of(task.oracle, task.unbounded, steps, task.max_length, memory)
+    while not search.finished:
+        before = task.oracle.cost.work
+        try:
+            search.advance()
+        except ModelError as error:
+            task.loop_failure = str(error)
+            return Finding(Outcome.UNDECIDED, str(error))
+        task.loop_steps += task.oracle.cost.work - before
+        task.loop_length = search.longest
+        yield
+    if task.confirmed(search.violation):
+        return violated(search.violation, "found by repeating a loop of the property's automaton, confirmed")
+    return Finding(Outcome.UNDECIDED, "no repeated loop of the property's automaton led to a violation")
 
 
 def _for_certain(task: Task) -> Algorithm:

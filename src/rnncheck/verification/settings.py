@@ -27,7 +27,7 @@ class VerifySettings(LearningSettings):
     extraction: ExtractionName = DEFAULT_EXTRACTION  # how AAMC comes to its automaton
     suspects: int = 100  # words of its automaton that break the property, which AAMC tries before it refines
     exhaustive: int | None = None  # first ask every word of at most so many letters
-    search_steps: int = 1_000_000  # network steps that ``auto`` spends on the guided search before "satisfied"
+    search_steps: int = 1_000_000  # network steps of the guided search and of loops before ``auto`` says satisfied
     shrink: bool = True
     shorter_steps: int | None = None  # to look for shorter counterexamples elsewhere; None: as many as finding one took
     flows: FlowSettings | None = FlowSettings()  # noqa: RUF009 - frozen

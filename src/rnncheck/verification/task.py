@@ -72,10 +72,12 @@ class Task(LearningTask):
         seed: int,
         settings: VerifySettings,
         max_length: int | None = None,
+        unbounded: Property | None = None,
     ) -> None:
         super().__init__(oracle, distribution, confidence, seed, settings, watched=wanted, max_length=max_length)
         self.settings: VerifySettings = settings
         self.wanted = wanted
+        self.unbounded = wanted if unbounded is None else unbounded  # the same without ``max_length``
         self.spec, self.relation = wanted.spec, wanted.relation
         self.exhaustive: ExhaustiveSearch | None = None  # goes on where an earlier algorithm left it
         self.best_so_far: Finding | None = None
@@ -84,6 +86,8 @@ class Task(LearningTask):
         self.met = MetWords()
         self.possible = PossibleSample(oracle, wanted, distribution, confidence, self.rng("possible"))
         self.guided_steps = 0
+        self.loop_steps = self.loop_length = 0  # of the search that repeats loops: its steps, and its longest word
+        self.loop_failure: str | None = None  # why that search ended early
         self.last_look: Callable[[str], Algorithm] | None = None  # what can still be said when the budget has ended
         self.changed_words = 0  # asked by the search that changes words, where there are no states to follow
 
