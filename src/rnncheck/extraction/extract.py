@@ -17,7 +17,7 @@ from rnncheck.models.protocol import Model
 from rnncheck.oracle import MembershipOracle
 from rnncheck.probability.conditioned import up_to
 from rnncheck.probability.confidence import Confidence
-from rnncheck.probability.distributions import WordDistribution
+from rnncheck.probability.distributions import WordDistribution, distribution_over
 from rnncheck.runtime.budget import Budget
 from rnncheck.runtime.turns import finish
 from rnncheck.runtime.watchdog import watchdog
@@ -135,7 +135,7 @@ def extraction_task(
     budget = Budget.lasting(timeout, clock=settings.clock, cancelled=settings.cancelled)
     network = LabelledNetwork.of(model) if labels else None
     oracle = MembershipOracle(network or model, labels=labels, memory_limit=settings.memory_limit, budget=budget)
-    distribution = (distribution or WordDistribution(model.alphabet)).over(model.alphabet)
+    distribution = distribution_over(model.alphabet, distribution)
     if model.max_length is not None:
         distribution = up_to(distribution, model.max_length)
     confidence = replace(confidence, bound=settings.bound)
