@@ -67,17 +67,17 @@ def repair(
 
     settings = settings or RepairSettings()
     limit = budget if isinstance(budget, Budget) else Budget.lasting(budget)
-    pupil = _pupil(model, alphabet, settings, options or {})
-    requirements = tuple(each.over(pupil.alphabet) for each in requirements_of(specs, relation))
-    demands = Demands(requirements, pupil.alphabet, pupil.labels, pupil.yes)
-    own = collected(words, pupil.alphabet, pupil.labels)
-    check_labels(own, requirements, pupil.alphabet, pupil.labels, pupil.yes)
-    drawn = distribution_over(pupil.alphabet, distribution)
-    began = limit.clock()
-    before = pupil.model()
-    made_in = limit.clock() - began
-    question = Question(pupil, before, requirements, demands, own, drawn, seed, settings)
     with torch_threads(settings.threads or 1):
+        pupil = _pupil(model, alphabet, settings, options or {})
+        requirements = tuple(each.over(pupil.alphabet) for each in requirements_of(specs, relation))
+        demands = Demands(requirements, pupil.alphabet, pupil.labels, pupil.yes)
+        own = collected(words, pupil.alphabet, pupil.labels)
+        check_labels(own, requirements, pupil.alphabet, pupil.labels, pupil.yes)
+        drawn = distribution_over(pupil.alphabet, distribution)
+        began = limit.clock()
+        before = pupil.model()
+        made_in = limit.clock() - began
+        question = Question(pupil, before, requirements, demands, own, drawn, seed, settings)
         return Run(question, _leaving(limit, _CONCLUDING * made_in), progress).go(checkpoint, resume)
 
 
