@@ -83,11 +83,14 @@ def extracted(
         try:
             extraction = finish(judge.asking_beside(work), between)
         except endings as end:
-            latest = task.latest() or judge.best()
+            made = task.latest()
+            latest = made or judge.best()
             if latest is None:
                 raise
             why = task.why_ended(end)
-            extraction = task.so_far(why) if task.so_far else Extraction(latest, task.confidence, unfinished=why)
+            how = "no automaton was made yet; this is a constant answer" if made is None else f"as far as {method} came"
+            started = Extraction(latest, task.confidence, unfinished=why, how=how)
+            extraction = task.so_far(why) if task.so_far else started
     passed, whole = extraction.passed, smallest(extraction.automaton)
     extraction = _best(judge, replace(extraction, automaton=whole), states, task.working)
     cost = task.oracle.cost
