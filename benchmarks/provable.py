@@ -43,9 +43,17 @@ def specification(name: str) -> DFA:
     """By name; ``random-N`` is the first minimal random automaton of N states over 5 letters."""
     if name in NAMED:
         return minimise(NAMED[name]().dfa)
-    states = int(name.removeprefix("random-"))
+    states = int(name.removeprefix("random-"))  # checked by spec_name
     drawn = (minimise(random_dfa(states, LETTERS, seed)) for seed in itertools.count(1))
     return next(dfa for dfa in drawn if len(dfa) == states)
+
+
+def spec_name(text: str) -> str:
+    """A name that ``specification`` knows."""
+    number = text.removeprefix("random-")
+    if text in NAMED or (number != text and number.isdecimal() and int(number) > 0):
+        return text
+    raise argparse.ArgumentTypeError(f"no specification is called {text!r}; choose {', '.join(NAMED)} or random-N")
 
 
 def row(key: str, made: ProvableNetwork) -> dict[str, object]:
@@ -111,7 +119,7 @@ def hardening(asked: argparse.Namespace) -> Iterator[tuple[str, Callable[[], Pro
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--results", type=Path, required=True)
-    parser.add_argument("--specs", nargs="*", default=SPECS)
+    parser.add_argument("--specs", nargs="*", type=spec_name, default=SPECS)
     parser.add_argument("--cells", nargs="*", default=["rnn_tanh", "gru", "lstm"])
     parser.add_argument("--hidden", nargs="*", type=int, default=[16, 32])
     parser.add_argument("--layers", type=int, default=1)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from rnncheck.errors import FormatError
+from rnncheck.errors import FormatError, InputError
 from rnncheck.training.labelled_files import read_labelled_words
 from rnncheck.word_files import WordFormat, read_rows, read_sequences, read_words
 from rnncheck.words import Alphabet
@@ -19,6 +19,11 @@ SAME = {
     "lists.jsonl": '["a", "b"]\n[]\n["two words", "a"]\n',
     "objects.jsonl": '{"word": "a b"}\n{"word": []}\n{"sequence": ["two words", "a"]}\n',
 }
+
+
+def test_an_empty_separator_is_an_error() -> None:
+    with pytest.raises(InputError, match="the separator '' is empty; give the text between two letters"):
+        WordFormat(separator="")
 
 
 @pytest.mark.parametrize("name", SAME)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rnncheck.errors import AlphabetError, ExpressionError, FormatError, short_repr
+from rnncheck.errors import AlphabetError, ExpressionError, FormatError, InputError, short_repr
 from rnncheck.runtime.files import read_limited
 from rnncheck.words import Alphabet, Codes, Word, parse_word
 
@@ -38,6 +38,10 @@ class WordFormat:
     column: str | None = None
     label_column: str | None = None
     separator: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.separator == "":
+            raise InputError("the separator '' is empty; give the text between two letters, such as ';'")
 
     def word(self, text: str, source: str, line: int) -> Word:
         """The word that a text stands for."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable, Iterator
 
@@ -189,6 +190,26 @@ class TestMeaning:
             arguments = [[letter in letters for letter in word] for letters in sets]
             assert answer == defined(pattern, len(word), arguments, 2), word
 
+    @pytest.mark.parametrize("pattern", PATTERNS.values(), ids=PATTERNS.keys())
+    def test_letters_negations_and_sets_as_arguments(self, pattern):
+        """Every mixture of the three; ``!c`` and ``{a b}`` hold at the same letters, and mean the same."""
+        alphabet = Alphabet(["a", "b", "c"])
+        kinds = {"a": "a", "!c": "ab", "{a b}": "ab", "!a": "bc"}
+        words = list(all_words(alphabet, 5))
+        parameters = formula_parameters(pattern)
+        for chosen in itertools.product(list(kinds)[: 4 if len(parameters) < 4 else 3], repeat=len(parameters)):
+            text = call(pattern, list(chosen), 2)
+            answers = compile_ltlf(text, alphabet).accepts_batch(words).tolist()
+            for word, answer in zip(words, answers, strict=True):
+                arguments = [[letter in kinds[kind] for letter in word] for kind in chosen]
+                assert answer == defined(pattern, len(word), arguments, 2), (text, word)
+
+    @pytest.mark.parametrize("argument", ["a", "!a", "{a b}", "true", "last"])
+    def test_a_first_or_last_letter_needs_a_letter(self, argument):
+        """The empty word has no first letter, so it has none that satisfies the argument."""
+        for pattern in ("init", "end"):
+            assert not compile_ltlf(f"{pattern}({argument})", Alphabet(["a", "b"])).accepts([])
+
     @settings(max_examples=80)
     @given(st.data())
     def test_formulas_as_arguments(self, data):
@@ -199,9 +220,8 @@ class TestMeaning:
         text = call(pattern, [written(formula, plainly=False) for formula in formulas], count)
         dfa = compile_ltlf(text, alphabet)
         for word in all_words(alphabet, 4):
-            if word:  # at the end of a word there is no position to speak of, but init(!a) speaks of it
-                arguments = [truth(formula, word)[:-1] for formula in formulas]
-                assert dfa.accepts(word) == defined(pattern, len(word), arguments, count), (text, word)
+            arguments = [truth(formula, word)[:-1] for formula in formulas]
+            assert dfa.accepts(word) == defined(pattern, len(word), arguments, count), (text, word)
 
     def test_patterns_inside_formulas_and_patterns(self):
         alphabet = Alphabet(["a", "b", "c"])

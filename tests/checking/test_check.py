@@ -12,6 +12,7 @@ import pytest
 from rnncheck import Spec, Suite, SuiteResult, VerifySettings, check, load_model, verify, zoo
 from rnncheck.checking.values import Check
 from rnncheck.errors import InputError
+from rnncheck.models.adapters import DFAModel
 from rnncheck.models.files.safetensors_file import save_network
 from rnncheck.report.checks.junit import junit_xml
 from rnncheck.report.checks.sarif import sarif_json
@@ -19,6 +20,7 @@ from rnncheck.report.checks.summary_page import report_names, summary_page
 from rnncheck.runtime.budget import INTERRUPTED
 from rnncheck.suite.values import Severity
 from rnncheck.verdict.facts import Outcome
+from rnncheck.verdict.guarantee import Guarantee
 from support.robust_networks import robust_network
 
 LETTERS = ["a", "b", "c"]
@@ -167,6 +169,39 @@ def test_junit_has_a_test_for_each_check(suite: Path) -> None:
         assert case.get("classname")
         assert case.get("name")
         assert float(case.get("time") or "x") >= 0
+
+
+def judged(name: str, gamma: float | None) -> Check:
+    """A check that is satisfied by a sample, or proved where γ is None."""
+    guarantee = Guarantee(proof=True) if gamma is None else Guarantee(epsilon=0.01, gamma=gamma, samples=500)
+    spec, model = Spec.from_regex("a*", ["a", "b"]), DFAModel(Spec.from_regex("a*", ["a", "b"]).dfa)
+    verdict = msgspec.structs.replace(verify(model, spec), guarantee=guarantee)
+    return Check(model="m", name=name, kind="regex", text="a*", source="m", verdict=verdict)
+
+
+def test_what_all_statistical_verdicts_say_together() -> None:
+    """Should add up their γ, and theirs alone: proofs and violations are certain."""
+    few = tuple(judged(f"p{number}", 0.01) for number in range(3))
+    violated = judged("violated", 0.01)
+    certain = msgspec.structs.replace(violated, verdict=msgspec.structs.replace(
+        violated.verdict, outcome=Outcome.VIOLATED, counterexample=("b",), confirmed=True, guarantee=None
+    ))  # fmt: skip
+    result = SuiteResult(suite="s", checks=(*few, judged("proved", None), certain), seconds=0.0)
+    assert result.joint_confidence == pytest.approx(0.97)
+    sentence = "the 3 statistical verdicts at γ = 0.01 each are all right with confidence at least 0.97"
+    assert sentence in str(result.joint_sentence())
+    assert sentence in junit_xml(result)
+    assert sentence[4:] in summary_page(result, {})
+    assert json.loads(result.to_json())["joint_confidence"] == pytest.approx(0.97)
+    assert SuiteResult.from_json(result.to_json()) == result
+    other = SuiteResult(suite="s", checks=(*few, judged("other", 0.02)), seconds=0.0)
+    assert "the 4 statistical verdicts are all right with confidence at least 0.95" in str(other.joint_sentence())
+    alone = SuiteResult(suite="s", checks=(few[0], judged("proved", None)), seconds=0.0)
+    assert alone.joint_confidence is None
+    assert alone.joint_sentence() is None
+    many = SuiteResult(suite="s", checks=tuple(judged(f"p{number}", 0.5) for number in range(2)), seconds=0.0)
+    assert many.joint_confidence == 0.0
+    assert "have no joint confidence" in str(many.joint_sentence())
 
 
 def test_sarif_has_the_shape_of_2_1_0(suite: Path) -> None:

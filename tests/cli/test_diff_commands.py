@@ -29,7 +29,7 @@ def test_a_difference_is_told_written_and_replayed(run: Any, tmp_path: Path) -> 
     assert f"rnncheck replay {document} --model {NEW} --against {OLD}" in text
     assert f"rnncheck diff {OLD} {NEW}" in text
     assert run("replay", document, "--model", NEW, "--against", OLD).code == 0
-    assert run("replay", document, "--model", OLD, "--against", OLD).code == 1
+    assert run("replay", document, "--model", OLD, "--against", OLD).code == 2
     assert run("replay", document).code == 3
     assert run("replay", document, "--model", NEW).code == 2
 

@@ -46,7 +46,9 @@ def test_words_are_read_between_markers(run: Any, network: str, model: tuple[str
     assert "--before '<s>' --after '</s>'" in told
     again = ("replay", "v.json", *(("--model", *model) if len(model) == 1 else model))
     assert run(*again, *MARKERS).code == 0
-    assert run(*again, "--before", "</s>", "--after", "<s>").code == 1  # another model, of the same letters
+    assert run(*again, "--before", "</s>", "--after", "<s>").code == (
+        2 if len(model) == 1 else 1  # another model, of the same letters; a function has no digest
+    )
     answers = run("classify", *model, *MARKERS, "--word", "a b", "--word", "").out.splitlines()
     assert [line.split("\t")[0] for line in answers] == ["rejected", "accepted"]
     assert run("robust", *model, *MARKERS, "--word", "b").code == 1

@@ -40,7 +40,9 @@ def test_proved_written_and_replayed(run, model: Path, tmp_path: Path) -> None:
     assert run("replay", proof).code == 3
     other = tmp_path / "other.safetensors"
     save_network(robust_network(RESPONSE, Cell.GRU, gain=7.0), other)
-    assert run("replay", proof, "--model", other).code == 1
+    mistaken = run("replay", proof, "--model", other)
+    assert mistaken.code == 2
+    assert "give that model" in mistaken.err
     proof.write_text(proof.read_text().replace('"relation":"equal"', '"relation":"subset"'))
     changed = run("replay", proof, "--model", model)
     assert changed.code == 1

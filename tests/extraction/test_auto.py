@@ -58,6 +58,27 @@ def test_words_of_ones_own_are_merged_first() -> None:
     assert found.how.startswith("merging was done at once")
 
 
+def test_reading_the_words_that_were_given_counts_as_work() -> None:
+    """Should give the learner its turn while merging still reads them, after 100 000 letters."""
+    own = (tuple("ab" * 15),) * 5_000
+    task = task_for(DFAModel(random_dfa(6, 12)), known_words=own)
+    for _ in auto(task):
+        if task.working == "pac":
+            break
+    assert task.working == "pac"
+    assert task.oracle.cost.work < 110_000
+
+
+@pytest.mark.parametrize("timeout", [60, 200, 400])
+def test_a_time_limit_leaves_no_reason_empty(timeout: int) -> None:
+    count = itertools.count()
+    settings = LearningSettings(clock=lambda: next(count), known_words=(tuple("ab"),) * 2_000)
+    found = extract_automaton(DFAModel(random_dfa(6, 12)), method="auto", timeout=timeout, settings=settings, **QUICK)
+    assert not found.passed
+    assert found.unfinished.startswith("the time limit was reached")
+    assert found.how
+
+
 def test_each_method_has_its_share_of_gamma() -> None:
     """Should draw as many words for the automaton that passes as a third of γ needs: three methods may pass."""
     task = task_for(CompiledNetwork(zoo.entry("tomita4-gru").network()))

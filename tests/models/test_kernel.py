@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rnncheck import Spec, verify
+from rnncheck import Spec, verify, zoo
 from rnncheck.errors import ModelError
 from rnncheck.models.engine import compiled, kernel_rows, known_checks
 from rnncheck.models.engine import kernel as kernels
@@ -25,6 +25,7 @@ from rnncheck.models.engine.kernel import SWITCH, Kernel, usable_kernel
 from rnncheck.models.engine.kernel_rows import KernelRows
 from rnncheck.models.engine.stepped_reference import SteppedReference
 from rnncheck.models.network import Cell, RecurrentNetwork
+from rnncheck.verification.settings import VerifySettings
 from rnncheck.words import WordBatch
 from support.networks import random_network
 
@@ -428,3 +429,13 @@ def test_a_kernel_that_is_too_far_from_the_reference_gives_way_to_numpy(
     assert model.self_check == without_kernel(network).self_check
     words = WordBatch.from_codes(list(itertools.product(range(len(network.alphabet)), repeat=4)))
     assert np.array_equal(model.prefix_scores(words), without_kernel(network).prefix_scores(words))
+
+
+def test_a_verification_costs_as_many_steps_without_the_kernel(kernel: Kernel) -> None:
+    """Scores differ in the last bits, so searches meet other words of the same lengths; the count shows none of it."""
+    entry = zoo.entry("even-elman")
+    few = {"epsilon": 0.05, "gamma": 0.05, "settings": VerifySettings(search_steps=20_000)}
+    ours, plain = (
+        verify(make(entry.network()), entry.spec(), **few).cost for make in (CompiledNetwork, without_kernel)
+    )
+    assert (ours.network_steps, ours.membership_queries) == (plain.network_steps, plain.membership_queries)

@@ -1,6 +1,7 @@
 """What is trained answers as what is verified."""
 
 import dataclasses
+import itertools
 
 import numpy as np
 import pytest
@@ -8,8 +9,10 @@ import pytest
 from rnncheck import CompiledNetwork, zoo
 from rnncheck.models.labelled import LabelledNetwork, answers_of
 from rnncheck.models.network import RecurrentNetwork
-from rnncheck.repairing.pupils import NetworkPupil, scores_along
-from rnncheck.words import WordBatch
+from rnncheck.repairing.pupils import ModulePupil, NetworkPupil, scores_along
+from rnncheck.training.batches import UNKNOWN, Stage
+from rnncheck.training.fine_tuning import FineTuning, fine_tune
+from rnncheck.words import Alphabet, WordBatch
 
 pytest.importorskip("torch")
 
@@ -76,3 +79,48 @@ def test_labels_are_those_that_the_network_says() -> None:
     words = [tuple(rng.integers(3, size=length).tolist()) for length in range(8) for _ in range(5)]
     labelled = LabelledNetwork.of(model)
     assert answers_of(model, WordBatch.from_codes(words)).tolist() == [labelled.reference_label(w) for w in words]
+
+
+def test_training_a_module_does_not_depend_on_what_ran_before() -> None:
+    """Random state, threads, precision and gradients are settings of the whole process, which any code may change."""
+    import torch
+
+    from rnncheck.training.torch_network import torch_threads
+
+    class Mine(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.letters = torch.nn.Embedding(2, 16)
+            self.memory = torch.nn.GRU(16, 32, batch_first=True)
+            self.decide = torch.nn.Linear(32, 1)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return self.decide(self.memory(self.letters(x))[0][:, -1])
+
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        module = Mine()
+    words = WordBatch.from_codes([word for n in range(1, 6) for word in itertools.product(range(2), repeat=n)])
+    answers = np.full(len(words.codes) + len(words), UNKNOWN)
+    answers[words.offsets[1:] + np.arange(len(words))] = words.codes[words.offsets[1:] - 1]
+    few = FineTuning(epochs=2, min_batches=3)
+
+    def trained() -> list[bytes]:
+        with torch_threads(1):
+            pupil = ModulePupil(module, Alphabet(["a", "b"]), {})
+            fine_tune(pupil, Stage(words, answers, every_prefix=False), 2, np.random.default_rng(0), few)
+        return [array.tobytes() for array in pupil.arrays().values()]
+
+    alone = trained()
+    threads, precision = torch.get_num_threads(), torch.get_float32_matmul_precision()
+    try:
+        with torch.random.fork_rng():
+            torch.manual_seed(99)
+            torch.set_num_threads(2)
+            torch.set_float32_matmul_precision("medium")
+            with torch.inference_mode():
+                assert trained() == alone
+            assert (torch.get_num_threads(), torch.get_float32_matmul_precision()) == (2, "medium")
+    finally:
+        torch.set_num_threads(threads)
+        torch.set_float32_matmul_precision(precision)

@@ -11,6 +11,7 @@ from rnncheck.probability.confidence import Confidence
 from rnncheck.probability.distributions import WordDistribution
 from rnncheck.runtime.budget import Budget
 from rnncheck.runtime.turns import finish
+from rnncheck.words import Word
 
 Result = TypeVar("Result")
 
@@ -23,13 +24,14 @@ def task_for(
     max_states: int = 100,
     confidence: Confidence | None = None,
     distribution: WordDistribution | None = None,
+    known_words: tuple[Word, ...] = (),
 ) -> LearningTask:
     return LearningTask(
         MembershipOracle(model, budget=budget or Budget()),
         distribution or WordDistribution(model.alphabet),
         confidence or Confidence(0.02, 0.02),
         seed,
-        LearningSettings(max_states=max_states),
+        LearningSettings(max_states=max_states, known_words=known_words),
     )
 
 

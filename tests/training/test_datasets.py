@@ -364,7 +364,7 @@ def test_all_short_words_are_training_words() -> None:
         ({"count": 9}, "9 words are too few"),
         ({"balance": 0.6}, r"balance 0\.6"),
         ({"pumped": -0.1}, r"pumped -0\.1"),
-        ({"distribution": WordDistribution(Alphabet(["b", "a"]))}, "different alphabets"),
+        ({"distribution": WordDistribution(Alphabet(["a", "c"]))}, "over other letters"),
         ({"distribution": WordDistribution(AB, stop=1.0)}, "1 words are too few"),
         ({"validation": 0.0}, "validation share 0"),
     ],

@@ -1,6 +1,7 @@
 """Replaying verdicts: honest documents are confirmed, and whatever is changed in one is found out or named as open."""
 
 import copy
+import dataclasses
 import functools
 import itertools
 import json
@@ -315,7 +316,6 @@ REFUTED = [
     ("anything goes", put("relation", value="superset"), "fresh words"),
     ("anything goes", put("relation", value="equal"), "fresh words"),
     # the model
-    ("smc", put("model", "sha256", value="0" * 64), "model"),
     ("smc", put("model", "threshold", value=0.9), "model"),
     ("smc", put("alphabet", value=["1", "0"]), "model"),
     ("smc", put("alphabet", value=["0", "0"]), "alphabet"),
@@ -438,11 +438,30 @@ def test_documents_of_earlier_versions_are_read(kind: str, code: int) -> None:
     assert result.exit_code == code
 
 
-def test_another_network_is_refuted() -> None:
-    """Should not take one network for the other."""
-    document, _ = honest("smc")
+def test_another_network_is_an_error_that_names_both_digests() -> None:
+    """Its answers say nothing about the verdict, which may well be right: it is not refuted."""
+    document, model = honest("smc")
     other = CompiledNetwork(random_network(Cell.GRU, seed=1, alphabet=zoo.entry("tomita4-gru").alphabet))
-    assert "model" in names(replayed(document, other), Status.REFUTED)
+    digests = [str(each.describe()["sha256"]) for each in (model, other)]
+    with pytest.raises(InputError, match=f"{digests[0]}.*{digests[1]}.*give that model"):
+        replayed(document, other)
+    document["model"]["sha256"] = "0" * 64
+    with pytest.raises(InputError, match=f"{'0' * 64}.*{digests[0]}"):
+        replayed(document, model)
+
+
+def test_a_model_without_a_digest_is_not_the_one_with() -> None:
+    document, _ = honest("smc")
+    with pytest.raises(InputError, match="this one has no digest"):
+        replayed(document, DFAModel(zoo.entry("tomita4-gru").spec().dfa))
+
+
+def test_another_threshold_is_named_with_its_option() -> None:
+    """The digest has the threshold in it, and the file may well be the right one."""
+    document, _ = honest("smc")
+    network = dataclasses.replace(zoo.entry("tomita4-gru").network(), threshold=0.75)
+    with pytest.raises(InputError, match=r"threshold is 0\.75 here and 0\.5 in the document; give --threshold"):
+        replayed(document, CompiledNetwork(network))
 
 
 def test_violations_that_the_claim_leaves_room_for_are_shown_and_not_confirmed() -> None:

@@ -1,6 +1,7 @@
 """Replay of verdicts about the labels of a user's module: it is asked itself, seldom, and within a time limit."""
 
 import itertools
+import json
 
 import numpy as np
 import pytest
@@ -169,5 +170,6 @@ def test_a_replay_whose_time_is_over_is_open_and_says_where(judged) -> None:
 
 def test_what_was_refuted_in_time_stays_refuted(judged) -> None:
     _, verdict = judged
-    other = wrap(Counting(seed=5), alphabet=LETTERS, label=0, labels=LABELS)
-    assert replay(verdict, other, SETTINGS, timeout=0).status is Status.REFUTED
+    document = json.loads(verdict.to_json())
+    document["model"]["label"] = LABELS[1]
+    assert replay(json.dumps(document), judged[0], SETTINGS, timeout=0).status is Status.REFUTED

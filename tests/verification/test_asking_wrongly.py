@@ -1,11 +1,14 @@
 """Arguments that are wrong are refused in one line; what is shown of right ones can be read."""
 
+import numpy as np
 import pytest
 
 import rnncheck
 from rnncheck import Alphabet, Spec, Verdict, VerifySettings, WordDistribution, load_model, verify, wrap, zoo
 from rnncheck.errors import InputError, WrongTypeError
+from rnncheck.extraction.extract import extract_automaton
 from rnncheck.models.adapters import DFAModel, complement
+from rnncheck.training.from_automaton import data_from_automaton
 
 AB = ["a", "b"]
 SPEC = Spec.from_regex("a*", AB)
@@ -22,6 +25,23 @@ def test_a_time_limit_that_is_no_number_is_refused(timeout) -> None:
 def test_settings_of_another_kind_are_refused(settings) -> None:
     with pytest.raises(WrongTypeError, match=r"settings=.*give VerifySettings\("):
         verify(MODEL, SPEC, settings=settings)
+
+
+class Drawing:
+    """Draws words, and knows no probabilities."""
+
+    def sample(self, rng, count):
+        return [("a",)] * count
+
+
+@pytest.mark.parametrize("ask", [
+    lambda words: verify(MODEL, SPEC, distribution=words),
+    lambda words: extract_automaton(MODEL, distribution=words),
+    lambda words: data_from_automaton(SPEC.dfa, np.random.default_rng(0), distribution=words),
+], ids=["verify", "extract", "train"])  # fmt: skip
+def test_a_distribution_of_another_kind_is_refused(ask) -> None:
+    with pytest.raises(WrongTypeError, match=r"is a Drawing; give a WordDistribution, or .*WordDistribution\.fit\("):
+        ask(Drawing())
 
 
 @pytest.mark.parametrize("path", [None, 5, MODEL])

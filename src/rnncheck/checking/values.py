@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Literal
 
 import msgspec
@@ -70,6 +71,13 @@ class Check(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         return self.verdict.outcome.value
 
     @property
+    def error_probability(self) -> float:
+        """The γ of a verdict that is satisfied by a sample; 0 for any other."""
+        if self.verdict is None or self.verdict.guarantee is None or self.outcome != "satisfied":
+            return 0.0
+        return self.verdict.guarantee.error_probability
+
+    @property
     def allowed(self) -> bool:
         """Whether the run passes in spite of it: it is satisfied, or of little weight.
 
@@ -100,6 +108,17 @@ class SuiteResult(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     seconds: float
     notes: tuple[str, ...] = ()  # what went wrong beside the checks
     version: str = ""
+    joint_confidence: float | None = None  # that all statistical verdicts are right together; None with fewer than two
+
+    def __post_init__(self) -> None:
+        # The union bound, which needs no independence: the verdicts may share models and words.
+        found = self._error_probabilities
+        joint = max(0.0, 1.0 - math.fsum(found)) if len(found) > 1 else None
+        msgspec.structs.force_setattr(self, "joint_confidence", joint)
+
+    @property
+    def _error_probabilities(self) -> list[float]:
+        return [check.error_probability for check in self.checks if check.error_probability > 0.0]
 
     @property
     def passed(self) -> bool:
@@ -123,6 +142,19 @@ class SuiteResult(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
         names = len({check.name for check in self.checks})
         shown = ", ".join(text for text in told if not text.startswith("0 "))
         return f"{_counted(names, 'property', 'properties')} of {_counted(models, 'model', 'models')}: {shown}"
+
+    def joint_sentence(self) -> str | None:
+        """What holds of all statistical verdicts together, without capital and full stop; None with fewer than two."""
+        if self.joint_confidence is None:
+            return None
+        found = self._error_probabilities
+        if not self.joint_confidence:
+            return f"the {len(found)} statistical verdicts have no joint confidence: the sum of their γ is not below 1"
+        same = f" at γ = {found[0]:.3g} each" if len(set(found)) == 1 else ""
+        return (
+            f"the {len(found)} statistical verdicts{same} are all right with confidence at least "
+            f"{self.joint_confidence:.6g} (1 − the sum of their γ)"
+        )
 
     def _counted(self, outcome: OutcomeName) -> str:
         """How many ended so, and how many of these are allowed."""

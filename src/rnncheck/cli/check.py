@@ -107,6 +107,8 @@ def _described(result: SuiteResult) -> Iterator[str | Line]:
         yield Line(told, one.outcome.ljust(9), _COLOURS[one.outcome], bold=not one.allowed)
     for note in result.notes:
         yield Line(f": {note}", "note", "yellow")
+    if (joint := result.joint_sentence()) is not None:
+        yield f"together: {joint}"
     head = "PASSED" if result.passed else "UNDECIDED" if result.exit_code == 3 else "FAILED"
     colour = {"PASSED": "green", "UNDECIDED": "yellow", "FAILED": "red"}[head]
     yield Line(f": {result.summary()}, {result.seconds:.1f} s", head, colour, bold=True)

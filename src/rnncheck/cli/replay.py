@@ -107,8 +107,8 @@ def replay(
 
     VERDICT is the JSON document that `verify --json` wrote, or the certificate that `prove --certificate` wrote. Exits
     with 0 when its claims were checked and hold (of a sample, what fresh words can show; its size is told), with 1 when
-    something in it is wrong, with 3 when something that matters could not be checked: without the network that is
-    nearly always so.
+    something in it is wrong, with 2 when the model is not the one that it names, with 3 when something that matters
+    could not be checked: without the network that is nearly always so.
     """
     if path is not None and module is not None:
         raise click.UsageError("give --model or --module, not both")

@@ -48,13 +48,13 @@ class _Run:
 
     def turn(self) -> None:
         """One piece of work."""
-        before, hypothesis = self.task.oracle.cost.work, self.task.latest()
+        before = self.task.oracle.cost.work
         try:
             next(self.work)
         except StopIteration as end:
             self.ended = end.value
         self.testing += (self.task.oracle.cost.work - before) // _LETTERS_FOR_ONE.get(self.name, 1)
-        if self.task.latest() is not hypothesis:
+        if not self.task.testing:
             self.letters, self.testing = self.letters + self.testing, 0
 
 
@@ -63,6 +63,7 @@ def auto(task: LearningTask) -> Extracting:
     names = _suited(task)
     share = replace(task.confidence, gamma=task.confidence.gamma / len(names))
     runs = [_Run.of(name, task, share, place * _PATIENCE) for place, name in enumerate(names)]
+    task.so_far = lambda why: _unfinished(task, runs, why)
     while active := [run for run in runs if run.ended is None]:
         run = min(active, key=lambda each: each.letters)
         run.turn()
@@ -74,6 +75,14 @@ def auto(task: LearningTask) -> Extracting:
     assert first is not None
     ends = "; ".join(f"{run.name}: {run.ended.unfinished}" for run in runs if run.ended is not None)
     return replace(first, confidence=task.confidence, unfinished=ends)
+
+
+def _unfinished(task: LearningTask, runs: list[_Run], why: str) -> Extraction:
+    """What there is when the work is ended from outside, with how far each method had come."""
+    latest = task.latest() or task.constants()[0]
+    begun = [run for run in runs if run.task.latest() is not None] or runs[:1]
+    worked = ", ".join(f"{run.name} ({'ended' if run.ended is not None else 'at work'})" for run in begun)
+    return Extraction(latest, task.confidence, unfinished=f"{why}; no automaton had passed", how=f"tried: {worked}")
 
 
 def _suited(task: LearningTask) -> list[str]:

@@ -17,7 +17,7 @@ from rnncheck.models.protocol import Model
 from rnncheck.oracle import MembershipOracle
 from rnncheck.probability.conditioned import up_to
 from rnncheck.probability.confidence import Confidence
-from rnncheck.probability.distributions import WordDistribution
+from rnncheck.probability.distributions import WordDistribution, distribution_over
 from rnncheck.runtime.budget import Budget
 from rnncheck.runtime.turns import finish
 from rnncheck.runtime.watchdog import watchdog
@@ -83,11 +83,14 @@ def extracted(
         try:
             extraction = finish(judge.asking_beside(work), between)
         except endings as end:
-            latest = task.latest() or judge.best()
+            made = task.latest()
+            latest = made or judge.best()
             if latest is None:
                 raise
             why = task.why_ended(end)
-            extraction = task.so_far(why) if task.so_far else Extraction(latest, task.confidence, unfinished=why)
+            how = "no automaton was made yet; this is a constant answer" if made is None else f"as far as {method} came"
+            started = Extraction(latest, task.confidence, unfinished=why, how=how)
+            extraction = task.so_far(why) if task.so_far else started
     passed, whole = extraction.passed, smallest(extraction.automaton)
     extraction = _best(judge, replace(extraction, automaton=whole), states, task.working)
     cost = task.oracle.cost
@@ -135,7 +138,7 @@ def extraction_task(
     budget = Budget.lasting(timeout, clock=settings.clock, cancelled=settings.cancelled)
     network = LabelledNetwork.of(model) if labels else None
     oracle = MembershipOracle(network or model, labels=labels, memory_limit=settings.memory_limit, budget=budget)
-    distribution = (distribution or WordDistribution(model.alphabet)).over(model.alphabet)
+    distribution = distribution_over(model.alphabet, distribution)
     if model.max_length is not None:
         distribution = up_to(distribution, model.max_length)
     confidence = replace(confidence, bound=settings.bound)

@@ -24,6 +24,7 @@ _LETTERS = 30_000  # of sampled words
 _WORDS_AT_ONCE = 64
 _SUFFIXES_ASKED = 24  # of a node, put to the network for a state
 _COMMON_SUFFIXES = 12  # asked after every node: there may be few of its own
+_SUFFIXES_KEPT = 10_000  # of a state; a tree of many long words has millions
 _MOST_CANDIDATES = 8  # states that the network is asked about, the most evident first
 
 
@@ -125,7 +126,7 @@ class _Merged:
 
     def _add(self, node: _Node) -> int:
         self._access.append(node.word)
-        self._known.append(node.suffixes(10**9))
+        self._known.append(node.suffixes(_SUFFIXES_KEPT))
         self._goes_to.append([None] * self._letters)
         return len(self._access) - 1
 

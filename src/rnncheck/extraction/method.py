@@ -103,7 +103,7 @@ def tested(task: LearningTask, automaton: Hypothesis, how: str) -> Extracting:
     """Test an automaton on words that had no part in choosing it."""
     task.hypothesis = automaton
     equivalence = SamplingEquivalence(task.sampler, task.confidence, Relation.EQUAL, chosen_freely=True)
-    answer = yield from equivalence.find_counterexample(automaton)
+    answer = yield from task.tested_by(equivalence.find_counterexample(automaton))
     unfinished = ""
     if answer.counterexample is not None:
         word = short_repr(format_word(task.oracle.alphabet.decode(answer.counterexample)), 120)

@@ -6,7 +6,7 @@ import copy
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
 
@@ -30,6 +30,8 @@ from rnncheck.runtime.turns import Turns
 from rnncheck.search.plain_sampler import PlainSampler
 from rnncheck.search.sampler import Sampler
 from rnncheck.words import Codes, Word, WordBatch, format_word
+
+Result = TypeVar("Result")
 
 # What may end learning from outside; ``why_ended`` says it in words.
 ENDINGS = (BudgetExceeded, KeyboardInterrupt, InconsistentAnswersError, MemoryError)
@@ -64,6 +66,7 @@ class LearningTask:
     exact_length: int | None = None
     boxes: tuple[int, int] | None = None
     working: str = ""  # the method that the hypothesis is of, where several are at work
+    testing: bool = False  # whether a hypothesis is being tested, and not made
 
     def __init__(
         self,
@@ -102,6 +105,14 @@ class LearningTask:
         twin.confidence, twin.hypothesis, twin.rounds, twin._learner = confidence, None, 0, None
         twin.so_far = None
         return twin
+
+    def tested_by(self, test: Turns[Result]) -> Turns[Result]:
+        """The result of a test; meanwhile ``testing`` is set."""
+        self.testing = True
+        try:
+            return (yield from test)
+        finally:
+            self.testing = False
 
     @property
     def max_states(self) -> int:

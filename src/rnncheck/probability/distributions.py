@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rnncheck.automata.dfa import DFA, Table
-from rnncheck.errors import InputError, short_repr
+from rnncheck.errors import InputError, WrongTypeError, short_repr
 from rnncheck.probability.expected import Probabilities, expected_rewards
 from rnncheck.words import Alphabet, Codes, IntArray, WordBatch, encode_batch
 
@@ -196,6 +196,21 @@ class WordDistribution:
         """The probability that a word drawn here is in the language of ``dfa``; exact even if tiny."""
         beside = BesideAutomaton(self, dfa)
         return float(min(1.0, beside.accepted[beside.start]))
+
+
+def distribution_over(alphabet: Alphabet, given: WordDistribution | None) -> WordDistribution:
+    """The distribution that was given, over an alphabet; the default one where none was.
+
+    Claims are about exact probabilities and not about samples alone, so an object that only draws words does not do.
+    """
+    if given is None:
+        return WordDistribution(alphabet)
+    if not isinstance(given, WordDistribution):
+        raise WrongTypeError(
+            f"distribution={short_repr(given)} is a {type(given).__name__}; give a WordDistribution, or draw words and "
+            "fit one to them: WordDistribution.fit(alphabet, words)"
+        )
+    return given.over(alphabet)
 
 
 class BesideAutomaton:

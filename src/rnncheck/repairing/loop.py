@@ -14,7 +14,7 @@ from rnncheck.models.labelled import network_of
 from rnncheck.models.network import RecurrentNetwork
 from rnncheck.models.protocol import Model
 from rnncheck.models.wrapping import letters_of
-from rnncheck.probability.distributions import WordDistribution
+from rnncheck.probability.distributions import WordDistribution, distribution_over
 from rnncheck.relations import Relation, RelationName
 from rnncheck.repairing.conclusion import Repaired
 from rnncheck.repairing.own_words import OwnWords, check_labels, collected
@@ -67,17 +67,17 @@ def repair(
 
     settings = settings or RepairSettings()
     limit = budget if isinstance(budget, Budget) else Budget.lasting(budget)
-    pupil = _pupil(model, alphabet, settings, options or {})
-    requirements = tuple(each.over(pupil.alphabet) for each in requirements_of(specs, relation))
-    demands = Demands(requirements, pupil.alphabet, pupil.labels, pupil.yes)
-    own = collected(words, pupil.alphabet, pupil.labels)
-    check_labels(own, requirements, pupil.alphabet, pupil.labels, pupil.yes)
-    drawn = distribution or WordDistribution(pupil.alphabet)
-    began = limit.clock()
-    before = pupil.model()
-    made_in = limit.clock() - began
-    question = Question(pupil, before, requirements, demands, own, drawn.over(pupil.alphabet), seed, settings)
     with torch_threads(settings.threads or 1):
+        pupil = _pupil(model, alphabet, settings, options or {})
+        requirements = tuple(each.over(pupil.alphabet) for each in requirements_of(specs, relation))
+        demands = Demands(requirements, pupil.alphabet, pupil.labels, pupil.yes)
+        own = collected(words, pupil.alphabet, pupil.labels)
+        check_labels(own, requirements, pupil.alphabet, pupil.labels, pupil.yes)
+        drawn = distribution_over(pupil.alphabet, distribution)
+        began = limit.clock()
+        before = pupil.model()
+        made_in = limit.clock() - began
+        question = Question(pupil, before, requirements, demands, own, drawn, seed, settings)
         return Run(question, _leaving(limit, _CONCLUDING * made_in), progress).go(checkpoint, resume)
 
 

@@ -28,8 +28,8 @@ class MetWords:
         if self._steps % self._stride or not len(frontier):
             return
         far = np.where(np.isfinite(scores), np.abs(scores), 0.0)
-        rows = dict.fromkeys((int(far.argmax()), int(far.argmin()), len(frontier) // 2))
-        self.words += [frontier.word(row) for row in rows]
+        # The same row may be two of these; how many words there are must not depend on the last bits of the scores.
+        self.words += [frontier.word(row) for row in (int(far.argmax()), int(far.argmin()), len(frontier) // 2)]
         if len(self.words) > _MOST:
             self.words = self.words[::2]
             self._stride *= 2

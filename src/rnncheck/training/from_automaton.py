@@ -16,7 +16,7 @@ from rnncheck.automata.dfa import DFA
 from rnncheck.automata.language import is_empty, is_finite
 from rnncheck.automata.minimisation import minimise
 from rnncheck.errors import InputError
-from rnncheck.probability.distributions import WordDistribution
+from rnncheck.probability.distributions import WordDistribution, distribution_over
 from rnncheck.training.datasets import LabelledWords, TrainingData, split_positions
 from rnncheck.words import Codes, IntArray, WordBatch
 
@@ -53,9 +53,7 @@ def data_from_automaton(
     if not 0.0 <= pumped <= 0.5:
         raise InputError(f"pumped {pumped} is not between 0 and 0.5, the share of words with a repeated loop")
     dfa = minimise(dfa)
-    distribution = WordDistribution(dfa.alphabet) if distribution is None else distribution
-    if distribution.alphabet != dfa.alphabet:
-        raise InputError("the distribution and the automaton have different alphabets; order the letters alike")
+    distribution = distribution_over(dfa.alphabet, distribution)
     drawn = list(distribution.sample(rng, count))
     added, notes = _rarer_words(dfa, distribution, rng, drawn, balance)
     repeated = [_pumped(word, rng) for word in drawn[len(drawn) - round(pumped * count) :]]

@@ -226,13 +226,19 @@ class AdamOptimizer:
 
 @contextmanager
 def torch_threads(threads: int) -> Iterator[None]:
-    """Run with this many threads; the number is one for the whole process, so it is put back afterwards."""
-    before = torch.get_num_threads()
+    """Run with this many threads, in full precision and with gradients, whatever the process has set.
+
+    These settings are one for the whole process and change results, so they are put back afterwards.
+    """
+    before, precision = torch.get_num_threads(), torch.get_float32_matmul_precision()
     torch.set_num_threads(threads)
+    torch.set_float32_matmul_precision("highest")
     try:
-        yield
+        with torch.inference_mode(False), torch.enable_grad():
+            yield
     finally:
         torch.set_num_threads(before)
+        torch.set_float32_matmul_precision(precision)
 
 
 def _recurrent(settings: TrainingSettings, width: int) -> nn.Module:

@@ -189,6 +189,15 @@ class Guarantee(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     invariant: ProofFacts | None = None  # what shows that, where the specification alone does not
     distribution: dict[str, Any] | None = None
 
+    @property
+    def error_probability(self) -> float:
+        """The γ of the claim about violations that rests on a sample; 0 where none does."""
+        if self.proof:
+            return 0.0
+        if self.epsilon is not None:
+            return self.gamma or 0.0
+        return self.possible.gamma if self.possible is not None and self.possible.samples else 0.0
+
     def sentences(self) -> list[str]:
         """The guarantee in words, a claim each, without capital and full stop."""
         scope = self.scope

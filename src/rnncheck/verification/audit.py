@@ -11,9 +11,10 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from rnncheck.models.protocol import BY_REFERENCE
+from rnncheck.oracle import MembershipOracle
 from rnncheck.runtime.budget import BudgetExceeded
 from rnncheck.search.exhaustive import ExhaustiveSearch
 from rnncheck.search.prefix_tree import PrefixTree
@@ -39,7 +40,7 @@ class Audit:
     task: Task
     difference: Codes | None = None
     drawn: int = 0
-    met: int = 0
+    met: set[Codes] = field(default_factory=set)
     largest: float | None = None
     exact_length: int | None = None
     unfinished: BudgetExceeded | None = None  # what ended it before a single word of the distribution was compared
@@ -58,8 +59,8 @@ class Audit:
         try:
             for _ in self._agreeing(sample, wanted):  # first, since every claim rests on it
                 self.drawn += 1
-            for _ in self._agreeing(list(dict.fromkeys([*task.met.words, *self._possible()]))):
-                self.met += 1
+            for word in self._agreeing([*task.met.words, *self._possible()]):
+                self.met.add(word)
             if self.difference is None:
                 self._walk()
         except BudgetExceeded as end:
@@ -68,7 +69,7 @@ class Audit:
             evaluator=evaluator,
             reference=str(model.describe().get("reference", BY_REFERENCE)),
             words=self.drawn,
-            searched_words=self.met,
+            searched_words=len(self.met),
             exact_length=self.exact_length,
             epsilon=task.confidence.achieved(self.drawn) if self.drawn else None,
             gamma=task.confidence.gamma if self.drawn else None,
@@ -95,14 +96,12 @@ class Audit:
         """
         if self.difference is not None:
             return
-        answers = self.task.oracle.answers(words).tolist()
+        answers = _answers(self.task.oracle, words)
         compared = words[:wanted]
         at_once = _STEPPED_AT_ONCE if self._reference.stepping else _AT_ONCE
         for start in range(0, len(compared), at_once):
             some = compared[start : start + at_once]
-            for word, answer, judgement in zip(
-                some, answers[start:], self._reference.answers(some).tolist(), strict=False
-            ):
+            for word, answer, judgement in zip(some, answers[start:], _answers(self._reference, some), strict=False):
                 if judgement != answer:
                     self.difference = word
                     return
@@ -122,6 +121,22 @@ class Audit:
         self.largest = max(apart, self.largest or 0.0)
         if apart > getattr(oracle.model, "margin", math.inf):
             self.difference = word
+
+
+def _answers(oracle: MembershipOracle, words: list[Codes]) -> list[bool]:
+    """The answers to words, at a cost that depends on their lengths alone where the model shows its states.
+
+    The last bits of a score decide which of two equal words a search keeps, and they are not the same with every
+    kernel. What the words have in common, or whether they were queried before, must not change the number of steps.
+    """
+    if oracle.stepping:
+        batch = WordBatch.from_codes(words)
+        along = oracle.prefix_answers(batch)
+        ends = zip(words, batch.offsets[1:].tolist(), strict=True)
+        answers = [bool(along[end - 1] if word else oracle.answer(word)) for word, end in ends]
+    else:
+        answers = oracle.answers(words).tolist()
+    return answers
 
 
 class ReferenceWalk:

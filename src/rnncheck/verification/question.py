@@ -15,7 +15,7 @@ from rnncheck.learning.task import Progress
 from rnncheck.models.engine.stepped_reference import SteppedReference
 from rnncheck.models.protocol import Model
 from rnncheck.probability.confidence import Confidence
-from rnncheck.probability.distributions import WordDistribution
+from rnncheck.probability.distributions import WordDistribution, distribution_over
 from rnncheck.relations import Property, Relation, RelationName
 from rnncheck.spec import Spec
 from rnncheck.verdict.facts import MethodName
@@ -130,7 +130,7 @@ def prepare(
         )
     if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
         raise InputError(f"seed {short_repr(seed)} is not a whole number of at least 0")
-    words = (distribution or WordDistribution(model.alphabet)).over(model.alphabet)
+    words = distribution_over(model.alphabet, distribution)
     assumption = _assumption(model, words, assume, max_length, settings)
     return Question(
         model=model,

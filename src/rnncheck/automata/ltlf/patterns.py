@@ -1,7 +1,8 @@
 """Property patterns by name: those of Dwyer, Avrunin and Corbett with their scopes, and those of Declare.
 
 A pattern is used inside a formula like a function, ``response(request, grant)``; its arguments are formulas. A
-parameter called ``n`` takes a number. The formulas say what the patterns mean on finite words.
+parameter called ``n`` takes a number. The formulas say what the patterns mean on finite words. Patterns speak of
+positions, and the end of a word is not one: ``!a`` holds there and must not count there, hence the ε below.
 """
 
 from __future__ import annotations
@@ -71,7 +72,7 @@ _DECLARE = (
     ("at_least(a, n)", "F(a & X F(a & …)), n times a", "a happens at least n times."),
     ("at_most(a, n)", "!at_least(a, n + 1)", "a happens at most n times."),
     ("exactly(a, n)", "at_least(a, n) & at_most(a, n)", "a happens exactly n times."),
-    ("init(a)", "a", "The first letter is a."),
+    ("init(a)", "a & !ε", "The first letter is a."),
     ("end(a)", "F(a & last)", "The last letter is a."),
     ("responded_existence(a, b)", "F a -> F b", "If a happens, b happens too, before or after it."),
     ("co_existence(a, b)", "F a <-> F b", "Either both a and b happen or neither does."),
@@ -88,10 +89,10 @@ _DECLARE = (
         "Every a is followed by b before the next a, and every b has an a since the last b.",
     ),
     ("chain_response(a, b)", "G(a -> X b)", "Right after every a comes b."),
-    ("chain_precedence(a, b)", "!b & G(X b -> a)", "Right before every b there is an a."),
+    ("chain_precedence(a, b)", "(b -> ε) & G(X b -> a)", "Right before every b there is an a."),
     (
         "chain_succession(a, b)",
-        "G(a -> X b) & !b & G(X b -> a)",
+        "G(a -> X b) & (b -> ε) & G(X b -> a)",
         "Right after every a comes b, and right before every b there is an a.",
     ),
     ("not_co_existence(a, b)", "!(F a & F b)", "a and b do not both happen."),

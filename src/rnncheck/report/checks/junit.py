@@ -15,13 +15,15 @@ def junit_xml(result: SuiteResult) -> str:
     """The document. What is violated or undecided and allowed is skipped, with the reason in its message."""
     groups = [list(group) for _, group in itertools.groupby(result.checks, key=lambda check: check.model)]
     suites = [_suite(group, result) for group in groups]
+    if suites and (joint := result.joint_sentence()) is not None:  # readers show this of a suite, not of all suites
+        suites[-1] = _suite(groups[-1], result, tag("system-out", joint))
     whole = tag("testsuites", *suites, name=result.title or result.suite, **_counts(result.checks))
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{whole}\n'
 
 
-def _suite(checks: list[Check], result: SuiteResult) -> Markup:
+def _suite(checks: list[Check], result: SuiteResult, told_of_all: Markup | None = None) -> Markup:
     cases = [_case(check, result) for check in checks]
-    return tag("testsuite", *cases, name=checks[0].model, **_counts(tuple(checks)))
+    return tag("testsuite", *cases, told_of_all, name=checks[0].model, **_counts(tuple(checks)))
 
 
 def _counts(checks: tuple[Check, ...]) -> dict[str, str]:

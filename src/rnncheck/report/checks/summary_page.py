@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from rnncheck.checking.values import Check, SuiteResult
 from rnncheck.report.checks.telling import who_says_what
 from rnncheck.report.markup import Child, Markup, count, join, section, shortened, tag, word_markup
+from rnncheck.report.page.sentences import capital
 from rnncheck.report.page.shell import grid, page
 from rnncheck.verdict.value import Verdict
 
@@ -42,6 +43,7 @@ def summary_page(result: SuiteResult, links: Mapping[tuple[str, str], str], date
         tag("p", tag("span", _SIGNS[outcome], aria_hidden="true"), badge, class_=f"badge {outcome}"),
         tag("h1", title),
         tag("p", f"{result.summary()}."),
+        None if (joint := result.joint_sentence()) is None else tag("p", f"{capital(joint)}."),
         *(tag("p", f"Note: {note}.") for note in result.notes),
         tag("p", *_about(result, date), class_="property"),
     )

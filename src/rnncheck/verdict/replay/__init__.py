@@ -24,6 +24,7 @@ from rnncheck.verdict.replay.drawing import assumption
 from rnncheck.verdict.replay.fresh import fresh_words
 from rnncheck.verdict.replay.lengths import proved_lengths
 from rnncheck.verdict.replay.model_checks import (
+    check_same_model,
     comparison,
     counterexample,
     flows,
@@ -31,7 +32,7 @@ from rnncheck.verdict.replay.model_checks import (
     other_counterexamples,
     trace,
 )
-from rnncheck.verdict.replay.proof import named_proof, proof_checks
+from rnncheck.verdict.replay.proof import check_same_network, named_proof, proof_checks
 from rnncheck.verdict.replay.structure import automata, numbers, structure
 from rnncheck.verdict.replay.tree import all_words
 from rnncheck.verdict.replay.watch import Watch
@@ -76,12 +77,15 @@ def replay(
     """Check everything that a verdict or certificate (or the JSON text of one) says; without the model, what can be.
 
     The model is judged as it was then: by its labels, where the verdict is about labels. Of a verdict about two models
-    it is the new one, and ``against`` the old one. When ``timeout`` seconds are over, what was not checked is open.
+    it is the new one, and ``against`` the old one. An InputError names both digests where the document is about another
+    model. When ``timeout`` seconds are over, what was not checked is open.
     """
     watch = Watch(timeout, progress)
     if isinstance(verdict, str | bytes) and is_certificate(verdict):
         verdict = Certificate.from_json(verdict)
     if isinstance(verdict, Certificate):
+        if model is not None:
+            check_same_network(verdict, model)
         return Replay(tuple(watch.within_time(proof_checks(verdict, model))), "proof")
     if isinstance(verdict, Verdict):
         verdict = verdict.to_json()
@@ -90,6 +94,8 @@ def replay(
         question = claims.verdict.label_question
         model = as_judged(model, question.automaton, question.text)
     model = _compared(claims, model, against)
+    if model is not None:
+        check_same_model(claims, model)
     return Replay(tuple(watch.within_time(_checks(claims, model, settings or ReplaySettings(), watch))))
 
 

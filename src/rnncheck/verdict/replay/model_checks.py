@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import msgspec
 import numpy as np
 
-from rnncheck.errors import short_repr
+from rnncheck.errors import InputError, short_repr
 from rnncheck.models.difference import SteppingDifference, WordDifference
 from rnncheck.models.protocol import Model, SteppingModel
 from rnncheck.verdict.replay.checks import Check, confirmed, judged, left_open, refuted, unchecked
@@ -23,28 +24,53 @@ _DECISION = ("outputs", "output", "label", "threshold")
 _LOOPS_BEYOND = 1000
 
 
+def check_same_model(claims: Claims, model: Model) -> None:
+    """An InputError where the document names another model: what this one answers says nothing about the verdict."""
+    claimed, facts = claims.verdict.model_facts, _facts(model)
+    if "sha256" in claimed and facts.get("sha256") != claimed["sha256"]:
+        hints = _other_decisions(claimed, facts)
+        if model.alphabet != claims.verdict.alphabet:
+            hints.append("its alphabet is not the document's; give --alphabet if the file has none")
+        raise InputError("; ".join([other_model("verdict", claimed["sha256"], facts.get("sha256")), *hints]))
+
+
+def other_model(document: str, claimed: object, found: object) -> str:
+    """The message for a model that is not the document's, with both digests."""
+    this = "this one has no digest" if found is None else f"this one has {short_repr(found, 80)}"
+    return f"the {document} is about the model with the sha256 {short_repr(claimed, 80)}, and {this}; give that model"
+
+
 def identity(claims: Claims, model: Model) -> Iterator[Check]:
-    """Whether the model is the one that was verified."""
-    claimed = claims.verdict.model_facts
-    facts = msgspec.to_builtins(dict(model.describe()), enc_hook=str)
-    others = [name for name in _DECISION if name in claimed and name in facts and claimed[name] != facts[name]]
+    """Whether the model is the one that was verified; one with another digest was turned away before."""
+    claimed, facts = claims.verdict.model_facts, _facts(model)
+    others = _other_decisions(claimed, facts)
     if model.alphabet != claims.verdict.alphabet:
         yield refuted("model", "its alphabet is another than that of the network verified")
     elif "sha256" in claimed:
-        same = facts.get("sha256") == claimed["sha256"]
-        yield judged("model", same, "the same network" if same else "another network than the one verified")
+        yield confirmed("model", "the same network")
     elif "sha256" in facts:
         yield left_open("model", "the document has no digest of the network verified, so it may be another")
     elif not others:
         yield unchecked("model", "it has no digest, so it may be another than the one verified")
-    for name in others:
-        seen = (
-            f"{name} is {short_repr(facts[name])} here and {short_repr(claimed[name])} in the document; give --{name}"
-        )
+    for seen in others:
         yield refuted("model", seen)
     if claimed.get("queries") != facts.get("queries"):
         seen = f"answers come from another engine than in the document ({short_repr(claimed.get('queries'))})"
         yield unchecked("engine", f"{seen}; --float64, --threads or the compiled kernel may tell the two apart")
+
+
+def _facts(model: Model) -> dict[str, Any]:
+    facts: dict[str, Any] = msgspec.to_builtins(dict(model.describe()), enc_hook=str)
+    return facts
+
+
+def _other_decisions(claimed: Mapping[str, Any], facts: Mapping[str, Any]) -> list[str]:
+    """How the model decides otherwise than in the document, and what to do about it."""
+    return [
+        f"{name} is {short_repr(facts[name])} here and {short_repr(claimed[name])} in the document; give --{name}"
+        for name in _DECISION
+        if name in claimed and name in facts and claimed[name] != facts[name]
+    ]
 
 
 def counterexample(claims: Claims, model: Model | None) -> Iterator[Check]:

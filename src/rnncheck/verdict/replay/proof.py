@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rnncheck.automata.dfa import DFA
-from rnncheck.errors import FormatError, ModelError, short_repr
+from rnncheck.errors import FormatError, InputError, ModelError, short_repr
 from rnncheck.models.labelled import network_of
 from rnncheck.models.network import RecurrentNetwork
 from rnncheck.models.protocol import Model
@@ -23,6 +23,7 @@ from rnncheck.verdict.replay.claims import Claims
 from rnncheck.verdict.replay.directed import Interval
 from rnncheck.verdict.replay.drawing import drawn
 from rnncheck.verdict.replay.following import followed, must_answer
+from rnncheck.verdict.replay.model_checks import other_model
 from rnncheck.verdict.replay.tables import Table, can_break
 from rnncheck.verdict.replay.tree import Reach
 from rnncheck.words import Word, format_word
@@ -33,6 +34,16 @@ _FIRST = 0
 Bounds = npt.NDArray[Any]
 _ROUNDING = 1e-9
 _DEEPEST = 32  # classes that follow each other: the work grows with the square
+
+
+def check_same_network(proof: Certificate, model: Model) -> None:
+    """An InputError where a certificate that nobody changed names another network: it says nothing about this one."""
+    try:
+        found = network_of(model).sha256()
+    except ModelError:  # the checks say what was wrong with it
+        return
+    if found != proof.network.sha256 and proof.sealed().sha256 == proof.sha256:
+        raise InputError(other_model("proof", proof.network.sha256, found))
 
 
 def proof_checks(certificate: Certificate, model: Model | None = None) -> Iterator[Check]:
