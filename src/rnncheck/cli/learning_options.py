@@ -85,7 +85,7 @@ class TimeLimit:
     @property
     def left(self) -> float | None:
         """The seconds that are left; None where there is no limit."""
-        return None if self._budget.deadline is None else self._budget.remaining()
+        return self._budget.left
 
     def spent_on(self, what: str, work: Callable[[], Result]) -> Result:
         """The result of the work; BudgetExceeded says that the time was over ``while`` it went on."""
