@@ -98,6 +98,7 @@ def train_provable(
     With ``rules`` its weights begin as rules of the automaton beside random numbers, else as random numbers alone.
     """
     settings = settings or HardeningSettings()
+    budget = Budget.lasting(settings.max_seconds, clock=clock)
     shape = TrainingSettings(cell=cell, hidden=hidden, layers=layers, embedding=embedding, seed=settings.seed)
     import_torch("training")
     from rnncheck.training.torch_network import TorchNetwork
@@ -106,7 +107,6 @@ def train_provable(
     target = minimise(spec)
     begun = fresh.to_network(spec.alphabet, (), None, {"begun": "with rules" if rules else "at random"})
     begun = with_rules(begun, target) if rules else begun
-    budget = Budget.lasting(settings.max_seconds, clock=clock)
     return _Run(begun, Property(spec, Relation.EQUAL), target, settings, budget).go(progress, was_trained=False)
 
 
@@ -126,10 +126,10 @@ def harden(
     """
     if network.alphabet != spec.alphabet:
         raise InputError("the network and the specification have different alphabets; order the letters alike")
-    import_torch("hardening")
     settings = settings or HardeningSettings()
     wanted, began = Property(spec, Relation.named(relation)), clock()
     budget = Budget.lasting(settings.max_seconds, clock=clock)
+    import_torch("hardening")
     target = minimise(_corrected(network, wanted, settings.seed, budget))
     return _Run(network, wanted, target, settings, budget, began).go(progress, was_trained=True)
 
