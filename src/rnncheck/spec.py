@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import functools
 import hashlib
 import itertools
 from collections.abc import Callable, Iterable, Mapping
@@ -132,6 +133,10 @@ class Spec(Displayable):
 
     def sha256(self) -> str:
         """A digest of the language: equal for all ways to write the same property over the same letters."""
+        return self._digest
+
+    @functools.cached_property
+    def _digest(self) -> str:
         return hashlib.sha256(write_json(canonical(self.dfa)).encode()).hexdigest()
 
 

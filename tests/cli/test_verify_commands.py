@@ -3,9 +3,11 @@
 import json
 import sys
 
+import click
 import pytest
 
 from rnncheck import Spec, zoo
+from rnncheck.cli.learning_options import working_memory
 
 FAULTY = zoo.path("response-faulty-lstm")
 PROPERTY = ["--ltlf", "G(a -> F b)"]
@@ -242,3 +244,19 @@ def test_faithful_is_for_the_papers_methods_and_sets_what_they_are(run) -> None:
     settings = document["settings"]
     assert (settings["learner"], settings["bound"], settings["plain"]) == ("lstar-prefixes", "paper", True)
     assert document["cost"]["words_used"] >= 74  # (ln 20 + ln 2) / 0.05
+
+
+@pytest.mark.parametrize("memory", [0, 64, 111.9])
+def test_a_memory_limit_below_what_the_interpreter_takes_is_an_error(run, memory) -> None:
+    result = run("verify", zoo.path("response-lstm"), "--ltlf", "G(a -> F b)", "--memory", memory)
+    assert result.code == 2
+    assert f"--memory {memory:g} is too little" in result.err
+    assert "give " in result.err
+
+
+def test_the_memory_limit_counts_the_libraries_that_are_loaded() -> None:
+    """Should leave the same for the work on every machine: what is loaded is counted by fixed numbers."""
+    assert working_memory(1024, {"numpy"}) == (1024 - 80) << 20
+    assert working_memory(1024, {"numpy", "torch"}) == (1024 - 80 - 192) << 20
+    with pytest.raises(click.UsageError, match="take 272 MiB by themselves; give 304 or more"):
+        working_memory(303, {"torch"})

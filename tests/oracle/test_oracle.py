@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from models.test_engine import on_the_threshold
+from rnncheck import wrap
 from rnncheck.automata.dfa import DFA, Mask
 from rnncheck.errors import AlphabetError, InputError, ModelError, ResourceLimitError
 from rnncheck.models.adapters import DFAModel, complement
@@ -26,6 +27,7 @@ from rnncheck.oracle.cache import AnswerCache, WordKeys
 from rnncheck.oracle.prefix_states import PrefixStates, walk
 from rnncheck.runtime.budget import UNLIMITED, Budget, BudgetExceeded
 from rnncheck.words import Alphabet, Codes, IntArray, WordBatch
+from support.clocks import Standing
 from support.networks import letters, random_network
 
 MEMORY_LIMITS = [0, 1, 700, 3000, 20_000, 1 << 30]
@@ -465,3 +467,23 @@ def test_many_queries_stay_within_the_memory_limit() -> None:
     tracemalloc.stop()
     assert oracle.cost.membership_queries > 50_000
     assert peak < limit
+
+
+def test_scores_of_many_words_keep_the_budget() -> None:
+    """Should look at the time between some words: a slow model was asked for all of them in one call."""
+    clock = Standing()
+
+    def slowly(words):
+        clock.advance(len(words))
+        return [float(len(word)) for word in words]
+
+    oracle = MembershipOracle(wrap(slowly, alphabet=["a", "b"]))
+    words = WordBatch.from_codes([(0,) * 500] * 300)
+    whole = oracle.scores(words)
+    oracle.budget = Budget.lasting(100.0, clock=clock)
+    began = clock()
+    with pytest.raises(BudgetExceeded):
+        oracle.scores(words)
+    assert clock() - began < 150.0
+    assert whole is not None
+    assert whole.tolist() == oracle.model.scores_batch(words).tolist()

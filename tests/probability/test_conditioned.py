@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import tracemalloc
 from fractions import Fraction
 from unittest.mock import patch
 
@@ -16,7 +17,8 @@ from rnncheck.automata.language import empty_language
 from rnncheck.automata.product import intersection
 from rnncheck.probability import expected
 from rnncheck.probability.conditioned import conditioned
-from rnncheck.probability.distributions import WordDistribution
+from rnncheck.probability.distributions import WordDistribution, _padded, _places
+from rnncheck.spec import Spec
 from rnncheck.words import Alphabet
 from support.strategies import all_words, dfas, plain_alphabets, random_dfa
 
@@ -157,3 +159,25 @@ def test_an_impossible_language_cannot_be_drawn_from() -> None:
     assert conditioned(WordDistribution(AB), empty_language(AB)) is None
     only_b = DFA(AB, [[1, 2], [1, 1], [1, 1]], [False, False, True])
     assert conditioned(WordDistribution(AB, [1, 0]), only_b) is None
+
+
+def test_drawing_over_many_letters_takes_memory_for_the_words_alone() -> None:
+    """Should never hold a row of all letters for each word: 20,000 words over 20,000 letters took 3.2 GB."""
+    letters = Alphabet([f"t{number}" for number in range(2_000)])
+    words = conditioned(WordDistribution(letters), Spec.from_ltlf("F t1", letters).dfa)
+    assert words is not None
+    rng = np.random.default_rng(0)
+    words.sample(rng, 1)  # what is kept for all samples
+    tracemalloc.start()
+    drawn = words.sample(rng, 1_000)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 20 * (drawn.codes.nbytes + drawn.offsets.nbytes) < 1_000 * 2_000 * 8
+
+
+def test_letters_are_drawn_as_by_looking_at_every_chance() -> None:
+    rng = np.random.default_rng(1)
+    table = np.sort(np.round(rng.random((5, 7)), 1), axis=1)
+    rows, values = rng.integers(5, size=500), np.round(rng.random(500), 1)
+    found = _places(_padded(table), rows, values)
+    assert np.array_equal(found, (values[:, None] >= table[rows]).sum(axis=1))

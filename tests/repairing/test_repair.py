@@ -22,13 +22,14 @@ from rnncheck.repairing.pupils import NetworkPupil
 from rnncheck.repairing.question import Question
 from rnncheck.repairing.values import Ending, HardeningFacts, RepairProgress
 from rnncheck.repairing.verifying import Verifier
-from rnncheck.runtime.budget import Budget
+from rnncheck.runtime.budget import Budget, BudgetExceeded
 from rnncheck.training.datasets import LabelledWords
 from rnncheck.training.fine_tuning import FineTuned, FineTuning, fine_tune
 from rnncheck.verdict.facts import Outcome
 from rnncheck.verdict.value import Verdict
 from rnncheck.verification.labels import label_spec
 from rnncheck.words import Alphabet, WordBatch
+from support.clocks import Standing
 from support.networks import random_network
 
 pytest.importorskip("torch")
@@ -378,3 +379,16 @@ def test_where_rounds_do_not_help_a_proof_may(faulty: zoo.Entry) -> None:
     given_up = rnncheck.repair(faulty.network(), faulty.spec(), settings=dataclasses.replace(few, harden=False))
     assert given_up.report.ending is Ending.NOT_REPAIRED
     assert given_up.certificate is None
+
+
+def test_verifications_of_a_repair_have_all_the_time_that_is_left(faulty, monkeypatch) -> None:
+    """Should let the time limit end the work, and not share it out: shares would make the result depend on the load."""
+    limits = []
+
+    def ended(*_, timeout, **__):
+        limits.append(timeout)
+        raise BudgetExceeded("the time limit was reached")
+
+    monkeypatch.setattr("rnncheck.repairing.verifying.verify", ended)
+    rnncheck.repair(faulty.network(), faulty.spec(), settings=QUICK, budget=Budget.lasting(100.0, clock=Standing()))
+    assert limits == [100.0]

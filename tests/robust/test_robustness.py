@@ -43,7 +43,7 @@ def distance_by(edits: Edits) -> Callable[[Sequence[str], Sequence[str]], float]
     def prices(costs):
         return [FAR if cost is None else float(cost) for cost in costs]
 
-    replacing = [prices(row) for row in edits.replacing(LETTERS)]
+    replacing = [prices(edits.replacing(letter, other) for other in LETTERS) for letter in LETTERS]
     inserting, deleting, swapping = (prices(edits.each(kind, LETTERS)) for kind in ("insert", "delete", "swap"))
 
     def distance(word, other) -> float:

@@ -2,6 +2,7 @@
 
 import dataclasses
 import itertools
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -30,6 +31,7 @@ from rnncheck.search.guided import GuidedSearch, Ranking
 from rnncheck.search.merged import MergedPass
 from rnncheck.search.prefix_tree import Frontier, PrefixTree
 from rnncheck.search.sampler import Sampler
+from rnncheck.spec import Spec
 from rnncheck.words import Alphabet
 from support.networks import random_network
 
@@ -401,3 +403,19 @@ def test_a_flow_that_begins_late_is_found_last() -> None:
 
     settings = FlowSettings(longest_loop=1)
     assert [flow.loop for flow in find_flows((0,), none, every, violates, settings)] == [(0,), (1,)]
+
+
+def test_a_search_over_many_letters_keeps_its_memory() -> None:
+    """Should count all that an extended word takes: small states over 20,000 letters took half more than allowed."""
+    letters = Alphabet([f"t{number}" for number in range(2_000)])
+    network = random_network(hidden=(4,), alphabet=letters)
+    never = dataclasses.replace(network, head_bias=np.full_like(network.head_bias, -99.0))
+    watched = Property(Spec.from_ltlf("F t1", letters).dfa, Relation.SUBSET)
+    tree = PrefixTree(MembershipOracle(CompiledNetwork(never, threads=1)).stepper, watched)
+    tracemalloc.start()
+    beams = GuidedSearch(tree, np.random.default_rng(0), memory=16 << 20)
+    for _ in range(3):
+        beams.advance()
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak <= 1.1 * (16 << 20)

@@ -40,6 +40,7 @@ from rnncheck.training.tensors import Boxes
 from rnncheck.training.trainable import TrainableNetwork
 from rnncheck.verdict.replay import Status, replay
 from rnncheck.words import IntArray, WordBatch
+from support.clocks import Ticking
 from support.networks import ByTorch, random_network
 from support.proofs import points_in, random_dfa, torch_step, with_one_word_changed
 
@@ -200,7 +201,36 @@ def test_a_time_limit_ends_it() -> None:
     settings = HardeningSettings(max_seconds=1.0, words=50)
     made = train_provable(EVEN, hidden=4, rules=False, settings=settings, clock=lambda: float(next(ticks)))
     assert made.report.ending is HardeningEnding.TIME
-    assert made.report.on_words == 25
+    assert made.report.on_words < 25
+
+
+def test_no_proof_is_tried_when_the_time_is_over(monkeypatch) -> None:
+    """Should end at once: the last attempt, which looks ahead, took 38 s after a limit of 90 s."""
+    tried = []
+    monkeypatch.setattr("rnncheck.training.provable.find_invariant", lambda *asked: tried.append(asked))
+    made = train_provable(EVEN, hidden=4, settings=HardeningSettings(max_seconds=3.0, words=50), clock=Ticking())
+    assert made.report.ending is HardeningEnding.TIME
+    assert not tried
+    assert made.report.obstacle == "the time limit was reached"
+
+
+@pytest.mark.parametrize("seconds", [1, 5, 30])
+def test_a_proof_that_is_being_tried_ends_with_the_time(seconds: int) -> None:
+    clock = Ticking()
+    settings = HardeningSettings(warm_up=0, max_seconds=float(seconds), words=50)
+    made = train_provable(EVEN, hidden=4, settings=settings, clock=clock)
+    assert made.report.proved or made.report.ending is HardeningEnding.TIME
+    assert clock() < seconds + 10
+
+
+def test_learning_what_a_network_answers_is_within_the_time_limit_of_hardening() -> None:
+    """Should leave training what learning left of the limit, and not begin another."""
+    entry, clock = zoo.entry("response-faulty-lstm"), Ticking()
+    settings = HardeningSettings(max_seconds=40.0, words=50)
+    made = harden(entry.network(), entry.spec().dfa, relation="subset", settings=settings, clock=clock)
+    assert made.report.ending is HardeningEnding.TIME
+    assert made.report.seconds < 55
+    assert clock() < 60
 
 
 @pytest.mark.parametrize(

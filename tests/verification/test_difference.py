@@ -23,6 +23,7 @@ from rnncheck.models.protocol import SteppingModel
 from rnncheck.relations import Relation
 from rnncheck.verification.polish import POLISHING_STEPS
 from rnncheck.words import Alphabet
+from support.clocks import Ticking
 from support.networks import random_network
 from support.strategies import dfas
 
@@ -244,6 +245,21 @@ def test_a_property_that_fails_does_not_cost_the_difference(monkeypatch: pytest.
     assert verdict.counterexample == ("b",)
     assert verdict.comparison.properties == ()
     assert any("broken" in note.message for note in verdict.health)
+
+
+@pytest.mark.parametrize("seconds", [5, 20, 60, 10**6])
+def test_properties_take_no_time_from_the_comparison(seconds: int) -> None:
+    """Should do the same work within a time limit, whether or not properties are verified afterwards."""
+    old, new = (DFAModel(rnncheck.Spec.from_regex(text, AB).dfa) for text in ("a*", "a* | b b a b a b b b"))
+
+    def compared(*properties: rnncheck.Spec) -> rnncheck.Verdict:
+        settings = rnncheck.VerifySettings(clock=Ticking(), search_steps=5_000, shorter_steps=5_000)
+        asked = {"epsilon": 0.05, "gamma": 0.05, "timeout": float(seconds), "settings": settings}
+        return rnncheck.diff(old, new, properties=properties, **asked)
+
+    alone, beside = compared(), compared(rnncheck.Spec.from_regex("a*", AB))
+    assert beside.counterexample == alone.counterexample
+    assert beside.cost.network_steps == alone.cost.network_steps
 
 
 def test_more_short_words_are_asked_than_a_verification_asks() -> None:

@@ -18,6 +18,7 @@ from rnncheck.oracle import MembershipOracle
 from rnncheck.probability.confidence import Confidence
 from rnncheck.probability.distributions import WordDistribution
 from rnncheck.relations import Property, Relation
+from rnncheck.runtime.budget import UNLIMITED, Budget
 from rnncheck.verdict.facts import Outcome
 from rnncheck.verdict.replay import Status, replay
 from rnncheck.verdict.strata import ENDING, FAMILY, OTHERS, divided, ending_in, family, interval_of
@@ -26,6 +27,7 @@ from rnncheck.verification.how_bad import HowBad, how_bad
 from rnncheck.verification.settings import VerifySettings
 from rnncheck.verification.task import Finding, Task
 from rnncheck.words import Alphabet, Codes
+from support.clocks import Ticking
 from support.robust_networks import robust_network
 
 AB = Alphabet(["a", "b"])
@@ -40,9 +42,9 @@ def random_dfa(rng: np.random.Generator, states: int) -> DFA:
     return DFA(AB, rng.integers(states, size=(states, 2)), rng.random(states) < 0.5)
 
 
-def measured(violations: DFA, possible: DFA, word: Codes, words: int, seed: int) -> HowBad:
+def measured(violations: DFA, possible: DFA, word: Codes, words: int, seed: int, budget: Budget = UNLIMITED) -> HowBad:
     """The model accepts just the violations; the specification rejects just the words that could be one."""
-    oracle = MembershipOracle(DFAModel(violations))
+    oracle = MembershipOracle(DFAModel(violations), budget=budget)
     wanted = Property(possible.complement(), Relation.SUBSET)
     task = Task(oracle, wanted, WordDistribution(AB), Confidence(), seed, VerifySettings(mass_words=words))
     return how_bad(task, Finding(Outcome.VIOLATED, "", word), word, [])
@@ -164,14 +166,26 @@ def test_every_violated_verdict_says_how_bad_it_is_within_a_share_of_the_work() 
     assert replay(verdict, network).status is Status.CONFIRMED
 
 
-def test_time_that_is_left_makes_the_interval_narrower(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Should take more words where a time limit leaves time for them, the same however much, and hold the truth."""
-    monkeypatch.setattr("rnncheck.verification.how_bad._STEPS_IN_TIME", 100_000)
-    truth = WordDistribution(AB).mass(Spec.from_regex(".* b a a a a a a a a", AB).dfa)
-    unlimited, short, long = (violated(timeout=timeout)[1].violation_mass for timeout in (None, 1e4, 1e6))
-    assert short == long
-    assert short[0] <= truth <= short[1]
-    assert short[1] - short[0] < 0.7 * (unlimited[1] - unlimited[0])
+def test_the_measurement_does_not_depend_on_the_time_limit() -> None:
+    """Should measure with the same words without a limit and with any limit that is not reached."""
+    unlimited, short, long = (violated(timeout=timeout)[1] for timeout in (None, 1e4, 1e6))
+    assert unlimited.mass_strata == short.mass_strata == long.mass_strata
+    assert unlimited.violation_mass == short.violation_mass == long.violation_mass
+
+
+@pytest.mark.parametrize("seconds", [0, 1, 2, 5, 20])
+def test_a_time_limit_leaves_the_strata_that_are_complete(seconds: int) -> None:
+    """Should count the same words of the first strata, and none of those for which no time was left."""
+    violations = Spec.from_regex(".* b a a", AB).dfa
+    asked = violations, Spec.from_regex(".* b .*", AB).dfa, (1, 0, 0), 400, 0
+    whole, cut = measured(*asked), measured(*asked, budget=Budget.lasting(seconds, clock=Ticking()))
+    complete = sum(stratum.words > 0 for stratum in cut.strata)
+    assert cut.strata[:complete] == whole.strata[:complete]
+    assert [stratum.mass for stratum in cut.strata] == [stratum.mass for stratum in whole.strata]
+    assert not any(stratum.words for stratum in cut.strata[complete:])
+    assert (complete == 0) if seconds == 0 else (complete <= len(whole.strata))
+    low, high = cut.interval
+    assert low <= WordDistribution(AB).mass(violations) <= high
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from rnncheck.display import Displayable
 from rnncheck.errors import AutomatonError, StateLimitError, short_repr
+from rnncheck.runtime.watchdog import check_time
 from rnncheck.words import Alphabet, WordBatch, encode_batch
 
 Table: TypeAlias = npt.NDArray[np.int32]
@@ -18,6 +19,7 @@ Mask: TypeAlias = npt.NDArray[np.bool_]
 Node = TypeVar("Node", bound=Hashable)
 
 DEFAULT_MAX_STATES = 100_000
+_CELLS_BETWEEN_LOOKS = 1 << 12  # at the time
 _FEW_AT_A_STEP = 32  # letters that Python reads in the time of one operation on arrays
 
 
@@ -201,6 +203,7 @@ def explore(
     number: dict[Node, int] = {start: 0}
     queue = [start]
     rows: list[list[int]] = []
+    looks = max(1, _CELLS_BETWEEN_LOOKS // len(alphabet))
     for node in queue:  # grows while it is walked
         row = []
         for successor in successors(node):
@@ -213,6 +216,8 @@ def explore(
                 queue.append(successor)
             row.append(known)
         rows.append(row)
+        if not len(rows) % looks:
+            check_time()
     table = np.array(rows, dtype=np.int32)
     if letter_class is not None:
         table = table[:, list(letter_class)]

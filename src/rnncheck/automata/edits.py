@@ -20,6 +20,7 @@ import numpy.typing as npt
 from rnncheck.automata.dfa import DEFAULT_MAX_STATES, DFA
 from rnncheck.automata.minimisation import coreachable
 from rnncheck.errors import InputError, StateLimitError, short_repr
+from rnncheck.runtime.watchdog import check_time
 from rnncheck.words import Alphabet
 
 Cost: TypeAlias = Fraction
@@ -29,6 +30,7 @@ _Costs: TypeAlias = npt.NDArray[np.int64]
 KINDS = ("substitute", "insert", "delete", "swap")
 _MOST_UNITS = 1000  # of the largest unit that all costs and the distance are multiples of
 _LARGEST = 10**9
+_LETTERS_BETWEEN_LOOKS = 256  # at the time
 _NUMBER = re.compile(r"[0-9]{1,10}(\.[0-9]{1,10})?(/[0-9]{1,10})?")
 
 
@@ -126,17 +128,13 @@ class Edits:
             told["locked"] = sorted(self.locked)
         return told
 
-    def replacing(self, alphabet: Alphabet) -> list[list[Cost | None]]:
-        """What it costs to put a letter (the column) in the place of another (the row); 0 for itself."""
-
-        def cost(letter: str, other: str) -> Cost | None:
-            if letter == other:
-                return Fraction(0)
-            if letter in self.locked or other in self.locked:
-                return None
-            return self.replacements[letter].get(other) if letter in self.replacements else self.substitute
-
-        return [[cost(letter, other) for other in alphabet] for letter in alphabet]
+    def replacing(self, letter: str, other: str) -> Cost | None:
+        """What it costs to put another letter in the place of a letter; None where that is not allowed."""
+        if letter == other:
+            return Fraction(0)
+        if letter in self.locked or other in self.locked:
+            return None
+        return self.replacements[letter].get(other) if letter in self.replacements else self.substitute
 
     def each(self, kind: str, alphabet: Alphabet) -> list[Cost | None]:
         """What an edit of this kind costs with each letter."""
@@ -180,6 +178,8 @@ def within(language: DFA, distance: Number, edits: Edits, *, max_states: int = D
         done = len(known)
         targets = np.empty((len(some), len(language.alphabet)), dtype=np.int64)
         for letter in range(len(language.alphabet)):
+            if letter % _LETTERS_BETWEEN_LOOKS == _LETTERS_BETWEEN_LOOKS - 1:
+                check_time()
             for place, row in enumerate(rows.read(some, letter)):
                 key = row.tobytes()
                 if key not in numbers:
@@ -212,10 +212,23 @@ class _Rows:
         targets = language.transitions[self._sources, self._letters]
         self._starts = np.flatnonzero(np.append(True, targets[1:] != targets[:-1])) if len(targets) else targets
         self._targets = targets[self._starts]
-        self._replace = np.array([[self._whole(cost) for cost in row] for row in edits.replacing(alphabet)])
+        self._replace = self._replacing(edits, alphabet)
         self._insert = [self._whole(cost) for cost in edits.each("insert", alphabet)]
         self._delete = np.array([self._whole(cost) for cost in edits.each("delete", alphabet)])
         self._swap = [self._whole(cost) for cost in edits.each("swap", alphabet)]
+
+    def _replacing(self, edits: Edits, alphabet: Alphabet) -> npt.NDArray[np.int64]:
+        """What it costs to put a letter (the column) in the place of another (the row); 0 for itself."""
+        table = np.full((len(alphabet), len(alphabet)), self._whole(edits.substitute), dtype=np.int64)
+        for letter, others in edits.replacements.items():
+            row = table[alphabet.index(letter)]
+            row[:] = self._most + 1
+            for other, cost in others.items():
+                row[alphabet.index(other)] = self._whole(cost)
+        locked = [alphabet.index(letter) for letter in edits.locked]
+        table[locked, :] = table[:, locked] = self._most + 1
+        np.fill_diagonal(table, 0)
+        return table
 
     def first(self) -> _Costs:
         row = np.full(2 * len(self._language) + 1, self._most + 1, dtype=np.int64)

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rnncheck.automata.dfa import DFA, Mask, Table
+from rnncheck.runtime.watchdog import check_time
 from rnncheck.words import Alphabet
 
 Hashes: TypeAlias = npt.NDArray[np.uint64]
@@ -26,6 +27,7 @@ Ints: TypeAlias = npt.NDArray[np.signedinteger[Any]]
 _DENSE_ROUNDS = 8
 # Cells of the transition table hashed at a time: bounds the scratch memory of a round to a few megabytes.
 _CELLS_AT_ONCE = 1 << 18
+_LARGE, _MANY = 1 << 14, 256  # states of a round, and rounds, that take long enough to look at the time
 
 
 def reachable(dfa: DFA) -> Mask:
@@ -40,7 +42,10 @@ def coreachable(dfa: DFA) -> Mask:
     predecessors = incoming_states(dfa.transitions)
     found = dfa.accepting.copy()
     front = np.flatnonzero(found)
+    rounds = 0
     while len(front):
+        rounds += 1
+        look_at_time(rounds, len(front))
         new = np.unique(predecessors(front))
         front = new[~found[new]]
         found[front] = True
@@ -55,6 +60,7 @@ def breadth_first_order(dfa: DFA) -> Ints:
     front = np.array([dfa.initial])
     order = [front]
     while len(front):
+        look_at_time(len(order), len(front))
         nexts = table[front].ravel()
         nexts = nexts[met[nexts] == 0]
         front = nexts[first_occurrences(nexts, met)]
@@ -96,6 +102,7 @@ def _refine(table: Table, labels: npt.NDArray[np.generic], seed: int) -> Table:
     classes: Table = inverse.astype(np.int32)
     count = len(found)
     for _ in range(_DENSE_ROUNDS):
+        look_at_time(0, table.size)
         found, inverse = np.unique(_signatures(table, codes[classes], weights), return_inverse=True)
         if len(found) == count:
             return classes
@@ -191,7 +198,10 @@ def _refine_changed(table: Table, classes: Table, codes: Hashes, weights: Hashes
     starts, edges = _incoming(table)
     partition = _Partition(classes)
     changed = partition.all_but_the_largest()
+    rounds = 0
     while len(changed):
+        rounds += 1
+        look_at_time(rounds, len(changed))
         # The news of a predecessor: which of its letters now lead to a renumbered class, and to which.
         begin, end = starts[changed], starts[changed + 1]
         incoming = edges[_ranges(begin, end)]
@@ -203,6 +213,12 @@ def _refine_changed(table: Table, classes: Table, codes: Hashes, weights: Hashes
         np.add.at(news, inverse, targets * weights[incoming % letters])
         changed = partition.split(touched, news)
     return partition.classes
+
+
+def look_at_time(rounds: int, size: int) -> None:
+    """End work on an automaton when its time is over; looked at between large rounds, and after many small ones."""
+    if size > _LARGE or rounds % _MANY == _MANY - 1:
+        check_time()
 
 
 def _is_congruence(table: Table, labels: npt.NDArray[np.generic], classes: Table) -> bool:
@@ -234,6 +250,7 @@ def first_occurrences(values: Ints, scratch: Ints) -> Mask:
 
 def _incoming(table: Table) -> tuple[Ints, Ints]:
     """Edges by target: those into state q are ``edges[starts[q]:starts[q + 1]]``, each as source · letters + letter."""
+    look_at_time(0, table.size)
     flat = table.ravel()
     edges = np.argsort(flat, kind="stable")
     starts = np.zeros(len(table) + 1, dtype=np.int64)

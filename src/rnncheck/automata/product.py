@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rnncheck.automata.dfa import DEFAULT_MAX_STATES, DFA, Mask, Table
-from rnncheck.automata.minimisation import Ints, first_occurrences
+from rnncheck.automata.minimisation import Ints, first_occurrences, look_at_time
 from rnncheck.errors import ResourceLimitError, StateLimitError
 from rnncheck.words import Word
 
@@ -133,6 +133,7 @@ class _PairSearch:
         steps, new = [], []
         rows = max(1, _CELLS_AT_ONCE // self.letters)
         for start in range(0, len(self.front), rows):
+            look_at_time(len(self.levels), len(self.front))
             candidates = self.successors(self.front[start : start + rows]).ravel()
             first_met = np.flatnonzero(self._seen.new(candidates))
             steps.append(first_met + start * self.letters)

@@ -49,8 +49,8 @@ class LoadedModel:
             return Check.of(self.entry, one, error=str(error))
 
     def _question(self, one: PropertyEntry, limit: Budget) -> _Question:
-        model = guarded_for(_left(limit), lambda: self._model(one), "the model was being loaded")
-        return guarded_for(_left(limit), lambda: _Question(model, one), "the specification was being compiled")
+        model = guarded_for(limit.left, lambda: self._model(one), "the model was being loaded")
+        return guarded_for(limit.left, lambda: _Question(model, one), "the specification was being compiled")
 
     def _model(self, one: PropertyEntry) -> Model:
         """The model; a function is not even tried out on words longer than those that count.
@@ -108,7 +108,7 @@ class _Question:
             gamma=one.gamma,
             distribution=self._distribution,
             seed=one.seed,
-            timeout=_left(limit),
+            timeout=limit.left,
             progress=progress,
             settings=settings,
             assume=self._assumption,
@@ -141,10 +141,6 @@ class _Question:
 def _label_spec(model: Model, one: PropertyEntry) -> Spec:
     ltlf, regex = (one.whole_text, None) if one.kind == "moore_ltlf" else (None, one.whole_text)
     return label_spec(model, ltlf=ltlf, regex=regex)
-
-
-def _left(limit: Budget) -> float | None:
-    return None if limit.deadline is None else limit.remaining()
 
 
 def _letters_of(one: PropertyEntry) -> Alphabet | None:

@@ -24,7 +24,9 @@ from rnncheck.cli.output_files import OutputFile, kept_somewhere, raise_troubles
 from rnncheck.cli.progress import progress_line
 from rnncheck.models.labelled import network_of
 from rnncheck.relations import Relation
+from rnncheck.runtime.budget import Budget, BudgetExceeded
 from rnncheck.runtime.files import write_atomically
+from rnncheck.runtime.watchdog import guarded_for
 from rnncheck.spec import Spec
 from rnncheck.words import Alphabet, format_word
 
@@ -78,11 +80,16 @@ def harden(
         raise click.UsageError(
             "give one of these: a specification (--dfa, --regex, --ltlf or --word-list), --words FILE, or --own-answers"
         )
-    network = network_of(model.load(request.alphabet))
-    spec = request.build(network.alphabet) if request.given else _learned(network, choices)
-    settings = HardeningSettings(
-        iterations=choices["iterations"], max_seconds=choices["max_seconds"], seed=choices["seed"]
-    )
+    limit = Budget.lasting(choices["max_seconds"])
+    try:
+        loaded = guarded_for(limit.left, lambda: model.load(request.alphabet), "the model was being loaded")
+        network = network_of(loaded)
+        spec = guarded_for(limit.left, lambda: _wanted(network, request, limit, choices), "the specification was made")
+        limit.check()
+    except BudgetExceeded as end:
+        say(f"undecided: {end.reason}; raise --max-seconds", err=True)
+        ctx.exit(3)
+    settings = HardeningSettings(iterations=choices["iterations"], max_seconds=limit.left, seed=choices["seed"])
     with progress_line(quiet=choices["quiet"]) as tell:
         made = harden_network(
             network,
@@ -94,13 +101,17 @@ def harden(
     ctx.exit(written(made, spec, output, choices["certificate"]))
 
 
-def _learned(network: RecurrentNetwork, choices: Mapping[str, Any]) -> Spec:
+def _wanted(network: RecurrentNetwork, request: SpecRequest, limit: Budget, choices: Mapping[str, Any]) -> Spec:
+    return request.build(network.alphabet) if request.given else _learned(network, limit, choices)
+
+
+def _learned(network: RecurrentNetwork, limit: Budget, choices: Mapping[str, Any]) -> Spec:
     """The automaton of the network's answers, changed where labels say otherwise."""
     from rnncheck.training import automaton_from_words, own_automaton
 
     path = choices["words"]
     if path is None:
-        return Spec.from_dfa(own_automaton(network, choices["seed"]), origin="the network's own answers")
+        return Spec.from_dfa(own_automaton(network, choices["seed"], limit), origin="the network's own answers")
     words = labelled_words(path, network.alphabet, choices)
     return Spec.from_dfa(automaton_from_words(words, network=network, seed=choices["seed"]), origin=str(path))
 

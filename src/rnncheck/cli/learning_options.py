@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Container
 from typing import Any, TypeVar
 
 import click
@@ -20,6 +21,10 @@ from rnncheck.word_files import USUAL, read_words
 from rnncheck.words import Alphabet
 
 Result = TypeVar("Result")
+
+# MiB that are taken before any work is done; fixed numbers, so that a result does not depend on the machine.
+_INTERPRETER, _LIBRARIES = 80, {"torch": 192, "onnxruntime": 48}
+_LEAST_WORK = 32
 
 
 def learning_options(command: Command) -> Command:
@@ -47,7 +52,8 @@ def learning_options(command: Command) -> Command:
             click.option("--timeout", type=click.FloatRange(min=0), metavar="SECONDS",
                          help="Stop after so long, loading and compiling included."),
             click.option("--memory", type=click.FloatRange(min=0, max=1 << 30), default=1024, show_default=True,
-                         metavar="MIB", help="Memory for answers, states and searches."),
+                         metavar="MIB", help="Memory of the process: the libraries it loads, answers, states and "
+                         "searches."),
             click.option("--quiet", is_flag=True, help="No progress on stderr."),
         ]
     ):  # fmt: skip
@@ -57,8 +63,6 @@ def learning_options(command: Command) -> Command:
 
 def learning_fields(choices: dict[str, Any], alphabet: Alphabet) -> dict[str, Any]:
     """The fields of LearningSettings that the options set, for a model over an alphabet."""
-    if math.isnan(choices["memory"]):
-        raise click.UsageError("--memory nan is no number of MiB; give one, such as 1024")
     known = choices["known_words"]
     return {
         "learner": choices["learner"],
@@ -67,8 +71,21 @@ def learning_fields(choices: dict[str, Any], alphabet: Alphabet) -> dict[str, An
         "max_states": choices["max_hypothesis"],
         "max_query_length": choices["max_query"],
         "known_words": () if known is None else tuple(read_words(known, alphabet, choices.get("word_format", USUAL))),
-        "memory_limit": int(choices["memory"] * 2**20),
+        "memory_limit": working_memory(choices["memory"], sys.modules),
     }
+
+
+def working_memory(limit: float, loaded: Container[str]) -> int:
+    """The bytes that --memory leaves for the work, beside the interpreter and the libraries that are loaded."""
+    if math.isnan(limit):
+        raise click.UsageError("--memory nan is no number of MiB; give one, such as 1024")
+    base = _INTERPRETER + sum(size for name, size in _LIBRARIES.items() if name in loaded)
+    if limit < base + _LEAST_WORK:
+        raise click.UsageError(
+            f"--memory {limit:g} is too little: the interpreter and the libraries for this model take {base} MiB by "
+            f"themselves; give {base + _LEAST_WORK} or more"
+        )
+    return int((limit - base) * 2**20)
 
 
 def learning_settings(choices: dict[str, Any], alphabet: Alphabet) -> LearningSettings:
@@ -85,7 +102,7 @@ class TimeLimit:
     @property
     def left(self) -> float | None:
         """The seconds that are left; None where there is no limit."""
-        return None if self._budget.deadline is None else self._budget.remaining()
+        return self._budget.left
 
     def spent_on(self, what: str, work: Callable[[], Result]) -> Result:
         """The result of the work; BudgetExceeded says that the time was over ``while`` it went on."""

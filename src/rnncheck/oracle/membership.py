@@ -14,7 +14,7 @@ from rnncheck.automata.dfa import Mask
 from rnncheck.automata.moore import Outputs
 from rnncheck.errors import InputError
 from rnncheck.models.labelled import LabelledNetwork
-from rnncheck.models.protocol import Model, Scores, SteppingModel
+from rnncheck.models.protocol import Model, Scores, SteppingModel, slices_within
 from rnncheck.oracle.backends import Pair, QueryBackend, SteppingBackend, WholeWordBackend
 from rnncheck.oracle.cache import AnswerCache, WordKeys
 from rnncheck.oracle.counters import Cost, Counters
@@ -31,6 +31,7 @@ DEFAULT_MEMORY = 1 << 30
 
 _BYTES_A_QUERY = 1000  # what one pending query needs while it is being answered, its state apart
 _QUERIES_AT_ONCE = (1 << 10, 1 << 16)
+_SCORED_AT_ONCE = 1 << 14  # letters, between two looks at the budget
 
 
 class MembershipOracle:
@@ -157,9 +158,10 @@ class MembershipOracle:
 
     def scores(self, words: WordBatch) -> Scores | None:
         """How far each word is from the decision; None where the model has no scores. They are not remembered."""
-        first, rest = words.take(np.arange(len(words)) < 1), words.take(np.arange(len(words)) >= 1)
-        found: list[Scores] = []
-        for part in (first, rest):  # one word shows whether there are any
+        found: list[Scores] = [np.zeros(0)]
+        rest = ((1 + start, 1 + end) for start, end in slices_within(words.offsets[1:], _SCORED_AT_ONCE))
+        for start, end in ((0, min(1, len(words))), *rest):  # one word shows whether there are any
+            part = words.take(np.arange(start, end))
             self._counters.tick(len(part.codes))
             self._counters.work += len(part.codes)
             scores = self.model.scores_batch(part)

@@ -152,7 +152,7 @@ class WordDistribution:
         who: list[npt.NDArray[np.int64]] = [rows[:0]]
         what: list[npt.NDArray[np.int64]] = [rows[:0]]
         while len(rows):
-            choice = (rng.random(len(rows))[:, None] >= chances[contexts]).sum(axis=1)
+            choice = _places(chances, contexts, rng.random(len(rows)))
             going = choice > 0
             rows, letters = rows[going], choice[going] - 1
             contexts = self.next_context[contexts[going], letters]
@@ -168,7 +168,7 @@ class WordDistribution:
     def _chances(self) -> Probabilities:
         """In each context: to stop, or to stop or go on with one of the first letters. What is impossible adds 0."""
         chances = np.cumsum(np.hstack([self.stopping[:, None], self.going_on]), axis=1)
-        return np.asarray(chances / chances[:, -1:])
+        return _padded(chances / chances[:, -1:])
 
     def _sample_independent(self, rng: np.random.Generator, count: int) -> WordBatch:
         offsets = np.zeros(count + 1, dtype=np.int64)
@@ -229,6 +229,23 @@ class BesideAutomaton:
         stops = np.tile(distribution.stopping, len(dfa))
         self.accepted_here: Probabilities = np.where(np.repeat(dfa.accepting, contexts), stops, 0.0)
         self.accepted = expected_rewards(self.goes_to, self.chance, stops, self.accepted_here)
+
+
+def _padded(table: Probabilities) -> Probabilities:
+    """Rows of 2ᵏ − 1 numbers, for the bisection of ``_places``."""
+    wide = (1 << table.shape[1].bit_length()) - 1
+    return np.pad(table, ((0, 0), (0, wide - table.shape[1])), constant_values=np.inf)
+
+
+def _places(padded: Probabilities, rows: npt.NDArray[np.integer], values: Probabilities) -> IntArray:
+    """How many numbers of its row, which never fall, each value has reached: by bisection, so that no row is copied."""
+    flat, before = padded.ravel(), rows * np.int64(padded.shape[1]) - 1
+    found: IntArray = np.zeros(len(values), dtype=np.int64)
+    step = (padded.shape[1] + 1) // 2
+    while step:
+        found += step * (values >= flat[before + found + step])
+        step //= 2
+    return found
 
 
 def _normalised(alphabet: Alphabet, weights: Mapping[str, float] | Sequence[float] | None) -> Probabilities:

@@ -14,7 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from rnncheck.automata.dfa import Mask
-from rnncheck.automata.minimisation import incoming_states
+from rnncheck.automata.minimisation import incoming_states, look_at_time
+from rnncheck.runtime.watchdog import check_time
 from rnncheck.words import IntArray
 
 Probabilities: TypeAlias = npt.NDArray[np.float64]
@@ -53,8 +54,10 @@ def _leads_to(goes_to: Integers, chance: Probabilities, goal: Mask) -> Mask:
     here = np.arange(len(goal))[:, None]
     predecessors = incoming_states(np.where(chance > 0.0, goes_to, here))
     reached = goal.copy()
-    front = np.flatnonzero(goal)
+    front, rounds = np.flatnonzero(goal), 0
     while len(front):
+        rounds += 1
+        look_at_time(rounds, len(front))
         before = np.unique(predecessors(front))
         front = before[~reached[before]]
         reached[front] = True
@@ -84,6 +87,7 @@ def _added_up(goals: IntArray, moves: Probabilities, gone: Probabilities, reward
     """Step after step, until no sum changes any more: they only grow, so then none ever will."""
     total = rewards
     while True:
+        check_time()
         for _ in range(_STEPS):
             before, total = total, rewards + np.einsum("ij,ij->i", moves, total[goals])
         if np.array_equal(total, before):

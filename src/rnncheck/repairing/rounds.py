@@ -35,7 +35,6 @@ _FORGOTTEN_SOUGHT = 2_000
 _ENOUGH = 200  # labelled words that are held out, so that they can be measured with alone
 _LEARNED = 0.999  # of the answers taught: less, and the network cannot hold them
 _FIRST_EPOCHS = 10  # of training in the first round; twice as many in every further one, up to what is set
-_TEACHING_SHARE = 0.5  # of the time that is left, for the training of one round
 
 _EMPTY_WORD = (
     "the empty word is a violation, and the module does not take it, so that it cannot be taught: let forward take "
@@ -245,15 +244,14 @@ class Run:
             self._state.best, self._best_arrays = hoped, question.pupil.arrays()
 
     def _teaching(self, epochs: int) -> Callable[[FineTuned], bool]:
-        """Tells how far a training is, and ends it when it has had its share of the time."""
+        """Reports how far a training is, within the budget."""
         budget, number = self._budget, self._round + 1
-        end = budget.clock() + _TEACHING_SHARE * budget.remaining()
 
         def go_on(now: FineTuned) -> bool:
             budget.check()
             counts = {"words": now.words, "answers": now.answers, "right answers": now.right}
             self._tell(f"teaching for round {number}, epoch {now.epochs} of at most {epochs}", counts)
-            return budget.clock() < end
+            return True
 
         return go_on
 

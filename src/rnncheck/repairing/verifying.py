@@ -25,7 +25,6 @@ from rnncheck.words import Word
 
 FIRST_STEPS, _GROWTH = 100_000, 10  # of the search, while there is something to find
 _COUNTEREXAMPLES = 4  # of different kinds, for each property in a round
-_SHARE = 0.25  # of the time that is left, for one look at all properties, unless nothing else is known
 _LARGEST_EPSILON = 0.05
 
 Tell = Callable[[str, dict[str, int]], None]  # what is being done, and counts
@@ -49,33 +48,22 @@ class Verifier:
             steps = min(steps * _GROWTH, most)
 
     def _look(self, model: Model, rounds: int, steps: int) -> list[Verdict]:
-        """One look at all properties in a share of the time; in all of it where that finds no violation."""
-        requirements = self._question.requirements
-        found: list[Verdict | None] = [None] * len(requirements)
-        for share in (_SHARE, 1.0):
-            end = self._budget.clock() + share * self._budget.remaining()
-            waiting = [place for place, verdict in enumerate(found) if verdict is None or verdict.undecided]
-            for number, place in enumerate(waiting):
-                limit = (end - self._budget.clock()) / (len(waiting) - number)
-                found[place] = self._verdict(model, place, rounds, steps, max(0.0, limit))
-            if any(verdict is not None and verdict.violated for verdict in found):
-                break
-        return [verdict for verdict in found if verdict is not None]
+        """One look at all properties."""
+        return [self._verdict(model, place, rounds, steps) for place in range(len(self._question.requirements))]
 
-    def _verdict(self, model: Model, place: int, rounds: int, steps: int, limit: float) -> Verdict:
+    def _verdict(self, model: Model, place: int, rounds: int, steps: int) -> Verdict:
         self._budget.check()
         requirement = self._question.requirements[place]
         # Another seed in every round: what was found with one is not all there is.
         seed = self._question.seed + 1 + rounds + 1_000 * int(math.log10(steps))
-        verdict = self._asked(model, requirement, seed, steps, limit, shorter=0, doing="verifying")
+        verdict = self._asked(model, requirement, seed, steps, shorter=0, doing="verifying")
         self.latest[requirement.name] = verdict
         self._budget.check()
         return verdict
 
     def _asked(
-        self, model: Model, requirement: Requirement, seed: int, steps: int, limit: float, *, shorter: int | None,
-        doing: str,
-    ) -> Verdict:  # fmt: skip
+        self, model: Model, requirement: Requirement, seed: int, steps: int, *, shorter: int | None, doing: str
+    ) -> Verdict:
         """The verdict of one property; ``shorter`` limits the steps of looking for shorter counterexamples."""
         requirements, budget = self._question.requirements, self._budget
         place = f" ({requirements.index(requirement) + 1} of {len(requirements)})" if len(requirements) > 1 else ""
@@ -100,7 +88,7 @@ class Verifier:
             "seed": seed,
             # Fewer steps of the search go with fewer random words.
             "epsilon": min(_LARGEST_EPSILON, Confidence.epsilon * max(1.0, VerifySettings.search_steps / steps)),
-            "timeout": None if math.isinf(limit) else limit,
+            "timeout": budget.left,
             "progress": told,
             "settings": settings,
         }
@@ -116,24 +104,21 @@ class Verifier:
     def polished(self, model: Model, standings: Sequence[Standing]) -> list[Standing]:
         """The standings to show, with shorter counterexamples where there is time to look for them."""
         budget, shown = self._budget, list(standings)
-        end = budget.clock() + _SHARE * budget.remaining()
         waiting = [place for place, standing in enumerate(shown) if standing.counterexamples]
-        for number, place in enumerate(waiting):
-            limit = (end - budget.clock()) / (len(waiting) - number)
-            if limit <= 0.0 or budget.cancelled():
+        for place in waiting:
+            if budget.remaining() <= 0.0 or budget.cancelled():
                 break
             try:
-                shown[place] = self._shorter(model, place, shown[place], limit)
+                shown[place] = self._shorter(model, place, shown[place])
             except KeyboardInterrupt:
                 break
         return shown
 
-    def _shorter(self, model: Model, place: int, known: Standing, limit: float) -> Standing:
+    def _shorter(self, model: Model, place: int, known: Standing) -> Standing:
         question = self._question
         doing = "looking for the shortest counterexample to"
-        verdict = self._asked(
-            model, question.requirements[place], question.seed, FIRST_STEPS, limit, shorter=None, doing=doing
-        )
+        requirement = question.requirements[place]
+        verdict = self._asked(model, requirement, question.seed, FIRST_STEPS, shorter=None, doing=doing)
         word = verdict.counterexample
         if word is None or len(word) > len(known.counterexamples[0]):
             return known

@@ -31,14 +31,13 @@ def _table(
 ) -> dict[tuple[int, int], tuple[Fraction, tuple[int, int]]]:
     """For every pair of prefixes the least cost, and the pair of shorter prefixes that it comes from."""
     number = {letter: place for place, letter in enumerate(alphabet)}
-    replace, insert = edits.replacing(alphabet), edits.each("insert", alphabet)
-    delete, swap = edits.each("delete", alphabet), edits.each("swap", alphabet)
+    insert, delete, swap = (edits.each(kind, alphabet) for kind in ("insert", "delete", "swap"))
     table: dict[tuple[int, int], tuple[Fraction, tuple[int, int]]] = {(0, 0): (Fraction(0), (0, 0))}
 
     def ways(i: int, j: int) -> list[tuple[Fraction, tuple[int, int]]]:
         found = []
         for (down, right), cost in {
-            (1, 1): replace[number[word[i - 1]]][number[other[j - 1]]] if i and j else None,
+            (1, 1): edits.replacing(word[i - 1], other[j - 1]) if i and j else None,
             (1, 0): delete[number[word[i - 1]]] if i else None,
             (0, 1): insert[number[other[j - 1]]] if j else None,
             (2, 2): _swapped(word[max(0, i - 2) : i], other[max(0, j - 2) : j], swap, number),

@@ -15,9 +15,11 @@ from rnncheck.automata.dfa import DFA
 from rnncheck.automata.minimisation import coreachable
 from rnncheck.models.protocol import States
 from rnncheck.oracle import Stepper
+from rnncheck.runtime.watchdog import check_time
 from rnncheck.search.prefix_tree import DEFAULT_MEMORY
 from rnncheck.words import Codes, IntArray
 
+_LETTERS_BETWEEN_LOOKS = 256  # at the time
 _LEAST_AT_ONCE, _AT_ONCE = 16, 4096  # words; more would not fit the caches
 
 
@@ -38,6 +40,8 @@ def prefixes(language: DFA) -> float:
     while paths.any():
         after = np.zeros(len(language))
         for letter in range(len(language.alphabet)):
+            if letter % _LETTERS_BETWEEN_LOOKS == _LETTERS_BETWEEN_LOOKS - 1:
+                check_time()
             np.add.at(after, language.transitions[:, letter], paths)
         paths = np.where(live, after, 0.0)
         total += float(paths.sum())

@@ -53,6 +53,11 @@ class Budget:
         """Seconds until the deadline, at least 0; infinite where there is none."""
         return float("inf") if self.deadline is None else max(0.0, self.deadline - self.clock())
 
+    @property
+    def left(self) -> float | None:
+        """The same as a time limit: None where there is none."""
+        return None if self.deadline is None else self.remaining()
+
     def check(self) -> None:
         """Raise BudgetExceeded if the budget has ended."""
         if self.cancelled():

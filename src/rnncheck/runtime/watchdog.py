@@ -80,6 +80,12 @@ def guarded(call: Callable[[], T], what: Callable[[], str]) -> T:
         raise BudgetExceeded(f"the time limit was reached while {what()}") from None
 
 
+def check_time() -> None:
+    """Raise BudgetExceeded where the time that ``watchdog`` gives is over: for long work that queries no model."""
+    if _remaining.get()() <= 0.0:
+        raise BudgetExceeded("the time limit was reached")
+
+
 def guarded_for(timeout: float | None, call: Callable[[], T], what: str) -> T:
     """The result of a call that may take so many seconds; without a limit, as long as the calls around it may."""
     if timeout is None:

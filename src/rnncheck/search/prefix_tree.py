@@ -36,10 +36,12 @@ class Frontier:
 
     def room(self, memory: int, letters: int) -> int:
         """How many such words may be extended by every letter within so many bytes."""
-        row_bytes: int = self.states[:1].nbytes + self.words.itemsize * (self.words.shape[1] + 1)
+        row_bytes: int = self.states[:1].nbytes + self.words.itemsize * (self.words.shape[1] + 1) + _SCRATCH_BYTES
         return memory // max(1, row_bytes * letters)
 
 
+# What an extended word takes besides: its parent, letter and state of the specification, its score, and its rank.
+_SCRATCH_BYTES = 160
 DEFAULT_MEMORY = 1 << 28  # bytes that a search may take
 
 Look: TypeAlias = Callable[[Frontier, Scores], None]

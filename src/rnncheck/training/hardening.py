@@ -9,6 +9,7 @@ are allowed to grow while the network keeps up.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -140,12 +141,14 @@ class Hardening:
         """The network as it is now, on words; with boxes, the average of the last iterations."""
         return self._network.to_network(self._averages or None)
 
-    def round(self) -> None:
-        """So many iterations more, on words or on boxes."""
+    def round(self, over: Callable[[], bool] = lambda: False) -> None:
+        """``ROUND`` iterations more, on words or on boxes; fewer where the time is ``over``."""
         if self._boxes is None and (self._learned or self._on_words >= self._warm_up):
             self._boxes = self._begin_boxes()
         rng = np.random.default_rng([self._seed, _ROUNDS, self._on_words + self._on_boxes])
         for _ in range(ROUND):
+            if over():
+                return
             if self._boxes is None:
                 self._learn_words(rng)
                 self._on_words += 1

@@ -16,6 +16,7 @@ from rnncheck.automata.minimisation import minimise
 from rnncheck.automata.product import intersection, product, union
 from rnncheck.errors import InputError
 from rnncheck.extraction.extract import extract_automaton
+from rnncheck.learning.settings import LearningSettings
 from rnncheck.models.cells import Cell
 from rnncheck.models.engine.compiled import stepped
 from rnncheck.models.engine.reference import reference_judgement
@@ -26,6 +27,7 @@ from rnncheck.proving.certifying import certificate_of
 from rnncheck.proving.partition import Partition, last_letters
 from rnncheck.proving.prove import Invariant, NotProved, ProofSettings, find_invariant
 from rnncheck.relations import Property, Relation, RelationName
+from rnncheck.runtime.budget import UNLIMITED, Budget, BudgetExceeded
 from rnncheck.training.from_automaton import data_from_automaton
 from rnncheck.training.hardened import HardeningEnding, HardeningProgress, HardeningReport, Progress, ProvableNetwork
 from rnncheck.training.rules import with_rules
@@ -96,6 +98,7 @@ def train_provable(
     With ``rules`` its weights begin as rules of the automaton beside random numbers, else as random numbers alone.
     """
     settings = settings or HardeningSettings()
+    budget = Budget.lasting(settings.max_seconds, clock=clock)
     shape = TrainingSettings(cell=cell, hidden=hidden, layers=layers, embedding=embedding, seed=settings.seed)
     import_torch("training")
     from rnncheck.training.torch_network import TorchNetwork
@@ -104,7 +107,7 @@ def train_provable(
     target = minimise(spec)
     begun = fresh.to_network(spec.alphabet, (), None, {"begun": "with rules" if rules else "at random"})
     begun = with_rules(begun, target) if rules else begun
-    return _Run(begun, Property(spec, Relation.EQUAL), target, settings, clock).go(progress, was_trained=False)
+    return _Run(begun, Property(spec, Relation.EQUAL), target, settings, budget).go(progress, was_trained=False)
 
 
 def harden(
@@ -123,30 +126,33 @@ def harden(
     """
     if network.alphabet != spec.alphabet:
         raise InputError("the network and the specification have different alphabets; order the letters alike")
-    import_torch("hardening")
     settings = settings or HardeningSettings()
     wanted, began = Property(spec, Relation.named(relation)), clock()
-    target = minimise(_corrected(network, wanted, settings))
-    return _Run(network, wanted, target, settings, clock, began).go(progress, was_trained=True)
+    budget = Budget.lasting(settings.max_seconds, clock=clock)
+    import_torch("hardening")
+    target = minimise(_corrected(network, wanted, settings.seed, budget))
+    return _Run(network, wanted, target, settings, budget, began).go(progress, was_trained=True)
 
 
-def own_automaton(network: RecurrentNetwork, seed: int = 0, timeout: float | None = None) -> DFA:
-    """The automaton of a network's own answers, as far as a learner finds it."""
-    own = extract_automaton(stepped(network, threads=1), method="bounded", seed=seed, timeout=timeout).automaton
+def own_automaton(network: RecurrentNetwork, seed: int = 0, budget: Budget = UNLIMITED) -> DFA:
+    """The automaton of a network's own answers, as far as a learner finds it within the budget."""
+    settings = LearningSettings(clock=budget.clock, cancelled=budget.cancelled)
+    model = stepped(network, threads=1)
+    own = extract_automaton(model, method="bounded", seed=seed, timeout=budget.left, settings=settings).automaton
     assert isinstance(own, DFA)
     return own
 
 
-def _corrected(network: RecurrentNetwork, wanted: Property, settings: HardeningSettings) -> DFA:
+def _corrected(network: RecurrentNetwork, wanted: Property, seed: int, budget: Budget) -> DFA:
     """An automaton of the network's own answers, changed where they break the relation."""
     spec, relation = wanted.spec, wanted.relation
     if relation is Relation.EQUAL:
         return spec
     model, smallest = stepped(network, threads=1), minimise(spec)
-    drawn = data_from_automaton(smallest, np.random.default_rng([settings.seed, _OWN]), count=_ASKED).train.words
+    drawn = data_from_automaton(smallest, np.random.default_rng([seed, _OWN]), count=_ASKED).train.words
     if not (model.accepts_batch(drawn) != smallest.accepts_batch(drawn)).any():
         return spec  # it has learned just that, as far as one can see
-    own = own_automaton(network, settings.seed, settings.max_seconds)
+    own = own_automaton(network, seed, budget)
     return intersection(own, spec) if relation is Relation.SUBSET else union(own, spec)
 
 
@@ -166,18 +172,19 @@ class _Run:
         wanted: Property,
         target: DFA,
         settings: HardeningSettings,
-        clock: Callable[[], float],
+        budget: Budget,
         began: float | None = None,
     ) -> None:
-        self._before, self._wanted, self._target, self._settings, self._clock = (
-            network, wanted, target, settings, clock,
+        self._before, self._wanted, self._target, self._settings, self._budget = (
+            network, wanted, target, settings, budget,
         )  # fmt: skip
+        self._clock = budget.clock
         self._partition, self._context = _partition(target, settings.context)
         # The same specification, whose states also tell which state of the target a word leads to.
         finer = Property(product(wanted.spec, target, lambda a, _: a).dfa, wanted.relation)
         self._finer = None if target == minimise(wanted.spec) else finer
         self._proof_seconds = 0.0
-        self._began = clock() if began is None else began
+        self._began = budget.clock() if began is None else began
 
     def go(self, progress: Progress | None, *, was_trained: bool) -> ProvableNetwork:
         """Train until the proof closes or a limit is reached; then measure."""
@@ -218,15 +225,18 @@ class _Run:
                 self._before, self._target, self._partition, settings.warm_up, settings.seed, reading_longer
             )
             for number in itertools.count(1):
-                run.round()
+                run.round(lambda: self._budget.remaining() <= 0.0)
                 standing, seconds = run.standing, self._clock() - self._began
                 if progress is not None:
                     progress(HardeningProgress(**asdict(standing), seconds=seconds))
-                limit = self._limit(standing.on_boxes, seconds)
+                limit = self._limit(standing.on_boxes)
                 if limit is None and not run.near_a_proof and (number + 1) % _ATTEMPT_EVERY:
                     continue
                 network = run.network()
-                found = self._attempt(network, last=limit is not None)
+                try:
+                    found = self._attempt(network, last=limit is not None)
+                except BudgetExceeded as end:
+                    return _Trained(network, NotProved((), end.reason), standing, HardeningEnding.TIME)
                 if isinstance(found, Invariant):
                     return _Trained(network, found, standing, HardeningEnding.PROVED)
                 if limit is not None:
@@ -238,25 +248,25 @@ class _Run:
             return None
         return certificate_of(found, network, self._wanted, reference_judgement(network, ()).accepted)
 
-    def _limit(self, iterations: int, seconds: float) -> HardeningEnding | None:
-        if iterations >= self._settings.iterations:
-            return HardeningEnding.ITERATIONS
-        limit = self._settings.max_seconds
-        return HardeningEnding.TIME if limit is not None and seconds >= limit else None
+    def _limit(self, iterations: int) -> HardeningEnding | None:
+        if self._budget.remaining() <= 0.0:
+            return HardeningEnding.TIME
+        return HardeningEnding.ITERATIONS if iterations >= self._settings.iterations else None
 
     def _attempt(self, network: RecurrentNetwork, *, last: bool) -> Invariant | NotProved:
         """The prover itself, with boxes as fine as those that are trained, and one letter finer.
 
         What it can do besides takes seconds, and is left for the last time.
         """
+        self._budget.check()
         began = self._clock()
         found: Invariant | NotProved = NotProved((), "the empty word is answered wrongly")
         if not self._breaks(network, ()):
             context, ahead = self._context + 1, ProofSettings().ahead if last else 0
             settings = ProofSettings(context=context, classes=_CLASSES, rounds=_ROUNDS, ahead=ahead)
-            found = find_invariant(network, self._wanted, settings)
+            found = find_invariant(network, self._wanted, settings, self._budget.check)
             if isinstance(found, NotProved) and self._finer is not None:
-                again = find_invariant(network, self._finer, settings)
+                again = find_invariant(network, self._finer, settings, self._budget.check)
                 if isinstance(again, Invariant):  # else what is in the way is told by states that were asked about
                     found, self._wanted = again, self._finer
         self._proof_seconds = self._clock() - began

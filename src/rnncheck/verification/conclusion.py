@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
 
 import msgspec
 
 from rnncheck.errors import InputError
 from rnncheck.proving.layers import Layers
+from rnncheck.runtime.budget import BudgetExceeded
 from rnncheck.runtime.files import write_atomically
 from rnncheck.search.flows import Flow
 from rnncheck.verdict.certificate import Arithmetic
@@ -85,7 +87,7 @@ def conclude(run: Run, finding: Finding) -> Verdict:
         trace=evidence.trace,
         history=run.history.rounds,
         model_facts=dict(question.model.describe()),
-        spec_facts=_spec_facts(question),
+        spec_facts=run.extras.attempt("the digest of the specification", lambda: _spec_facts(question)) or SpecFacts(),
         alphabet=question.model.alphabet,
         seed=question.seed,
         settings={**question.asked(), "timeout": question.timeout},
@@ -142,7 +144,9 @@ def _none_up_to(run: Run, word: Codes) -> int | None:
 
 
 def _health(run: Run, *, violated: bool) -> list[HealthNote]:
-    health = [*run.notes, *vacuity(run.task, run.question.assumption)]
+    health = list(run.notes)
+    with contextlib.suppress(BudgetExceeded):
+        health.extend(vacuity(run.task, run.question.assumption))
     if violated:
         run.extras.attempt("the health checks", lambda: health.extend(health_notes(run.task, violated=True)))
     else:  # a claim about all words, which a model that fails now does not deserve
@@ -150,6 +154,8 @@ def _health(run: Run, *, violated: bool) -> list[HealthNote]:
             health.extend(health_notes(run.task, violated=False))
         except KeyboardInterrupt:
             run.extras.interrupt()
+        except BudgetExceeded:
+            pass
     return health
 
 
@@ -229,7 +235,9 @@ def _length_proof(question: Question, layers: Layers) -> LengthProof:
 
 def _guarantee(run: Run, finding: Finding, proof: ProofFacts | None) -> Guarantee | None:
     task, confidence = run.task, run.question.confidence
-    words, possible = task.sampler.words, task.possible.shown(task.sampler.possible)
+    words, possible = task.sampler.words, None
+    with contextlib.suppress(BudgetExceeded):  # the mass of a large automaton
+        possible = task.possible.shown(task.sampler.possible)
     # By mass alone it is satisfied without the sample of all words, which then shows less than was asked for.
     satisfied = finding.outcome is Outcome.SATISFIED and not finding.proof
     by_mass = satisfied and confidence.achieved(words) > confidence.epsilon and possible is not None

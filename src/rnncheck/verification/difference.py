@@ -14,6 +14,7 @@ from rnncheck.errors import InputError, short_repr
 from rnncheck.models.difference import DifferenceModel, difference
 from rnncheck.models.protocol import Model
 from rnncheck.relations import Relation
+from rnncheck.runtime.budget import Budget
 from rnncheck.spec import Spec
 from rnncheck.verdict.facts import HealthNote
 from rnncheck.verdict.questions import Comparison, PropertyChange
@@ -66,9 +67,7 @@ def diff(
     questions = [(verify, spec.over(old.alphabet)) for spec in properties]
     questions += [(verify_labels, spec) for spec in label_properties]
     timeout, settings = options.get("timeout"), options.get("settings") or VerifySettings()
-    began = settings.clock()
-    if questions and timeout is not None:
-        options["timeout"] = timeout / 2
+    budget = Budget.lasting(timeout, clock=settings.clock, cancelled=settings.cancelled)
     pair = difference(old, new, relation, labels=labels)
     comparison = Comparison(
         relation=relation, labels=pair.pair.labels, by_label=pair.by_label, old=names[0], new=names[1]
@@ -78,8 +77,7 @@ def diff(
     verdict = verify(pair, alike, **question)
     extras = Extras(interrupted=verdict.interrupted)
     said = _said(pair, verdict.counterexample, extras)
-    left = None if timeout is None else max(0.0, timeout - (settings.clock() - began))
-    changes = () if extras.interrupted else tuple(_changes(old, new, questions, left, options, extras))
+    changes = () if extras.interrupted else tuple(_changes(old, new, questions, budget, options, extras))
     data = extras.attempt("what the two say of your data", lambda: _said_of_data(pair, verdict.data))
     comparison = msgspec.structs.replace(comparison, old_said=said[0], new_said=said[1], properties=changes)
     asked = {**verdict.settings, "timeout": timeout}
@@ -121,16 +119,16 @@ def _said_of_data(pair: DifferenceModel, data: DataFacts | None) -> DataFacts | 
 
 
 def _changes(
-    old: Model, new: Model, questions: list[_Question], seconds: float | None, options: VerifyOptions, extras: Extras
+    old: Model, new: Model, questions: list[_Question], budget: Budget, options: VerifyOptions, extras: Extras
 ) -> Iterator[PropertyChange]:
-    """Each property on both models; of the time that is left, each verification may take an equal share."""
-    asked: VerifyOptions = {**options, "timeout": None if seconds is None else seconds / max(1, 2 * len(questions))}
+    """Each property on both models, one after the other, while time is left."""
+    asked: VerifyOptions = {**options}
     settings = options.get("settings") or VerifySettings()
     asked["settings"] = dataclasses.replace(
         settings, flows=None, mass_words=0, on_data=None, checkpoint=None, resume=False, certificate=None
     )
     for ask, spec in questions:
-        both = extras.attempt(spec.origin, functools.partial(_of_both, old, new, ask, spec, asked))
+        both = extras.attempt(spec.origin, functools.partial(_of_both, old, new, ask, spec, asked, budget))
         if both is not None:
             before, after = both
             yield PropertyChange(
@@ -145,12 +143,12 @@ def _changes(
 
 
 def _of_both(
-    old: Model, new: Model, ask: Callable[..., Verdict], spec: Spec, options: VerifyOptions
+    old: Model, new: Model, ask: Callable[..., Verdict], spec: Spec, options: VerifyOptions, budget: Budget
 ) -> tuple[Verdict, Verdict]:
-    before = ask(old, spec, **options)
-    if before.interrupted:
-        raise KeyboardInterrupt
-    after = ask(new, spec, **options)
-    if after.interrupted:
-        raise KeyboardInterrupt
-    return before, after
+    verdicts = []
+    for model in (old, new):
+        verdict = ask(model, spec, **{**options, "timeout": budget.left})
+        if verdict.interrupted:
+            raise KeyboardInterrupt
+        verdicts.append(verdict)
+    return verdicts[0], verdicts[1]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -11,6 +11,7 @@ import numpy as np
 from rnncheck.automata.dfa import DFA
 from rnncheck.probability.conditioned import conditioned
 from rnncheck.probability.distributions import WordDistribution
+from rnncheck.runtime.budget import BudgetExceeded
 from rnncheck.search.flows import Flow
 from rnncheck.verdict.facts import Interval
 from rnncheck.verdict.strata import OTHERS, divided, interval_of
@@ -21,8 +22,6 @@ from rnncheck.words import Codes
 
 # Unless told how many words: one letter for so many that were asked before, or so many.
 _SHARE, _LEAST_STEPS = 16, 20_000
-# So many where there is a time limit, and half of what is left of it will do for them.
-_STEPS_IN_TIME = 500_000
 _MOST_WORDS = 20_000
 
 
@@ -37,7 +36,9 @@ class HowBad:
 def how_bad(task: Task, finding: Finding, word: Codes, flows: Sequence[Flow]) -> HowBad:
     """Measure it with words drawn from each stratum alone.
 
-    How many is fixed before any is drawn: words that are counted as long as steps last would favour short ones.
+    How many is fixed before any is drawn, by counts alone: words that are counted as long as steps or time last would
+    favour short ones. Where time ends first, the strata that are complete count, and the others may be all violations
+    or none.
     """
     loops = [(len(flow.prefix), flow.loop) for flow in flows]
     parts = []
@@ -47,10 +48,12 @@ def how_bad(task: Task, finding: Finding, word: Codes, flows: Sequence[Flow]) ->
             parts.append((name, task.distribution.mass(language), words))
     counts = _counts(task, [(name, words) for name, _, words in parts])
     mistakes, rng = ErrorLanguage(task.oracle, task.wanted).mistakes, task.rng("mass")
-    strata = []
-    for (name, mass, words), count in zip(parts, counts, strict=True):
-        found = int(np.sum(mistakes(words.sample(rng, count)))) if count else 0
-        strata.append(Stratum(name, mass, count, found))
+    strata = [Stratum(name, mass, 0, 0) for name, mass, _ in parts]
+    with contextlib.suppress(BudgetExceeded):
+        for place, (name, mass, words) in enumerate(parts):
+            count = counts[place]
+            found = int(np.sum(mistakes(words.sample(rng, count)))) if count else 0
+            strata[place] = Stratum(name, mass, count, found)
     return HowBad(interval_of(strata, task.distribution.probability(word)), tuple(strata))
 
 
@@ -62,10 +65,7 @@ def _learned(task: Task, finding: Finding) -> DFA | None:
 
 
 def _steps(task: Task) -> int:
-    work, left = task.oracle.cost.work, task.oracle.budget.remaining()
-    steps = max(_LEAST_STEPS, work // _SHARE)
-    enough = math.isfinite(left) and 2 * _STEPS_IN_TIME * task.seconds <= left * work
-    return max(steps, _STEPS_IN_TIME) if enough else steps
+    return max(_LEAST_STEPS, task.oracle.cost.work // _SHARE)
 
 
 def _counts(task: Task, parts: Sequence[tuple[str, WordDistribution]]) -> list[int]:

@@ -60,6 +60,8 @@ def verify(
         if run.difference is not None:  # what the evaluator says is worth nothing: ask again, the slow way
             run = run.by_reference(run.difference)
             finding = run.find()
+    grace = run.grace()
+    with watchdog(lambda: max(run.oracle.budget.remaining(), grace.remaining())):
         return conclude(run, finding)
 
 
