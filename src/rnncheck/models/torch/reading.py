@@ -100,6 +100,7 @@ class _Reader:
         self.logits: dict[int, Any] = {}  # of a value, the tensor before the last activation that makes probabilities
         self.fed: Any = None  # what the first recurrent layer reads
         self._tracked: list[Any] = []
+        self._lengths: set[tuple[int, int]] = set()  # tensors and axes whose size is the length of the word
         self._kept = constants
         self._constants = set(constants.own)
         self._unseen: dict[int, str] = {}  # tensors that a function made which is not in _OF_CONSTANTS
@@ -111,13 +112,14 @@ class _Reader:
     def check_uses(self, record: Record) -> None:
         """Refuse code that does more with the length of the word than to hand it to PyTorch's functions."""
         for size, how in record.uses:
-            value = self.values.get(id(size.tensor))
-            if value is not None and value.axes[size.axis] == TIME:
+            if (id(size.tensor), size.axis) in self._lengths:
                 raise MismatchError(f"its Python code {how} the length of the word, and may treat some lengths apart")
 
     def read(self, call: Call) -> None:
         dependent = [tensor for tensor in call.tensors if id(tensor) in self.values]
-        timed = any(self._is_time(size.tensor, size.axis) for size in call.lengths)
+        timed = any((id(size.tensor), size.axis) in self._lengths for size in call.lengths)
+        if call.options.get("out") is not None:
+            raise MismatchError(f"it calls {call.name} with out=, which changes a tensor")
         if call.name in _NO_NUMBERS:
             self._read_size(call)
         elif not dependent:
@@ -146,15 +148,11 @@ class _Reader:
             raise MismatchError("its Python code takes the length of the word as a number, and may treat some apart")
 
     def _read_constant(self, call: Call, timed: bool) -> None:
-        in_place = call.name.endswith("_") and not call.name.endswith("__")
-        if in_place and any(id(tensor) in self._kept.own for tensor in call.tensors[:1]):
+        if _in_place(call.name):
             raise MismatchError(f"it changes a tensor of its own ({call.name})")
-        known = call.name.removesuffix("_") if in_place else call.name
         if timed:
             raise MismatchError(f"it calls {call.name} with the length of the word")
-        fine = (known in _OF_CONSTANTS or known in ("zero", "fill", "requires_grad")) and all(
-            self._is_constant(tensor) for tensor in call.tensors
-        )
+        fine = call.name in _OF_CONSTANTS and all(self._is_constant(tensor) for tensor in call.tensors)
         for tensor in tensors_in(call.result):
             self._tracked.append(tensor)
             if fine:
@@ -178,10 +176,6 @@ class _Reader:
         known = id(tensor) in self._constants
         return known or (self._kept.any_origin and id(tensor) not in self._unseen and id(tensor) not in self.values)
 
-    def _is_time(self, tensor: Any, axis: int) -> bool:
-        value = self.values.get(id(tensor))
-        return value is not None and value.axes[axis] == TIME
-
     def _forget_aliases(self, changed: Any) -> None:
         """After a change in place nothing is known of other tensors with the same memory."""
         memory = changed.untyped_storage().data_ptr()
@@ -194,6 +188,7 @@ class _Reader:
         if tensor.dim() != len(value.axes):
             raise MismatchError(f"a value of shape {tuple(tensor.shape)} is not understood")
         self._tracked.append(tensor)
+        self._lengths |= {(id(tensor), axis) for axis, name in enumerate(value.axes) if name == TIME}
         self.values[id(tensor)] = value
         self.logits[id(tensor)] = tensor if logits is None else logits
 
@@ -420,12 +415,20 @@ class _Reader:
         return Layer(*arrays)  # type: ignore[arg-type]
 
 
+def _in_place(name: str) -> bool:
+    """Whether a function changes a tensor; what is read after all of them have run would not be what was used."""
+    if name.endswith("__"):
+        return name in ("__setitem__", "__set__", "__delete__") or (name[:3] == "__i" and name not in _NO_CHANGE)
+    return name.endswith("_") and name != "requires_grad_"
+
+
 def _cell_loop(_: _Reader, call: Call) -> None:
     raise MismatchError(
         f"it calls {call.name} in a loop of Python code, which may count letters; rnncheck.wrap_steps takes the step"
     )
 
 
+_NO_CHANGE = ("__invert__", "__index__", "__int__", "__iter__", "__init__")
 _NO_END = 1 << 31  # a slice to there, or further, goes to the end
 _TAKE_LENGTHS = {"view", "reshape", "expand", "unflatten", "view_as", "reshape_as", "expand_as"}
 _STEPS: Mapping[str, Callable[[_Reader, Call], None]] = {
