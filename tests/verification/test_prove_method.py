@@ -20,7 +20,7 @@ from rnncheck.proving.prove import ProofSettings
 from rnncheck.report.page.sentences import headline
 from rnncheck.spec import Spec
 from rnncheck.verdict.certificate import Certificate
-from rnncheck.verdict.replay import Status, replay
+from rnncheck.verdict.replay import ReplaySettings, Status, replay
 from rnncheck.verdict.value import Verdict
 from rnncheck.verification.settings import VerifySettings
 from rnncheck.verification.verify import verify
@@ -144,7 +144,7 @@ class Module(torch.nn.Module):
         return self.out(hidden[:, -1])[:, 0]
 
 
-def test_of_a_persons_own_module_the_weights_are_proved_and_the_verdict_says_so() -> None:
+def test_of_a_module_the_weights_are_proved_and_the_verdict_says_so(tmp_path: Path) -> None:
     model = wrap(Module().eval(), alphabet=["a", "b", "c"], empty=True)
     verdict = verify(model, RESPONSE, method="prove", relation="equal")
     assert verdict.satisfied, verdict.reason
@@ -155,6 +155,16 @@ def test_of_a_persons_own_module_the_weights_are_proved_and_the_verdict_says_so(
     for text in (str(verdict.guarantee), str(verdict), str(described(verdict)[0]), headline(verdict)):
         assert "proved for the weights read from the module" in text
     assert Verdict.from_json(verdict.to_json()) == verdict
+    path = tmp_path / "proof.cert"
+    certified = verify(
+        model, RESPONSE, method="prove", relation="equal", settings=VerifySettings(certificate=str(path))
+    )
+    certificate = Certificate.from_json(path.read_text())
+    replayed = replay(certified, model, ReplaySettings(certificate=certificate))
+    assert replayed.status is Status.CONFIRMED
+    assert any("for the weights read from the module" in check.seen for check in replayed.checks)
+    more = Verdict.from_json(certified.to_json().replace('"covers_reference": false', '"covers_reference": true'))
+    assert replay(more, model, ReplaySettings(certificate=certificate)).status is Status.REFUTED
     old = verdict.to_json().replace('"covers_reference": false', '"original": true')
     assert "proved for the weights read from the module" in str(Verdict.from_json(old))
 

@@ -78,6 +78,8 @@ def named_proof(
     except FormatError:
         same = False
     yield judged("proof: question", same, f"it is about {'the same' if same else 'another'} relation and specification")
+    if model is not None and not model.covers_reference and not invariant.about:
+        yield refuted("proof: about", "it is said to be about the module, and only the weights read from it are proved")
     for check in _checks(proof, model):
         yield dataclasses.replace(check, name=f"proof: {check.name}")
     if invariant.unproved is None:
