@@ -20,7 +20,9 @@ from rnncheck.models.engine.heads import HEAD_FUNCTIONS, HeadLayer
 from rnncheck.models.network import Cell, Floats, Layer
 from rnncheck.models.self_check import MismatchError, NetworkParts
 
-ONE, TIME, FEATURES, LAYERS = "1", "T", "F", "L"  # what an axis runs over; a batch is always of one word here
+# What an axis runs over. A batch is of one word, and its axis is as any of one entry, but where it is read whether
+# words of a batch stay apart.
+ONE, TIME, FEATURES, LAYERS, BATCH = "1", "T", "F", "L", "B"
 PROBABILITIES = ("sigmoid", "softmax", "log_softmax")
 
 
@@ -75,7 +77,7 @@ class Value:
     def without(self, axis: int, name: str, size: int) -> Value:
         """Without an axis of one entry; a word of one letter has such a one over time too, which must stay."""
         axis = self.axis(axis)
-        if self.axes[axis] == TIME or size != 1:
+        if self.axes[axis] in (TIME, BATCH) or size != 1:
             raise MismatchError(f"it calls {name} along the letters of the word")
         depth = self.depths if self.axes[axis] != LAYERS else ()
         return dataclasses.replace(self._at_depth(axis, 0), axes=_drop(self.axes, axis), depths=depth)
@@ -86,8 +88,12 @@ class Value:
 
     def reshaped(self, old: Sequence[int], new: Sequence[int], name: str) -> Value:
         """Only axes of one entry may come and go; nothing is merged with the axis of time or features."""
-        if LAYERS in self.axes:
+        if LAYERS in self.axes and len(self.depths) > 1:
             raise MismatchError(f"it calls {name} on the states of several layers")
+        if LAYERS in self.axes:
+            place = self.axes.index(LAYERS)
+            alone = (*self.axes[:place], ONE, *self.axes[place + 1 :])
+            return self._at_depth(place, 0).with_axes(alone).reshaped(old, new, name)
         kept = [(axis, size) for axis, size in zip(self.axes, old, strict=True) if axis == TIME or size != 1]
         sizes = [size for _, size in kept]
         axes, at = [], 0
@@ -107,6 +113,8 @@ class Value:
         """One entry along an axis, which is gone then. Of the letters of a word only the last can be taken."""
         axis = self.axis(axis)
         what = self.axes[axis]
+        if what == BATCH:
+            raise MismatchError(f"it takes one word of a batch ({name})")
         if what == TIME:
             if index != -1:
                 raise MismatchError(f"it takes letter {index} of the word ({name}), and only the last is understood")
@@ -124,6 +132,8 @@ class Value:
             raise MismatchError(f"it takes every {step}th entry ({name})")
         if start in (None, 0) and stop is None:
             return self
+        if what == BATCH:
+            raise MismatchError(f"it takes some words of a batch ({name})")
         if what == TIME:
             if start == -1 and stop is None:
                 last = self.selected(axis, -1, size, name)
@@ -197,7 +207,7 @@ class Value:
         """The output sequence of recurrent layers, one above the other."""
         if self.stage is Stage.STATE or self.stage is Stage.MEMORY or len(self.axes) != 3 or LAYERS in self.axes:
             raise MismatchError(f"its {name} reads something else than the letters one by one")
-        if self.axes[time_axis] != TIME or self.axes[1 - time_axis] != ONE or self.axes[2] == TIME:
+        if self.axes[time_axis] != TIME or self.axes[1 - time_axis] not in (ONE, BATCH) or self.axes[2] == TIME:
             raise MismatchError(f"its {name} does not read along the letters of the word, but along another axis")
         first, *others = layers
         first = dataclasses.replace(first, before=self.functions)
@@ -208,7 +218,7 @@ def joined(values: Sequence[Value], axis: int, sizes: Sequence[Sequence[int]], n
     """The result of putting values side by side along an axis."""
     first = values[0]
     axis = first.axis(axis)
-    if any(len(value.axes) != len(first.axes) for value in values) or first.axes[axis] == TIME:
+    if any(len(value.axes) != len(first.axes) or value.axes[axis] in (TIME, BATCH) for value in values):
         raise MismatchError(f"it calls {name} along the letters of the word")
     kept = first.stage in (Stage.STATE, Stage.MEMORY)
     states = kept and all(value.stage is first.stage and not value.functions for value in values)
@@ -221,7 +231,7 @@ def joined(values: Sequence[Value], axis: int, sizes: Sequence[Sequence[int]], n
     if axis != len(first.axes) - 1:
         raise MismatchError(f"it calls {name} along another axis than the features")
     axes = (*first.axes[:-1], FEATURES)
-    if all(value.each_letter for value in values):
+    if all(value.each_letter and value.axes[:-1] == first.axes[:-1] for value in values):
         return Value(Stage.FEATURES, axes)
     side_by_side = _side_by_side(values)
     return (combined(values, name) if side_by_side is None else side_by_side).with_axes(axes)
@@ -342,18 +352,28 @@ def same_network(one: Value, other: Value) -> bool:
         (one.stage, one.axes, len(one.layers)) == (other.stage, other.axes, len(other.layers))
         and _same_functions(one.functions, other.functions)
         and all(
-            a.cell is b.cell and a.first_state == b.first_state and _same_functions(a.before, b.before)
+            a.cell is b.cell
+            and a.first_state == b.first_state
+            and _same_functions(a.before, b.before)
+            and _same_weights(a.layer, b.layer)
             for a, b in pairs
         )
     )
 
 
-def _same_functions(one: Sequence[HeadLayer], other: Sequence[HeadLayer]) -> bool:
-    def same(a: Any, b: Any) -> bool:
-        return a is b if a is None or b is None else np.array_equal(a, b)
+def _same(a: Any, b: Any) -> bool:
+    return a is b or (a is not None and b is not None and np.array_equal(a, b))
 
+
+def _same_weights(one: Layer | None, other: Layer | None) -> bool:
+    if one is None or other is None:
+        return one is other
+    return all(_same(getattr(one, field.name), getattr(other, field.name)) for field in dataclasses.fields(one))
+
+
+def _same_functions(one: Sequence[HeadLayer], other: Sequence[HeadLayer]) -> bool:
     return len(one) == len(other) and all(
-        a.name == b.name and same(a.weight, b.weight) and same(a.bias, b.bias) and a.epsilon == b.epsilon
+        a.name == b.name and _same(a.weight, b.weight) and _same(a.bias, b.bias) and a.epsilon == b.epsilon
         for a, b in zip(one, other, strict=True)
     )
 

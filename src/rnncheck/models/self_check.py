@@ -225,6 +225,10 @@ def _decision(seen: _Observations, reading: Reading) -> Decision:
     outputs = seen.outputs.shape[1]
     probability = seen.activation() == "sigmoid"
     decision = reading.decision(outputs, probability)
+    if outputs > 1 and probability:
+        raise MismatchError(
+            "its outputs are sigmoids of several numbers, which float32 makes equal where they are large"
+        )
     if outputs == 1:
         if reading.probability not in (None, probability):
             raise MismatchError(f"the output is to be taken for a {reading.output}")

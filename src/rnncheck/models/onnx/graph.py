@@ -242,6 +242,28 @@ class Graph:
                 model.graph.output.append(onnx.ValueInfoProto(name=name))
         return model
 
+    def with_given_outputs(self, recurrent: Iterable[Any]) -> tuple[Any, list[dict[str, tuple[int, ...]]]]:
+        """A copy that takes what these operators put out for one letter as inputs; and the shapes of those by name.
+
+        Names that stand together have the same numbers: an operator's outputs for one letter, and its last state.
+        """
+        model = copy.deepcopy(self.model)
+        inner = {name for node in recurrent for name in node.output if name}
+        given: list[dict[str, tuple[int, ...]]] = []
+        for node in model.graph.node:
+            if inner.isdisjoint(node.output):
+                continue
+            shape: tuple[int, ...] = (1, 1, _attribute(node, "hidden_size"))
+            shapes = {name: shape if place else (1, *shape) for place, name in enumerate(node.output) if name}
+            for name, sizes in shapes.items():
+                model.graph.input.append(onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, sizes))
+            memory = set(node.output[2:])
+            parts = [{name: shapes[name] for name in shapes if (name in memory) == kept} for kept in (False, True)]
+            given += [part for part in parts if part]
+            for place in range(len(node.output)):
+                node.output[place] = f"rnncheck_unused_{len(model.graph.input)}_{place}"
+        return model, given
+
     def with_states(self, first: Mapping[str, npt.NDArray[Any]]) -> tuple[Any, tuple[State, ...]]:
         """A copy whose recurrent operators begin in given states and put out their last ones; and those states.
 

@@ -28,7 +28,7 @@ from rnncheck.models.conventions import (
     find_convention,
     row_of_first_letter,
 )
-from rnncheck.models.graph_flow import Value, parts_of, same_network
+from rnncheck.models.graph_flow import BATCH, Value, parts_of, same_network
 from rnncheck.models.onnx.graph import Graph, State, freed, read_graph, states_kept
 from rnncheck.models.onnx.reading import GraphReader, floats
 from rnncheck.models.onnx.sessions import OnnxOriginal, OnnxSteps, Program, SteppedGraph, WholeGraph
@@ -115,10 +115,11 @@ class OnnxFile:
 
     def stepped(self, decision: Decision, empty: bool, facts: Mapping[str, object]) -> Model:
         """The graph stepped by onnxruntime."""
-        graph = self._plain if isinstance(self._plain, SteppedGraph) else self._rewired()
+        graph, model = (self._plain, self._graph.model) if isinstance(self._plain, SteppedGraph) else self._rewired()
         original = OnnxOriginal(self._plain, self._plain, self.layout, decision.outputs, None)
         reference = Reference(original, decision, empty)
-        return OnnxSteps(self._alphabet, graph, self.layout, decision, reference, facts, self._rng)
+        together = self._keeps_words_apart(model, graph.states)
+        return OnnxSteps(self._alphabet, graph, self.layout, decision, reference, facts, self._rng, together=together)
 
     def whole(self, decision: Decision, empty: bool, facts: Mapping[str, object]) -> Model:
         """The graph run on whole words."""
@@ -152,13 +153,31 @@ class OnnxFile:
             return SteppedGraph(program, interface.letters, interface.output, interface.states)
         return WholeGraph(program, interface.letters, interface.output)
 
-    def _rewired(self) -> SteppedGraph:
+    def _keeps_words_apart(self, model: Any, states: Sequence[State]) -> bool:
+        """Whether a graph that takes one letter and its states computes each word of a batch by itself."""
+        graph, interface = Graph(model), self._interface
+        left = [state.left for state in states]
+        made = [name for node in graph.above(interface.output, *left) for name in node.output if name]
+        codes = np.array([[0], [len(self._alphabet) - 1], [0]])
+        try:
+            program = Program(graph.showing(made).SerializeToString(), self._reading.threads)
+            runner = SteppedGraph(program, interface.letters, interface.output, tuple(states))
+            numbers = dict(zip(made, runner.values(self.layout, codes, made)[1:], strict=True))
+            numbers[interface.letters] = self.layout.encode(codes)
+            reader = GraphReader(graph, numbers, [state.given for state in states])
+            axes = self.layout.axes + ("F" if self.layout.one_hot else "")
+            reader.read(interface.letters, axes, interface.output, left, batch=BATCH)
+        except (MismatchError, ModelError):
+            return False
+        return True
+
+    def _rewired(self) -> tuple[SteppedGraph, Any]:
         _, reader = self._read_completely()
         model, states = self._graph.with_states(reader.first)
         if not states:
             raise MismatchError("it has no recurrent operator to step")
         program = Program(model.SerializeToString(), self._reading.threads)
-        return SteppedGraph(program, self._interface.letters, self._interface.output, states)
+        return SteppedGraph(program, self._interface.letters, self._interface.output, states), model
 
     def _read_completely(self) -> tuple[Value, GraphReader]:
         """How the answer is computed from the letters; a MismatchError names what is not understood."""
@@ -209,28 +228,44 @@ class OnnxFile:
             (node.input[5 + nth], node.output[1 + nth])
             for node in nodes
             for nth in range(states_kept()[node.op_type])
-            if len(node.input) > 5 + nth and len(node.output) > 1 + nth
+            if "" not in ("".join(node.input[5 + nth : 6 + nth]), "".join(node.output[1 + nth : 2 + nth]))
         ]
         if len(pairs) != sum(states_kept()[node.op_type] for node in nodes):
             raise MismatchError("a recurrent operator in it begins anew with each letter")
+        begun = [name for name, _ in pairs]
+        wanted = [name for name in begun if self._graph.made_by(name) is not None]
+        model, outputs = self._graph.with_given_outputs(nodes)
         states = self._interface.states
-        inner = [name for pair in pairs for name in pair if self._graph.made_by(name) is not None]
-        runner = self._runner(self._graph.showing(inner))
-        assert isinstance(runner, SteppedGraph)
-        given = np.arange(1, runner.width + 1, dtype=np.float32)[None] / np.float32(8 * runner.width)
-        left, (_, *values) = runner.step(given, self.layout.encode(np.array([[0]])), inner)
-        numbers = dict(zip(inner, values, strict=True))
+        width = sum(state.size for state in states)
+        given = np.arange(1, width + 1, dtype=np.float32)
+        feeds = {self._interface.letters: self.layout.encode(np.array([[0]]))}
+        numbers: dict[str, npt.NDArray[Any]] = {}
         at = 0
         for state in states:
-            numbers[state.given] = given[:, at : at + state.size]
+            numbers[state.given] = given[at : at + state.size]
+            feeds[state.given] = state.from_rows(numbers[state.given][None])
             at += state.size
+        at = -1
+        for shapes in outputs:  # what an operator leaves has numbers of its own, whatever it computes
+            size = int(np.prod(next(iter(shapes.values()))))
+            for name, shape in shapes.items():
+                numbers[name] = feeds[name] = np.arange(at, at - size, -1, dtype=np.float32).reshape(shape)
+            at -= size
+        left_names = [state.left for state in states]
+        try:
+            program = Program(Graph(model).showing(wanted).SerializeToString(), self._reading.threads)
+            values = program.run([*left_names, *wanted], feeds)
+        except ModelError as error:
+            raise MismatchError(f"its states cannot be followed: {error}") from None
+        left = np.concatenate([state.to_rows(value)[0] for state, value in zip(states, values, strict=False)])
+        numbers |= dict(zip(wanted, values[len(states) :], strict=True))
         places: list[int] = []
-        for begun, ended in pairs:
-            taken = np.rint(numbers[begun].reshape(-1) * (8 * runner.width)).astype(np.int64) - 1
-            if not np.array_equal(left[0, taken], numbers[ended].reshape(-1)):
+        for first, last in pairs:
+            taken = np.rint(numbers[first].reshape(-1)).astype(np.int64) - 1
+            if not np.array_equal(left[taken], numbers[last].reshape(-1)):
                 raise MismatchError("a recurrent operator in it does not begin in the state that it left")
             places += taken.tolist()
-        if sorted(places) != list(range(runner.width)):
+        if sorted(places) != list(range(width)):
             raise MismatchError("a state in it is not that of one recurrent operator")
 
     def _raw(self, laid: tuple[InputLayout, IntArray]) -> npt.NDArray[Any]:

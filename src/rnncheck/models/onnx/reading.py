@@ -38,6 +38,8 @@ _OF_STATES = (*_OF_SIZES, "Split", "Reshape", "Transpose")
 # Everything that is computed from constants alone is a constant, but for operators that draw random numbers.
 _RANDOM = ("RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Multinomial", "Bernoulli")
 
+_GRAPHS = (5, 10)  # the types of attributes that hold graphs
+
 Numbers = npt.NDArray[Any]
 
 
@@ -56,15 +58,18 @@ class GraphReader:
         self._values: dict[str, Value] = {}
         self._sizes: dict[str, npt.NDArray[np.bool_]] = {}
         self._states = set(given)
+        self._unknown: set[str] = set()  # further outputs of operators that read values
+        self._local = {(function.domain, function.name) for function in graph.model.functions}
         self.fed: str | None = None  # what the first recurrent operator reads
         self.first: dict[str, Numbers] = {}  # the first states of recurrent operators, by their names
 
-    def read(self, letters: str, axes: str, output: str, left: Sequence[str] = ()) -> Value:
+    def read(self, letters: str, axes: str, output: str, left: Sequence[str] = (), *, batch: str = ONE) -> Value:
         """How the output is computed from the letters; a MismatchError names what is not understood.
 
-        ``left`` are the states that the graph puts out: those of its recurrent operators, and nothing else.
+        ``left`` are the states that the graph puts out: those of its recurrent operators, and nothing else. ``batch``
+        is BATCH where the numbers are those of several words, which have to stay apart.
         """
-        names = tuple({"B": ONE, "T": TIME, "F": FEATURES}[axis] for axis in axes)
+        names = tuple({"B": batch, "T": TIME, "F": FEATURES}[axis] for axis in axes)
         self._set(letters, Value(Stage.FEATURES if FEATURES in names else Stage.LETTERS, names))
         for node in self.graph.above(output, *left):
             self._read(node)
@@ -78,8 +83,13 @@ class GraphReader:
         kind, inputs = node.op_type, [name for name in node.input if name]
         if node.domain not in ("", "ai.onnx"):
             raise MismatchError(f"its operator {kind} of {node.domain} is not understood")
-        if any(attribute.g.node or attribute.graphs for attribute in node.attribute):
+        if (node.domain, kind) in self._local:
+            raise MismatchError(f"its operator {kind} is a function of its own")
+        if any(attribute.type in _GRAPHS for attribute in node.attribute):
             raise MismatchError(f"its operator {kind} has graphs of its own")
+        unknown = next((name for name in inputs if name in self._unknown), None)
+        if unknown is not None:
+            raise MismatchError(f"its operator {kind} reads {unknown!r}, which is not understood")
         dependent = [name for name in inputs if name in self._values]
         sized = [name for name in inputs if name in self._sizes]
         if kind == "Shape" and dependent:
@@ -100,6 +110,7 @@ class GraphReader:
             if step is None:
                 raise MismatchError(f"its operator {kind} is not understood")
             step(self, node)
+            self._unknown.update(name for name in node.output if name and name not in self._values)
 
     # --- constants and sizes ------------------------------------------------------------------------------------------
 
@@ -108,6 +119,8 @@ class GraphReader:
         if name in self._values or name in self._sizes or name in self._states:
             raise MismatchError(f"its operator {node.op_type} reads something else than constants")
         stored = self.graph.constant(name)
+        if stored is None and name not in self._numbers:
+            raise MismatchError(f"its operator {node.op_type} reads {name!r}, which is not understood")
         return self._numbers[name] if stored is None else stored
 
     def _optional(self, node: Any, position: int) -> Numbers | None:
@@ -359,12 +372,14 @@ class GraphReader:
         result = value.recurrent([self._recurrence(node, begun)], 1 if batch_first else 0, kind)
         self.fed = self.fed or node.input[0]
         outputs = [*node.output, "", "", ""]
+        batch = value.axes[0 if batch_first else 1]
         if outputs[0]:
-            axes = (ONE, TIME, ONE, FEATURES) if batch_first else (TIME, ONE, ONE, FEATURES)
+            axes = (batch, TIME, ONE, FEATURES) if batch_first else (TIME, ONE, batch, FEATURES)
             self._set(outputs[0], result.with_axes(axes))
         for name, stage in ((outputs[1], Stage.STATE), (outputs[2], Stage.MEMORY)):
             if name:
-                self._set(name, Value(stage, (ONE, ONE, FEATURES), result.layers))
+                kept = (batch, ONE, FEATURES) if batch_first else (ONE, batch, FEATURES)
+                self._set(name, Value(stage, kept, result.layers))
 
     def _recurrence(self, node: Any, begun: bool) -> Recurrence:
         try:

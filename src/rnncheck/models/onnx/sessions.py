@@ -168,14 +168,17 @@ class OnnxSteps(SteppingModel):
         reference: Reference,
         facts: Mapping[str, object],
         rng: np.random.Generator | None,
+        *,
+        together: bool,
     ) -> None:
-        """Without ``rng`` the margin is to be set by whoever knows it."""
+        """Without ``rng`` the margin is to be set by the caller. ``together``: words of a batch stay apart in it."""
         self.alphabet = alphabet
         self._graph = graph
         self._layout = layout
         self._decision = decision
         self._reference = reference
         self._facts = dict(facts)
+        self._together = together
         self.label_names = decision.label_names
         self.empty_score, self.accepts_empty = reference(())
         self.margin = _MARGIN_FLOOR
@@ -184,7 +187,8 @@ class OnnxSteps(SteppingModel):
 
     def saying_yes_for(self, label: int) -> OnnxSteps:
         decision, reference = self._decision.saying_yes_for(label), self._reference.saying_yes_for(label)
-        other = OnnxSteps(self.alphabet, self._graph, self._layout, decision, reference, self._facts, None)
+        parts = self.alphabet, self._graph, self._layout, decision, reference, self._facts, None
+        other = OnnxSteps(*parts, together=self._together)
         other.margin, other.max_length = self.margin, self.max_length
         return other
 
@@ -198,8 +202,9 @@ class OnnxSteps(SteppingModel):
             raise ModelError(f"{len(letters)} letters for {len(before)} states; give one each, or say which rows")
         after, width = np.empty_like(before), self._graph.width
         codes = np.asarray(letters, dtype=np.int64)[:, None]
-        for start in range(0, len(before), _ROWS_AT_ONCE):
-            block = slice(start, start + _ROWS_AT_ONCE)
+        most = _ROWS_AT_ONCE if self._together else 1
+        for start in range(0, len(before), most):
+            block = slice(start, start + most)
             rows_left, values = self._graph.step(before[block, :width], self._layout.encode(codes[block]))
             after[block, :width] = rows_left
             after[block, width:] = rows_of(values[0], len(rows_left))

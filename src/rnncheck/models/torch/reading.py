@@ -29,7 +29,7 @@ from rnncheck.models.self_check import MismatchError
 from rnncheck.models.torch.recording import SINGLE_STEP, Call, Record, cell_called, tensors_in
 
 _NO_NUMBERS = {"dim", "ndim", "size", "shape", "dtype", "device", "is_floating_point", "is_cuda", "layout", "is_sparse"}
-_NO_NUMBERS |= {"is_nested", "requires_grad", "is_contiguous", "numel", "__len__"}
+_NO_NUMBERS |= {"is_nested", "requires_grad", "numel", "__len__"}
 _CAST = {"to", "type", "float", "double", "long", "int", "type_as"}
 _SAME = {"contiguous", "clone", "detach", "cpu", "data", "alias"}
 _EACH_NUMBER = {"relu", "tanh", "sigmoid", "gelu", "silu", "elu", "leaky_relu", "hardtanh", "softplus", "selu"}
@@ -42,6 +42,11 @@ _OF_CONSTANTS = _CAST | _SAME | _EACH_NUMBER | _WITH_CONSTANT | {
     *("squeeze", "unsqueeze", "view", "reshape", "flatten", "transpose", "permute", "t", "T", "mT", "__getitem__"),
     *("select", "exp", "neg", "sqrt", "abs", "unflatten", "view_as", "_weight_norm", "unbind", "chunk", "split"),
 }  # fmt: skip
+# What changes a tensor though its name does not end with "_"; and what lets Python code change one unseen.
+_CHANGES = {f"__i{name}__" for name in ("add", "sub", "mul", "div", "truediv", "floordiv", "mod", "pow", "and", "or")}
+_CHANGES |= {"__setitem__", "__set__", "__ixor__", "__ilshift__", "__irshift__"}
+_SHARES = {"numpy", "__array__", "data_ptr", "storage", "_typed_storage", "untyped_storage", "__dlpack__"}
+_CHANGES_NO_NUMBERS = {"requires_grad_", "detach_"}
 
 
 @dataclass(frozen=True)
@@ -67,6 +72,7 @@ class Constants:
             self.tensors += tensors_in(kept)
         self.any_origin = any_origin
         self.own = set(map(id, self.tensors))
+        self.memory = set(map(_memory, self.tensors)) - {0}
         self._arrays: dict[int, Floats] = {}
 
     def floats(self, tensor: Any) -> Floats:
@@ -89,7 +95,9 @@ def read_record(record: Record, word: tuple[Any, str], output: Any, constants: C
     for call in record.calls:
         reader.read(call)
     reader.check_uses(record)
-    return Reading(check_answer(reader.values.get(id(output))), reader.fed, reader.logits.get(id(output)))
+    answer = check_answer(reader.values.get(id(output)))
+    fed = reader.fed[id(answer.layers[0])] if answer.layers else None
+    return Reading(answer, fed, reader.logits.get(id(output)))
 
 
 class _Reader:
@@ -98,9 +106,10 @@ class _Reader:
     def __init__(self, constants: Constants) -> None:
         self.values: dict[int, Value] = {}
         self.logits: dict[int, Any] = {}  # of a value, the tensor before the last activation that makes probabilities
-        self.fed: Any = None  # what the first recurrent layer reads
+        self.fed: dict[int, Any] = {}  # what a recurrent layer reads, if it is the lowest one
         self._tracked: list[Any] = []
-        self._lengths: set[tuple[int, int]] = set()  # tensors and axes whose size is the length of the word
+        self._axes: dict[int, tuple[str, ...]] = {}  # of every tensor that ever had a value
+        self._numbers_used: set[int] = set()  # memory whose numbers are read after the whole record
         self._kept = constants
         self._constants = set(constants.own)
         self._unseen: dict[int, str] = {}  # tensors that a function made which is not in _OF_CONSTANTS
@@ -112,20 +121,20 @@ class _Reader:
     def check_uses(self, record: Record) -> None:
         """Refuse code that does more with the length of the word than to hand it to PyTorch's functions."""
         for size, how in record.uses:
-            if (id(size.tensor), size.axis) in self._lengths:
+            if self._is_time(size.tensor, size.axis):
                 raise MismatchError(f"its Python code {how} the length of the word, and may treat some lengths apart")
 
     def read(self, call: Call) -> None:
         dependent = [tensor for tensor in call.tensors if id(tensor) in self.values]
-        timed = any((id(size.tensor), size.axis) in self._lengths for size in call.lengths)
-        if call.options.get("out") is not None:
-            raise MismatchError(f"it calls {call.name} with out=, which changes a tensor")
-        if call.name in _NO_NUMBERS:
+        timed = any(self._is_time(size.tensor, size.axis) for size in call.lengths)
+        if call.name in _NO_NUMBERS or (call.name == "type" and isinstance(call.result, str)):
             self._read_size(call)
         elif not dependent:
             self._read_constant(call, timed)
         else:
             self._check_origins(call)
+            if call.options.get("out") is not None:
+                raise MismatchError(f"it calls {call.name} with out=…, which writes to a tensor that may be known")
             name = call.name.removesuffix("_") if not call.name.endswith("__") else call.name
             step = _STEPS.get(name)
             if step is None:
@@ -135,8 +144,9 @@ class _Reader:
                 step = _cell_loop if name.endswith(SINGLE_STEP) else _Reader.recurrent
             if timed and name not in _TAKE_LENGTHS:
                 raise MismatchError(f"it calls {call.name} with the length of the word")
-            if name != call.name:
-                self._forget_aliases(call.args[0])
+            self._numbers_used.update(_memory(tensor) for tensor in call.tensors if id(tensor) not in self.values)
+            if name != call.name or (call.result is call.args[0] and name in _EACH_NUMBER):
+                self._changed(call, [call.args[0]])
             step(self, call)
 
     def _read_size(self, call: Call) -> None:
@@ -148,16 +158,25 @@ class _Reader:
             raise MismatchError("its Python code takes the length of the word as a number, and may treat some apart")
 
     def _read_constant(self, call: Call, timed: bool) -> None:
-        if _in_place(call.name):
-            raise MismatchError(f"it changes a tensor of its own ({call.name})")
         if timed:
             raise MismatchError(f"it calls {call.name} with the length of the word")
-        fine = call.name in _OF_CONSTANTS and all(self._is_constant(tensor) for tensor in call.tensors)
-        for tensor in tensors_in(call.result):
+        if call.name in _SHARES and call.tensors:
+            raise MismatchError(f"it calls {call.name}, through which a tensor can be changed unseen")
+        in_place = call.name.endswith("_") and not call.name.endswith("__")
+        changed = tensors_in(call.args[:1]) if in_place or call.name in _CHANGES else []
+        changed += tensors_in(call.options.get("out"))
+        if changed and call.name not in _CHANGES_NO_NUMBERS:
+            self._changed(call, changed)
+        known = call.name.removesuffix("_") if in_place else call.name
+        fine = (known in _OF_CONSTANTS or known in ("zero", "fill", "requires_grad")) and all(
+            self._is_constant(tensor) for tensor in call.tensors
+        )
+        for tensor in [*changed, *tensors_in(call.result)]:
             self._tracked.append(tensor)
             if fine:
                 self._constants.add(id(tensor))
-            elif id(tensor) not in self._constants:
+            elif changed or id(tensor) not in self._constants:
+                self._constants.discard(id(tensor))
                 self._unseen[id(tensor)] = call.name
 
     def _check_origins(self, call: Call) -> None:
@@ -173,28 +192,48 @@ class _Reader:
             )
 
     def _is_constant(self, tensor: Any) -> bool:
-        known = id(tensor) in self._constants
-        return known or (self._kept.any_origin and id(tensor) not in self._unseen and id(tensor) not in self.values)
+        if id(tensor) in self.values or id(tensor) in self._unseen:
+            return False
+        return self._kept.any_origin or id(tensor) in self._constants
 
-    def _forget_aliases(self, changed: Any) -> None:
-        """After a change in place nothing is known of other tensors with the same memory."""
-        memory = changed.untyped_storage().data_ptr()
+    def _is_time(self, tensor: Any, axis: int) -> bool:
+        axes = self._axes.get(id(tensor))
+        return axes is not None and axes[axis] == TIME
+
+    def _changed(self, call: Call, tensors: Sequence[Any]) -> None:
+        """A function changes tensors in place: others that share their memory are not known any more."""
+        changed = {id(tensor) for tensor in tensors}
+        memory = set(map(_memory, tensors))
+        if memory & self._kept.memory:
+            raise MismatchError(f"it changes a tensor of its own ({call.name})")
+        if memory & self._numbers_used:
+            raise MismatchError(f"it changes a tensor after it was used ({call.name})")
         for tensor in self._tracked:
-            if tensor is not changed and tensor.untyped_storage().data_ptr() == memory:
+            if id(tensor) not in changed and _memory(tensor) in memory:
                 self.values.pop(id(tensor), None)
                 self._constants.discard(id(tensor))
+                self._unseen[id(tensor)] = call.name
 
     def _set(self, tensor: Any, value: Value, logits: Any = None) -> None:
         if tensor.dim() != len(value.axes):
             raise MismatchError(f"a value of shape {tuple(tensor.shape)} is not understood")
+        if not value.each_letter and tensor.dtype not in (torch.float32, torch.float64):
+            raise MismatchError(f"it computes with {tensor.dtype}, not with float32")
         self._tracked.append(tensor)
-        self._lengths |= {(id(tensor), axis) for axis, name in enumerate(value.axes) if name == TIME}
+        self._unseen.pop(id(tensor), None)
+        self._axes[id(tensor)] = value.axes
         self.values[id(tensor)] = value
         self.logits[id(tensor)] = tensor if logits is None else logits
 
     def _shaped(self, call: Call, value: Value) -> None:
         """The numbers are those of the first argument."""
         self._set(call.result, value, self.logits[id(call.args[0])])
+
+    def _numbers(self, tensor: Any, call: Call) -> Floats:
+        """The numbers of a constant."""
+        if not self._is_constant(tensor):
+            raise MismatchError(f"it calls {call.name} with weights that depend on the word")
+        return self._kept.floats(tensor)
 
     def _value(self, call: Call) -> Value:
         value = self.values.get(id(call.args[0])) if call.args else None
@@ -316,14 +355,14 @@ class _Reader:
 
     def linear(self, call: Call) -> None:
         weight, bias = call.argument(1, "weight"), call.argument(2, "bias")
-        layer = HeadLayer("linear", self._kept.floats(weight), None if bias is None else self._kept.floats(bias))
+        layer = HeadLayer("linear", self._numbers(weight, call), None if bias is None else self._numbers(bias, call))
         self._set(call.result, self._value(call).along_features(layer, -1, call.name))
 
     def matmul(self, call: Call) -> None:
         value, weight = self._value(call), call.args[1]
         if not self._is_constant(weight) or weight.dim() != 2:
             raise MismatchError(f"it calls {call.name} on two values of the word")
-        layer = HeadLayer("linear", np.ascontiguousarray(self._kept.floats(weight).T))
+        layer = HeadLayer("linear", np.ascontiguousarray(self._numbers(weight, call).T))
         self._set(call.result, value.along_features(layer, -1, call.name))
 
     def layer_norm(self, call: Call) -> None:
@@ -331,20 +370,24 @@ class _Reader:
         if len(shape) != 1:
             raise MismatchError("it calls layer_norm over several axes")
         weight, bias = (call.argument(place, name) for place, name in ((2, "weight"), (3, "bias")))
-        scale, shift = (None if array is None else self._kept.floats(array) for array in (weight, bias))
+        scale, shift = (None if array is None else self._numbers(array, call) for array in (weight, bias))
         layer = HeadLayer("layer_norm", scale, shift, float(call.argument(4, "eps", 1e-5)))
         self._set(call.result, self._value(call).along_features(layer, -1, call.name))
 
     def each_number(self, call: Call) -> None:
         name = call.name.removesuffix("_")
-        before = call.args[0] if name in PROBABILITIES else None
+        before = self._logits(call) if name in PROBABILITIES else None
         self._set(call.result, self._value(call).through(HeadLayer(name), name), before)
+
+    def _logits(self, call: Call) -> Any:
+        self._numbers_used.add(_memory(call.args[0]))
+        return call.args[0]
 
     def softmax(self, call: Call) -> None:
         value, axis, name = self._value(call), call.argument(1, "dim"), call.name.removesuffix("_")
         if axis is None:
             raise MismatchError(f"it calls {name} without an axis")
-        self._set(call.result, value.along_features(HeadLayer(name), axis, name), call.args[0])
+        self._set(call.result, value.along_features(HeadLayer(name), axis, name), self._logits(call))
 
     def dropout(self, call: Call) -> None:
         if call.argument(2, "training", call.argument(2, "train", True)) and call.argument(1, "p", 0.5):
@@ -362,8 +405,13 @@ class _Reader:
         others = [tensor for tensor in call.tensors if tensor is not own]
         for other in others:
             values[0].check_constant(other.shape, call.result.shape, own.shape, call.name)
-        if call.name in ("add", "__add__", "__radd__") and others and not call.options:
-            self._set(call.result, values[0].shifted(self._kept.floats(others[0]), call.name))
+        if (
+            call.name in ("add", "__add__", "__radd__")
+            and len(others) == 1
+            and len(call.args) == 2
+            and not call.options
+        ):
+            self._set(call.result, values[0].shifted(self._numbers(others[0], call), call.name))
         else:
             self._set(call.result, values[0].through(HeadLayer(call.name), call.name))
 
@@ -395,12 +443,13 @@ class _Reader:
         begun = any(bool((state != 0).any()) for state in states)
         cell = cell_called(call.name)
         layers = [
-            Recurrence(call.name, cell, self._layer(weights[each * i : each * (i + 1)]), first_state=begun)
+            Recurrence(call.name, cell, self._layer(call, weights[each * i : each * (i + 1)]), first_state=begun)
             for i in range(count)
         ]
         result = value.recurrent(layers, 1 if batch_first else 0, call.name)
-        if self.fed is None:
-            self.fed = fed
+        if not value.layers:
+            self.fed[id(result.layers[0])] = fed
+            self._numbers_used.add(_memory(fed))
         sequence, *last = call.result
         self._set(sequence, result)
         below = len(value.layers)
@@ -409,17 +458,10 @@ class _Reader:
             depths = tuple(range(below + 1, below + count + 1))
             self._set(tensor, Value(stage, (LAYERS, ONE, FEATURES), result.layers, (), depths))
 
-    def _layer(self, weights: Sequence[Any]) -> Layer:
-        arrays = [None if weight is None else self._kept.floats(weight) for weight in weights]
+    def _layer(self, call: Call, weights: Sequence[Any]) -> Layer:
+        arrays = [None if weight is None else self._numbers(weight, call) for weight in weights]
         arrays += [None] * (4 - len(arrays))
         return Layer(*arrays)  # type: ignore[arg-type]
-
-
-def _in_place(name: str) -> bool:
-    """Whether a function changes a tensor; what is read after all of them have run would not be what was used."""
-    if name.endswith("__"):
-        return name in ("__setitem__", "__set__", "__delete__") or (name[:3] == "__i" and name not in _NO_CHANGE)
-    return name.endswith("_") and name != "requires_grad_"
 
 
 def _cell_loop(_: _Reader, call: Call) -> None:
@@ -428,7 +470,6 @@ def _cell_loop(_: _Reader, call: Call) -> None:
     )
 
 
-_NO_CHANGE = ("__invert__", "__index__", "__int__", "__iter__", "__init__")
 _NO_END = 1 << 31  # a slice to there, or further, goes to the end
 _TAKE_LENGTHS = {"view", "reshape", "expand", "unflatten", "view_as", "reshape_as", "expand_as"}
 _STEPS: Mapping[str, Callable[[_Reader, Call], None]] = {
@@ -469,6 +510,11 @@ def logits_of(reading: Reading, outputs: int) -> npt.NDArray[np.float64]:
     if result.size % outputs:
         raise MismatchError(f"its linear layer puts out shape {result.shape} for a word, the module {outputs} numbers")
     return np.asarray(result.reshape(-1, outputs)[-1])
+
+
+def _memory(tensor: Any) -> int:
+    """Where the numbers of a tensor are; views of it share that."""
+    return int(tensor.untyped_storage().data_ptr())
 
 
 def _floats(tensor: Any) -> Floats:

@@ -16,6 +16,7 @@ from typing import Any
 
 import torch
 from torch.overrides import TorchFunctionMode
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from rnncheck.models.network import Cell
 
@@ -61,6 +62,8 @@ class Record:
 
 class RecordedSize:
     """The size of a tensor along an axis. It acts as an integer; what Python code does with it is recorded."""
+
+    __class__ = property(lambda self: int)  # so that isinstance says what it says of a size
 
     def __init__(self, value: int, tensor: Any, axis: int, record: Record) -> None:
         self.value, self.tensor, self.axis, self._record = value, tensor, axis, record
@@ -118,9 +121,17 @@ class RecordedShape(tuple[RecordedSize, ...]):
     """What a module sees of a tensor's shape."""
 
     __slots__ = ()
+    __class__ = property(lambda self: torch.Size)  # as above
 
     def numel(self) -> int:
         return math.prod(map(int, self))
+
+
+class _FromScripts(TorchDispatchMode):  # type: ignore[misc]
+    """While it is active, scripted functions call every function of theirs through Python, where it is recorded."""
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        return func(*args, **(kwargs or {}))
 
 
 class Recorder(TorchFunctionMode):  # type: ignore[misc]
@@ -129,14 +140,22 @@ class Recorder(TorchFunctionMode):  # type: ignore[misc]
     def __init__(self) -> None:
         super().__init__()
         self.record = Record()
+        self._from_scripts = _FromScripts()
+
+    def __enter__(self) -> Recorder:
+        super().__enter__()
+        self._from_scripts.__enter__()
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._from_scripts.__exit__(*error)
+        super().__exit__(*error)
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         lengths: list[RecordedSize] = []
         plain_args, options = _plain(tuple(args), lengths), _plain(dict(kwargs or {}), lengths)
         result = func(*plain_args, **options)
-        name = getattr(func, "__name__", "")
-        if name == "__get__":  # of an attribute, which has the name
-            name = getattr(getattr(func, "__self__", None), "__name__", name)
+        name = _name_of(func)
         self.record.calls.append(Call(name, plain_args, options, result, tuple(lengths)))
         if name in ("size", "shape", "sym_size"):
             return self._sizes(plain_args, options, result)
@@ -148,6 +167,16 @@ class Recorder(TorchFunctionMode):  # type: ignore[misc]
             axis = int(args[1] if len(args) > 1 else options["dim"]) % tensor.dim()
             return RecordedSize(result, tensor, axis, self.record)
         return RecordedShape(RecordedSize(size, tensor, axis, self.record) for axis, size in enumerate(result))
+
+
+def _name_of(func: Any) -> str:
+    name = str(getattr(func, "__name__", ""))
+    if name == "__get__":  # of an attribute, which has the name
+        return str(getattr(getattr(func, "__self__", None), "__name__", name))
+    if isinstance(func, torch._ops.OpOverload | torch._ops.OpOverloadPacket):
+        space = func._qualified_op_name.partition("::")[0] if hasattr(func, "_qualified_op_name") else func.namespace
+        return name if space == "aten" else f"{space}::{name}"  # an operator of somebody else may have any name
+    return name
 
 
 def _plain(value: Any, lengths: list[RecordedSize]) -> Any:
