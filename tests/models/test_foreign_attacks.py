@@ -667,7 +667,7 @@ def loop_over_letters(self, x):
 # --- functions that are not what their names say ----------------------------------------------------------------------
 
 
-class _Rare(torch.autograd.Function):
+class _Rare(torch.autograd.Function):  # type: ignore[name-defined]
     @staticmethod
     def forward(ctx, h):
         return h.clamp(max=40.0)
@@ -683,7 +683,7 @@ def function_of_autograd(self, x):
 
 
 @torch.library.custom_op("rnncheck_attack::relu", mutates_args=())
-def _not_relu(h: torch.Tensor) -> torch.Tensor:
+def _not_relu(h: torch.Tensor) -> torch.Tensor:  # type: ignore[name-defined]
     return h.clamp(min=0, max=40.0)
 
 
