@@ -432,10 +432,13 @@ def test_a_kernel_that_is_too_far_from_the_reference_gives_way_to_numpy(
 
 
 def test_a_verification_costs_as_many_steps_without_the_kernel(kernel: Kernel) -> None:
-    """Scores differ in the last bits, so searches meet other words of the same lengths; the count shows none of it."""
+    """Scores differ in the last bits, so searches visit other words of the same lengths; the count shows none of it.
+
+    A loop is repeated until a state is the same to the last bit, so its steps are left out.
+    """
     entry = zoo.entry("even-elman")
     few = {"epsilon": 0.05, "gamma": 0.05, "settings": VerifySettings(search_steps=20_000)}
-    ours, plain = (
-        verify(make(entry.network()), entry.spec(), **few).cost for make in (CompiledNetwork, without_kernel)
-    )
-    assert (ours.network_steps, ours.membership_queries) == (plain.network_steps, plain.membership_queries)
+    ours, plain = (verify(make(entry.network()), entry.spec(), **few) for make in (CompiledNetwork, without_kernel))
+    assert ours.cost.membership_queries == plain.cost.membership_queries
+    steps, plain_steps = (verdict.cost.network_steps - verdict.searched.loop_steps for verdict in (ours, plain))
+    assert steps == plain_steps

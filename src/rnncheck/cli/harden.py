@@ -80,7 +80,10 @@ def harden(
         raise click.UsageError(
             "give one of these: a specification (--dfa, --regex, --ltlf or --word-list), --words FILE, or --own-answers"
         )
-    limit = Budget.lasting(choices["max_seconds"])
+    settings = HardeningSettings(
+        iterations=choices["iterations"], max_seconds=choices["max_seconds"], seed=choices["seed"]
+    )
+    limit = Budget.lasting(settings.max_seconds)
     try:
         loaded = guarded_for(limit.left, lambda: model.load(request.alphabet), "the model was being loaded")
         network = network_of(loaded)
@@ -89,13 +92,12 @@ def harden(
     except BudgetExceeded as end:
         say(f"undecided: {end.reason}; raise --max-seconds", err=True)
         ctx.exit(3)
-    settings = HardeningSettings(iterations=choices["iterations"], max_seconds=limit.left, seed=choices["seed"])
     with progress_line(quiet=choices["quiet"]) as tell:
         made = harden_network(
             network,
             spec.dfa,
             relation=Relation.named(relation) if request.given else Relation.EQUAL,
-            settings=settings,
+            settings=replace(settings, max_seconds=limit.left),
             progress=lambda progress: tell(progress_text(progress)),
         )
     ctx.exit(written(made, spec, output, choices["certificate"]))

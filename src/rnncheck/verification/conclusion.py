@@ -13,7 +13,7 @@ from rnncheck.runtime.budget import BudgetExceeded
 from rnncheck.runtime.files import write_atomically
 from rnncheck.search.flows import Flow
 from rnncheck.verdict.certificate import Arithmetic
-from rnncheck.verdict.facts import AutomatonFacts, HealthNote, Outcome, Scores, SpecFacts
+from rnncheck.verdict.facts import AutomatonFacts, HealthNote, Outcome, Scores
 from rnncheck.verdict.guarantee import Guarantee, LengthProof, ProofFacts, Searched
 from rnncheck.verdict.value import Verdict
 from rnncheck.verdict.violation import FaultyFlow, Mistake
@@ -87,7 +87,7 @@ def conclude(run: Run, finding: Finding) -> Verdict:
         trace=evidence.trace,
         history=run.history.rounds,
         model_facts=dict(question.model.describe()),
-        spec_facts=run.extras.attempt("the digest of the specification", lambda: _spec_facts(question)) or SpecFacts(),
+        spec_facts=run.spec_facts,
         alphabet=question.model.alphabet,
         seed=question.seed,
         settings={**question.asked(), "timeout": question.timeout},
@@ -198,11 +198,6 @@ def _faulty_flow(alphabet: Alphabet, flow: Flow, scores: Scores) -> FaultyFlow:
         arithmetic=flow.arithmetic,
         scores=scores,
     )
-
-
-def _spec_facts(question: Question) -> SpecFacts:
-    spec = question.spec
-    return SpecFacts(origin=spec.origin, sha256=spec.sha256(), states=len(spec.dfa), automaton=spec.dfa)
 
 
 def _searched(run: Run) -> Searched:

@@ -18,7 +18,7 @@ from rnncheck.probability.confidence import Confidence
 from rnncheck.probability.distributions import WordDistribution, distribution_over
 from rnncheck.relations import Property, Relation, RelationName
 from rnncheck.spec import Spec
-from rnncheck.verdict.facts import MethodName
+from rnncheck.verdict.facts import MethodName, SpecFacts
 from rnncheck.verification.assumption import Assumption
 from rnncheck.verification.methods import METHODS
 from rnncheck.verification.settings import VerifySettings
@@ -82,6 +82,11 @@ class Question:
     def covers_reference(self) -> bool:
         """Whether a proof about the weights is one about the model: all that it computes was read."""
         return self.own_weights or self.model.covers_reference
+
+    def spec_facts(self) -> SpecFacts:
+        """What a verdict has of the specification; its digest takes long where there are many states."""
+        spec = self.spec
+        return SpecFacts(origin=spec.origin, sha256=spec.sha256(), states=len(spec.dfa), automaton=spec.dfa)
 
     def asked(self) -> dict[str, Any]:
         """The numbers of the question, for the record."""

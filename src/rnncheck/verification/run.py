@@ -12,7 +12,7 @@ from rnncheck.models.protocol import SteppingModel
 from rnncheck.oracle import MembershipOracle
 from rnncheck.runtime.budget import INTERRUPTED, Budget, BudgetExceeded
 from rnncheck.runtime.turns import finish
-from rnncheck.verdict.facts import HealthNote, Outcome, TotalCost
+from rnncheck.verdict.facts import HealthNote, Outcome, SpecFacts, TotalCost
 from rnncheck.verdict.guarantee import Evaluation
 from rnncheck.verdict.violation import DataFacts
 from rnncheck.verification.audit import Audit
@@ -52,6 +52,7 @@ class Run:
         self.evaluation: Evaluation | None = None
         self._words_used = 0
         self.data: DataFacts | None = None
+        self.spec_facts = SpecFacts()
         self.notes = notes
         self._suspect, self._spent = suspect, spent
         settings = question.settings
@@ -144,7 +145,7 @@ class Run:
             self.tell()
 
         try:
-            self.question.spec.sha256()  # which every verdict has, and takes long where there are many states
+            self.spec_facts = self.question.spec_facts()  # every verdict has them, whatever ends the search
             if self._suspect is not None and task.violates(self._suspect):
                 return violated(self._suspect, "the model's evaluator answered it otherwise than its reference")
             finding = self._ask_data()
