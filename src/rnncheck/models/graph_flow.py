@@ -296,53 +296,52 @@ def parts_of(answer: Value, inputs: Floats) -> NetworkParts:
     if len(cells) > 1:
         raise MismatchError("its recurrent layers are of different kinds")
     functions = list(answer.functions)
-    if len(functions) > 1 and functions[-1].name in PROBABILITIES:
-        functions.pop()
+    activation = functions.pop().name if len(functions) > 1 and functions[-1].name in PROBABILITIES else ""
     odd = next((function.name for function in functions if function.name not in HEAD_FUNCTIONS), None)
     if odd is not None or not any(function.name == "linear" for function in functions):
         why = "no linear layer" if odd is None else f"{odd}, which is not compiled,"
         raise MismatchError(f"it has {why} after its recurrent layers")
-    (head, *rest), exact = _merged(functions)
+    head, *rest = _merged(functions)
+    if len(rest) > 1 and rest[-2].name in PROBABILITIES and _chooses(rest[-1]):
+        raise MismatchError(f"its output is one of the numbers that {rest[-2].name} makes, and no logits are seen")
     layers = tuple(layer.layer for layer in answer.layers if layer.layer is not None)
     if head.weight is None or head.name != "linear":  # the hidden state itself is what the rest reads
         head, rest = HeadLayer("linear", np.eye(layers[-1].hidden, dtype=inputs.dtype)), [head, *rest]
     weight = np.asarray(head.weight)
     bias = np.zeros(len(weight), dtype=weight.dtype) if head.bias is None else head.bias
     cell = next(cell for cell in cells if cell is not None)
-    return NetworkParts(cell, layers, weight, bias, inputs, tuple(rest), exact)
+    return NetworkParts(cell, layers, weight, bias, inputs, tuple(rest), activation)
 
 
-def _merged(functions: Sequence[HeadLayer]) -> tuple[list[HeadLayer], bool]:
-    """Linear layers with nothing between them as one; and whether every product is still the graph's own."""
+def _merged(functions: Sequence[HeadLayer]) -> list[HeadLayer]:
+    """Linear layers that only pick numbers of another, and it, as one: every product stays the graph's own.
+
+    Others stay apart. One layer in the place of two rounds otherwise, by as much as the numbers between them are large.
+    """
     merged: list[HeadLayer] = []
-    exact = True
     for function in functions:
-        if function.name == "linear" and merged and merged[-1].name == "linear":
-            exact = exact and _chooses(function)
-            function = _product(merged.pop(), function)
+        if merged and merged[-1].name == "linear" and _chooses(function):
+            function = _picked(merged.pop(), function)
         merged.append(function)
-    return merged, exact
+    return merged
 
 
 def _chooses(function: HeadLayer) -> bool:
-    """Whether a linear layer only picks some of its inputs."""
+    """Whether a function is a linear layer that only picks some of its inputs."""
     weight = function.weight
-    if function.bias is not None or weight is None:
+    if function.name != "linear" or function.bias is not None or weight is None:
         return False
     return bool(((weight == 0) | (weight == 1)).all() and (weight.sum(axis=1) == 1).all())
 
 
-def _product(first: HeadLayer, second: HeadLayer) -> HeadLayer:
-    assert first.weight is not None
-    assert second.weight is not None
-    if second.weight.shape[1] != len(first.weight):
+def _picked(linear: HeadLayer, choice: HeadLayer) -> HeadLayer:
+    assert linear.weight is not None
+    assert choice.weight is not None
+    if choice.weight.shape[1] != len(linear.weight):
         raise MismatchError("its linear layers do not read one another's numbers")
-    dtype = first.weight.dtype
-    weight = second.weight.astype(np.float64) @ first.weight.astype(np.float64)
-    bias = np.zeros(len(weight)) if second.bias is None else second.bias.astype(np.float64)
-    if first.bias is not None:
-        bias = bias + second.weight.astype(np.float64) @ first.bias.astype(np.float64)
-    return HeadLayer("linear", weight.astype(dtype), bias.astype(dtype))
+    rows = choice.weight.argmax(axis=1)
+    bias = None if linear.bias is None else np.broadcast_to(linear.bias, len(linear.weight))[rows]
+    return HeadLayer("linear", linear.weight[rows], bias)
 
 
 def same_network(one: Value, other: Value) -> bool:

@@ -86,7 +86,7 @@ class NetworkParts:
     head_bias: Floats
     inputs: Floats  # one row per letter
     rest: tuple[HeadLayer, ...] = ()  # of the head, after its first linear layer
-    exact: bool = True  # every product is the original's own; merging linear layers rounds otherwise
+    activation: str = ""  # which function of probabilities comes last, after all these
 
 
 @dataclass(frozen=True)
@@ -135,12 +135,10 @@ class _Observations:
         seen = [original.see(word) for word in words]
         return cls(words, np.array([logits for logits, _ in seen]), np.array([outputs for _, outputs in seen]))
 
-    def activation(self) -> str:
-        """Which function turns the logits into the outputs."""
-        for name, function in _ACTIVATIONS.items():
-            if np.allclose(function(self.logits), self.outputs, rtol=1e-3, atol=1e-5):
-                return name
-        raise MismatchError(f"its output is none of {', '.join(_ACTIVATIONS)} of its last linear layer")
+    def check_activation(self, name: str) -> None:
+        """Whether this function makes the outputs of the logits, as it was read; numbers alone may fit several."""
+        if not np.allclose(_ACTIVATIONS[name](self.logits), self.outputs, rtol=1e-3, atol=1e-5):
+            raise MismatchError(f"its output is not the {name or 'result'} of its last linear layer, as it was read")
 
 
 def compile_checked(
@@ -161,7 +159,7 @@ def compile_checked(
     ``longest`` letters is tried.
     """
     seen = _Observations.of(original, len(alphabet), rng, longest)
-    decision = _decision(seen, reading)
+    decision = _decision(seen, reading, parts.activation)
     how = f"compiled and stepped; compared with the original on {len(seen.words)} words, each alone"
     told = {**facts, "stepping": how}
     reference = Reference(original, decision, empty, complete)
@@ -220,11 +218,14 @@ def probability_by_range(original: Callable[[IntArray], Outputs], letters: int, 
     return bool(((values >= 0) & (values <= 1)).all())
 
 
-def _decision(seen: _Observations, reading: Reading) -> Decision:
-    """What the outputs mean, once the activation is known."""
+def _decision(seen: _Observations, reading: Reading, activation: str) -> Decision:
+    """What the outputs mean, given the activation."""
     outputs = seen.outputs.shape[1]
-    probability = seen.activation() == "sigmoid"
+    seen.check_activation(activation)
+    probability = activation == "sigmoid"
     decision = reading.decision(outputs, probability)
+    if outputs == 1 and activation not in ("", "sigmoid"):
+        raise MismatchError(f"its output is the {activation} of one number, which is the same for every word")
     if outputs > 1 and probability:
         raise MismatchError(
             "its outputs are sigmoids of several numbers, which float32 makes equal where they are large"
@@ -275,8 +276,8 @@ def _identity(logits: Outputs) -> Outputs:
 
 
 _ACTIVATIONS: Mapping[str, Callable[[Outputs], Outputs]] = {
-    "identity": _identity,
+    "": _identity,
     "sigmoid": _sigmoid,
     "softmax": _softmax,
-    "log-softmax": _log_softmax,
+    "log_softmax": _log_softmax,
 }

@@ -16,6 +16,10 @@ import numpy.typing as npt
 
 from rnncheck.errors import ModelError
 
+# Of several outputs the largest counts, perhaps after softmax or its logarithm: in float32 those may be equal, or the
+# other way round, where one output leads by less than their roundings. It is far more than these are.
+LEAST_LEAD = 2.0**-18
+
 
 def check_threshold(threshold: float, dtype: npt.DTypeLike = np.float32) -> None:
     """Refuse a threshold that is no probability, or that this arithmetic cannot tell from 0 or 1."""

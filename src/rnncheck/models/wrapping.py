@@ -148,7 +148,12 @@ class WrapOptions(NamedTuple):
 def _without_markers(model: object, alphabet: Iterable[str] | Mapping[str, int] | None, options: WrapOptions) -> Model:
     """The model, without markers."""
     letters = letters_of(model, alphabet)
-    ids = token_ids(getattr(model, "alphabet", None) if alphabet is None else alphabet)
+    own = getattr(model, "alphabet", None)
+    ids = token_ids(own if alphabet is None else alphabet)
+    if is_module(model) and options.encode is None and isinstance(own, Mapping):
+        if ids is not None and ids != token_ids(own):
+            raise InputError("alphabet= gives letters other ids than the module's own attribute alphabet; leave it out")
+        ids = token_ids(own)
     if ids is not None and (not is_module(model) or options.encode is not None):
         raise InputError(
             "alphabet= is a dict from tokens to ids, which are for modules without encode=; give list(alphabet)"
@@ -159,9 +164,9 @@ def _without_markers(model: object, alphabet: Iterable[str] | Mapping[str, int] 
         if options.fingerprint is not None:
             raise InputError("this is a model already; give the fingerprint where it is wrapped")
         return model
-    own = getattr(model, "fingerprint", None)
-    if options.fingerprint is None and isinstance(own, str):
-        options = options._replace(fingerprint=own)
+    named = getattr(model, "fingerprint", None)
+    if options.fingerprint is None and isinstance(named, str):
+        options = options._replace(fingerprint=named)
     checked_fingerprint(options.fingerprint)
     if is_module(model):
         return _of_module(model, letters, options, ids)

@@ -13,6 +13,7 @@ from rnncheck.models.affine_forms import Form, FormEnclosure
 from rnncheck.models.intervals import Bounds, Box, Enclosure, Rounding
 from rnncheck.models.network import Floats, RecurrentNetwork
 from rnncheck.models.semantics import Semantics
+from rnncheck.models.thresholds import LEAST_LEAD
 
 _BLUR = 1e-9  # relative, of the decision's place: what computing it in float64 leaves open
 _NUMBERS_AT_ONCE = 1 << 22  # gate values; bounds the memory of a step
@@ -81,7 +82,7 @@ class AbstractNetwork:
                 score = self._computed(network.head_weight, network.head_bias, states)[:, 0]
                 return np.asarray(score.lo - self._accept_above if accept else self._reject_below - score.hi)
             leads = self._leads(states, network.label)
-            return np.asarray(leads.lo.min(axis=1) if accept else (-leads.hi).max(axis=1))
+            return np.asarray(leads.lo.min(axis=1) if accept else (-leads.hi).max(axis=1)) - LEAST_LEAD
 
     def _leads(self, states: Box | Form, label: int) -> Box:
         """By how much the label's output exceeds each other: one affine form, so that what they share cancels."""

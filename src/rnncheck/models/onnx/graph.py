@@ -208,18 +208,17 @@ class Graph:
         return None
 
     def before_activation(self, name: str) -> tuple[str, str]:
-        """Walk back from a value over changes of shape and at most one activation.
+        """Walk back from a value over changes of shape, to what an activation reads if it comes to one.
 
         Returns the name of the value reached and the activation's operator ("" where there is none).
         """
-        activation = ""
         while (node := self.made_by(name)) is not None:
-            if node.op_type in _ACTIVATIONS and not activation:
-                activation = node.op_type
-            elif node.op_type not in _SHAPE_ONLY:
+            if node.op_type in _ACTIVATIONS:
+                return node.input[0], node.op_type
+            if node.op_type not in _SHAPE_ONLY:
                 break
             name = node.input[0]
-        return name, activation
+        return name, ""
 
     def rows_looked_up(self, name: str) -> int | None:
         """How many rows the table has in which the values of this input are looked up; None where there is none."""

@@ -105,10 +105,6 @@ class OnnxFile:
             values = self._values(word, [entry])[entry]
             vectors.append(floats(values).reshape(len(word), -1))
         parts = parts_of(answer, np.concatenate(vectors)[: len(self._alphabet)])
-        if not parts.exact:
-            raise MismatchError(
-                "it has linear layers with nothing between them, and one in their place rounds otherwise"
-            )
         return compile_checked(
             parts, self.original, self._alphabet, self._reading, empty, facts, self._rng, complete=True
         )
@@ -272,8 +268,9 @@ class OnnxFile:
         return self._plain.values(*laid)[0]
 
     def _name_of_logits(self) -> str:
-        """What the output is before an activation that makes probabilities of it."""
-        return self._graph.before_activation(self._interface.output)[0]
+        """What the output is before an activation that makes probabilities of it; the output itself without one."""
+        name, activation = self._graph.before_activation(self._interface.output)
+        return name if activation else self._interface.output
 
     def _layouts(self, asked: int | None) -> list[InputLayout]:
         """The ways to lay words out that fit the type and the rank of the letters' input."""

@@ -101,7 +101,7 @@ class GraphReader:
         elif not dependent and sized:
             self._read_sizes(node, sized)
         elif not dependent:
-            if kind in _RANDOM:
+            if kind in _RANDOM or (kind == "Dropout" and self._drops(node)):
                 raise MismatchError(f"its operator {kind} draws random numbers")
         else:
             if sized and kind not in ("Reshape", "Expand"):
@@ -174,9 +174,12 @@ class GraphReader:
     def same(self, node: Any) -> None:
         self._set(node.output[0], self._value(node))
 
-    def dropout(self, node: Any) -> None:
+    def _drops(self, node: Any) -> bool:
         training = self._optional(node, 2)
-        if training is not None and bool(training.any()):
+        return training is not None and bool(training.any())
+
+    def dropout(self, node: Any) -> None:
+        if self._drops(node):
             raise MismatchError("its Dropout drops numbers at random")
         self.same(node)
 

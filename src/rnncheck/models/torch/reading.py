@@ -93,7 +93,10 @@ def read_record(record: Record, word: tuple[Any, str], output: Any, constants: C
     reader = _Reader(constants)
     reader.begin(*word)
     for call in record.calls:
-        reader.read(call)
+        try:
+            reader.read(call)
+        except (AttributeError, IndexError, KeyError, TypeError, ValueError):  # arguments in a form of their own
+            raise MismatchError(f"it calls {call.name} in a way that is not understood") from None
     reader.check_uses(record)
     answer = check_answer(reader.values.get(id(output)))
     fed = reader.fed[id(answer.layers[0])] if answer.layers else None
@@ -125,6 +128,8 @@ class _Reader:
                 raise MismatchError(f"its Python code {how} the length of the word, and may treat some lengths apart")
 
     def read(self, call: Call) -> None:
+        if call.foreign:
+            raise MismatchError(f"it calls {call.name} under a {call.foreign}, whose code may compute something else")
         dependent = [tensor for tensor in call.tensors if id(tensor) in self.values]
         timed = any(self._is_time(size.tensor, size.axis) for size in call.lengths)
         if call.name in _NO_NUMBERS or (call.name == "type" and isinstance(call.result, str)):
@@ -226,8 +231,9 @@ class _Reader:
         self.logits[id(tensor)] = tensor if logits is None else logits
 
     def _shaped(self, call: Call, value: Value) -> None:
-        """The numbers are those of the first argument."""
-        self._set(call.result, value, self.logits[id(call.args[0])])
+        """The numbers are those of the first argument, or some of them."""
+        logits = self.logits[id(call.args[0])]
+        self._set(call.result, value, None if logits is call.args[0] else logits)
 
     def _numbers(self, tensor: Any, call: Call) -> Floats:
         """The numbers of a constant."""

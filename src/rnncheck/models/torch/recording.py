@@ -10,13 +10,14 @@ from __future__ import annotations
 import functools
 import math
 import operator
+import types
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 from torch.overrides import TorchFunctionMode
-from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatch_mode_stack
 
 from rnncheck.models.network import Cell
 
@@ -26,6 +27,9 @@ SHAPE_ONLY = {  # functions that only change the shape or the place
     *("__getitem__", "slice", "select", "narrow", "transpose", "permute", "movedim", "t", "T", "mT", "contiguous"),
     *("clone", "detach", "to", "float", "double", "cpu", "expand", "expand_as"),
 }
+_PLAIN_TENSORS = (torch.Tensor, torch.nn.Parameter)
+_FIRST = ("input", "tensors")  # names of the first argument
+_NAMES_OF_NUMPY = {"axis": "dim", "x": "input", "keepdims": "keepdim"}  # that PyTorch's functions take too
 # Functions that show Python code no value of the word.
 _SHOW_NO_VALUES = SHAPE_ONLY | {
     *("dim", "ndim", "size", "shape", "dtype", "device", "__len__", "numel", "type", "is_floating_point"),
@@ -42,6 +46,7 @@ class Call:
     options: Mapping[str, Any]
     result: Any
     lengths: tuple[RecordedSize, ...] = ()
+    foreign: str = ""  # whose code may run in the function's place, where there is some
 
     def argument(self, position: int, name: str, default: Any = None) -> Any:
         return self.args[position] if len(self.args) > position else self.options.get(name, default)
@@ -154,12 +159,21 @@ class Recorder(TorchFunctionMode):  # type: ignore[misc]
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         lengths: list[RecordedSize] = []
         plain_args, options = _plain(tuple(args), lengths), _plain(dict(kwargs or {}), lengths)
+        foreign = self._foreign((plain_args, options))
         result = func(*plain_args, **options)
+        plain_args, options = _by_position(plain_args, options)
         name = _name_of(func)
-        self.record.calls.append(Call(name, plain_args, options, result, tuple(lengths)))
+        self.record.calls.append(Call(name, plain_args, options, result, tuple(lengths), foreign))
         if name in ("size", "shape", "sym_size"):
             return self._sizes(plain_args, options, result)
         return result
+
+    def _foreign(self, arguments: Any) -> str:
+        """What may replace the function that is called: tensors, other arguments and modes with code of their own."""
+        modes = [mode for mode in _get_current_dispatch_mode_stack() if mode is not self._from_scripts]
+        odd = [value for value in _leaves(arguments) if type(value) not in _PLAIN_TENSORS]
+        odd = [value for value in odd if hasattr(type(value), "__torch_function__")]
+        return next((type(value).__name__ for value in (*modes, *odd)), "")
 
     def _sizes(self, args: Sequence[Any], options: Mapping[str, Any], result: Any) -> Any:
         tensor = args[0]
@@ -176,7 +190,18 @@ def _name_of(func: Any) -> str:
     if isinstance(func, torch._ops.OpOverload | torch._ops.OpOverloadPacket):
         space = func._qualified_op_name.partition("::")[0] if hasattr(func, "_qualified_op_name") else func.namespace
         return name if space == "aten" else f"{space}::{name}"  # an operator of somebody else may have any name
+    if isinstance(func, types.FunctionType) and func.__module__.partition(".")[0] != "torch":
+        return f"{func.__module__}.{name}"  # and so may a function
     return name
+
+
+def _by_position(args: tuple[Any, ...], options: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments by PyTorch's own names, and the first one without a name."""
+    named = {_NAMES_OF_NUMPY.get(name, name): value for name, value in options.items()}
+    first = next((name for name in _FIRST if name in named), None)
+    if args or first is None:
+        return args, named
+    return (named.pop(first),), named
 
 
 def _plain(value: Any, lengths: list[RecordedSize]) -> Any:
@@ -195,16 +220,21 @@ def _plain(value: Any, lengths: list[RecordedSize]) -> Any:
     return value
 
 
-def _tensors_in(value: Any) -> Any:
-    if isinstance(value, torch.Tensor):
-        yield value
-    elif isinstance(value, slice):
-        yield from _tensors_in((value.start, value.stop, value.step))
+def _leaves(value: Any) -> Any:
+    """What stands in a value that is made of tuples, lists, dicts and slices."""
+    if isinstance(value, slice):
+        yield from _leaves((value.start, value.stop, value.step))
     elif isinstance(value, tuple | list):
         for part in value:
-            yield from _tensors_in(part)
+            yield from _leaves(part)
     elif isinstance(value, Mapping):
-        yield from _tensors_in(list(value.values()))
+        yield from _leaves(list(value.values()))
+    else:
+        yield value
+
+
+def _tensors_in(value: Any) -> Any:
+    return (leaf for leaf in _leaves(value) if isinstance(leaf, torch.Tensor))
 
 
 def tensors_in(value: Any) -> list[Any]:

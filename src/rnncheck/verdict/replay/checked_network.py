@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from rnncheck.models.cells.cell_type import Layer
 from rnncheck.models.network import Cell, RecurrentNetwork
+from rnncheck.models.thresholds import LEAST_LEAD
 from rnncheck.verdict.certificate import Arithmetic
 from rnncheck.verdict.replay.directed import Evaluator, Interval, linear
 from rnncheck.verdict.replay.linked import Linked, LinkedEvaluator
@@ -164,7 +165,8 @@ class CheckedNetwork:
 
 def _leading(leads: list[Interval]) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
     """Where one output exceeds all others for certain, and where some other exceeds it."""
-    return np.all([lead.low > 0.0 for lead in leads], axis=0), np.any([lead.high < 0.0 for lead in leads], axis=0)
+    ahead = np.all([lead.low > LEAST_LEAD for lead in leads], axis=0)
+    return ahead, np.any([lead.high < -LEAST_LEAD for lead in leads], axis=0)
 
 
 def _minus(a: Any, b: Any) -> Interval:
