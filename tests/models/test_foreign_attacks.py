@@ -1375,3 +1375,52 @@ def test_usual_modules_are_compiled(kind: str, ending: str) -> None:
 def test_usual_modules_with_time_first_are_compiled(ending: Any) -> None:
     model = wrap(usual("LSTM", ending, batch_first=False, layers=2), LETTERS, threads=1)
     assert isinstance(model, CompiledNetwork), why(model)
+
+
+LENGTHS_GIVEN_ON: dict[str, tuple[Any, str]] = {  # and what is not understood
+    "arange": (lambda y, x: y * torch.arange(x.shape[1])[None, :, None], "arange with the length of the word"),
+    "full": (lambda y, x: y * torch.full((1,), x.size(1)), "full with the length of the word"),
+    "linspace": (
+        lambda y, x: y * torch.linspace(0, 1, x.shape[1])[None, :, None],
+        "linspace with the length of the word",
+    ),
+    "fill": (lambda y, x: y.masked_fill(y > 5, x.shape[1]), "gt"),
+    "clamp": (lambda y, x: y.clamp(max=x.shape[1]), "clamp"),
+    "compared": (lambda y, x: y * (y < x.shape[1]), "lt"),
+}
+
+
+@pytest.mark.parametrize("name", LENGTHS_GIVEN_ON)
+def test_a_function_that_takes_true_numbers_alone_is_named(name: str) -> None:
+    """PyTorch refuses a recorded size in some places; that is no fault of the module, and nothing of its batches."""
+    change, called = LENGTHS_GIVEN_ON[name]
+
+    class Positions(Net):
+        def forward(self, x: Any) -> Any:
+            return self.head(change(self.outputs(x), x)[:, -1])
+
+    facts = wrap(Positions().eval(), LETTERS).describe()
+    assert "cannot be recorded" not in facts["stepping"]
+    assert called in facts["stepping"]
+    assert "up to 256" in facts["queries"]
+
+
+def test_a_length_that_packs_a_sequence_is_named() -> None:
+    class Packed(Net):
+        def forward(self, x: Any) -> Any:
+            lengths = torch.full((x.shape[0],), x.shape[1])
+            packed = nn.utils.rnn.pack_padded_sequence(self.table(x), lengths, batch_first=True)
+            return self.head(self.core(packed)[1][-1])
+
+    assert "full with the length of the word" in wrap(Packed().eval(), LETTERS).describe()["stepping"]
+
+
+def test_a_batch_size_that_is_a_number_is_no_length() -> None:
+    class Last(Net):
+        def forward(self, x: Any) -> Any:
+            out = self.outputs(x)
+            return self.head(out[torch.arange(x.shape[0]), -1])
+
+    facts = wrap(Last().eval(), LETTERS).describe()
+    assert "cannot be recorded" not in facts.get("stepping", "")
+    assert "length of the word" not in facts.get("stepping", "")

@@ -147,16 +147,27 @@ class Asker:
         """The raw output, the functions that were called, the arguments as tensors, and the output as a tensor."""
         with self._evaluation():
             tensors = self._tensors(arguments)
-            with Recorder() as recorder:
-                try:
-                    output = self._watched(tensors)
-                except (RnncheckError, MismatchError):
-                    raise
-                except Exception as error:  # sizes that are recorded are not quite integers
-                    raise MismatchError(f"it cannot be recorded ({type(error).__name__}: {error})") from None
+            try:
+                output, record = self._recorded(tensors)
+            except (RnncheckError, MismatchError):
+                raise
+            except Exception:  # sizes that are recorded are not quite integers
+                output, record = self._recorded(tensors, plain=True)
             tensor = _first_tensor(output)
             own = _first_tensor(self._called(tensors)) if is_scripted(self.module) else tensor
-            return _as_numbers(own), recorder.record, tensors, tensor
+            return _as_numbers(own), record, tensors, tensor
+
+    def _recorded(self, tensors: list[Any], *, plain: bool = False) -> tuple[Any, Record]:
+        with Recorder(plain=plain) as recorder:
+            try:
+                return self._watched(tensors), recorder.record
+            except (RnncheckError, MismatchError):
+                raise
+            except Exception as error:
+                if not plain:
+                    raise
+                text = " ".join(str(error).split())
+                raise MismatchError(f"it cannot be recorded ({type(error).__name__}: {text})") from None
 
     def with_gradients(self, arguments: Any) -> Any:
         """The tensor that holds the answers, from which gradients lead back; the parameters may have changed."""

@@ -45,7 +45,7 @@ class Call:
     args: tuple[Any, ...]
     options: Mapping[str, Any]
     result: Any
-    lengths: tuple[RecordedSize, ...] = ()
+    lengths: tuple[Size, ...] = ()
     foreign: str = ""  # whose code may run in the function's place, where there is some
 
     def argument(self, position: int, name: str, default: Any = None) -> Any:
@@ -62,7 +62,7 @@ class Record:
     """What a module did for one word."""
 
     calls: list[Call] = field(default_factory=list)
-    uses: list[tuple[RecordedSize, str]] = field(default_factory=list)  # of sizes, by Python code
+    uses: list[tuple[Size, str]] = field(default_factory=list)  # of sizes, by Python code
 
 
 class RecordedSize:
@@ -98,12 +98,27 @@ class RecordedSize:
         return format(self.used("prints"), spec)
 
 
+class PlainSize(int):
+    """A size for functions that take nothing but a true number; what Python code does with it is not seen."""
+
+    tensor: Any
+    axis: int
+
+    @classmethod
+    def of(cls, value: int, tensor: Any, axis: int, record: Record) -> PlainSize:
+        size = cls(value)
+        size.tensor, size.axis = tensor, axis
+        record.uses.append((size, "may calculate with"))
+        return size
+
+
+Size = RecordedSize | PlainSize
 _COMPARES = "compares"
 
 
 def _recording(operation: Callable[..., Any], how: str, *, swapped: bool = False) -> Callable[..., Any]:
     def method(self: RecordedSize, *others: Any) -> Any:
-        if how == _COMPARES and others == (0,):
+        if how == _COMPARES and type(others[0]) is int and others[0] == 0:
             return operation(self.value, 0)  # as for bool
         values = [other.used(how) if isinstance(other, RecordedSize) else other for other in others]
         own = self.used(how)
@@ -122,7 +137,7 @@ for _name in ("neg", "pos", "abs", "invert"):
     setattr(RecordedSize, f"__{_name}__", _recording(getattr(operator, _name), "calculates with"))
 
 
-class RecordedShape(tuple[RecordedSize, ...]):
+class RecordedShape(tuple[Size, ...]):
     """What a module sees of a tensor's shape."""
 
     __slots__ = ()
@@ -140,11 +155,12 @@ class _FromScripts(TorchDispatchMode):  # type: ignore[misc]
 
 
 class Recorder(TorchFunctionMode):  # type: ignore[misc]
-    """While it is active, every call of a PyTorch function is recorded."""
+    """While it is active, every call of a PyTorch function is recorded. With ``plain`` sizes are true numbers."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, plain: bool = False) -> None:
         super().__init__()
         self.record = Record()
+        self._size = PlainSize.of if plain else RecordedSize
         self._from_scripts = _FromScripts()
 
     def __enter__(self) -> Recorder:
@@ -157,7 +173,7 @@ class Recorder(TorchFunctionMode):  # type: ignore[misc]
         super().__exit__(*error)
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        lengths: list[RecordedSize] = []
+        lengths: list[Size] = []
         plain_args, options = _plain(tuple(args), lengths), _plain(dict(kwargs or {}), lengths)
         foreign = self._foreign((plain_args, options))
         result = func(*plain_args, **options)
@@ -179,8 +195,8 @@ class Recorder(TorchFunctionMode):  # type: ignore[misc]
         tensor = args[0]
         if isinstance(result, int):
             axis = int(args[1] if len(args) > 1 else options["dim"]) % tensor.dim()
-            return RecordedSize(result, tensor, axis, self.record)
-        return RecordedShape(RecordedSize(size, tensor, axis, self.record) for axis, size in enumerate(result))
+            return self._size(result, tensor, axis, self.record)
+        return RecordedShape(self._size(size, tensor, axis, self.record) for axis, size in enumerate(result))
 
 
 def _name_of(func: Any) -> str:
@@ -204,8 +220,11 @@ def _by_position(args: tuple[Any, ...], options: dict[str, Any]) -> tuple[tuple[
     return (named.pop(first),), named
 
 
-def _plain(value: Any, lengths: list[RecordedSize]) -> Any:
+def _plain(value: Any, lengths: list[Size]) -> Any:
     """The same with plain integers for sizes, which are listed."""
+    if type(value) is PlainSize:
+        lengths.append(value)
+        return int(value)
     if isinstance(value, RecordedSize):
         lengths.append(value)
         return value.value
