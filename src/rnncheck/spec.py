@@ -198,6 +198,12 @@ def parse_assumption(text: str, alphabet: Alphabet) -> Spec:
     kind, colon, rest = text.partition(":")
     if colon and kind == "regex":
         return Spec.from_regex(rest, alphabet)
-    if colon and kind == "dfa":
-        return Spec.from_file(rest, alphabet)
+    if (file := assumed_file(text)) is not None:
+        return Spec.from_file(file, alphabet)
     return Spec.from_ltlf(text, alphabet)
+
+
+def assumed_file(text: str) -> Path | None:
+    """The file that an assumption names, where it is one."""
+    kind, colon, rest = text.partition(":")
+    return Path(rest) if colon and kind == "dfa" else None

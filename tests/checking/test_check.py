@@ -119,7 +119,7 @@ def test_workers_and_resuming_change_nothing(suite: Path, tmp_path: Path) -> Non
     with pytest.raises(InputError, match="there is no checkpoint"):
         check(suite, checkpoint=tmp_path / "none.json", resume=True)
     kept.write_text("{}")
-    with pytest.raises(InputError, match="not a checkpoint of check"):
+    with pytest.raises(InputError, match="not a checkpoint"):
         check(suite, checkpoint=kept, resume=True)
 
 
@@ -307,7 +307,7 @@ def test_a_checkpoint_that_cannot_be_written_costs_no_check(
     def full(*_: object) -> None:
         raise InputError("the disk is full")
 
-    monkeypatch.setattr("rnncheck.checking.resuming.write_atomically", full)
+    monkeypatch.setattr("rnncheck.checking.resuming.write_checkpoint", full)
     found = check(suite, checkpoint=tmp_path / "kept")
     assert [one.outcome for one in found.checks] == [one.outcome for one in check(suite).checks]
     assert found.notes == ("the disk is full; the work went on, but cannot be resumed from there",)

@@ -180,3 +180,16 @@ def test_a_fingerprint_is_for_code_alone(tmp_path: Path) -> None:
     )
     with pytest.raises(FormatError, match="no effect without module"):
         read_suite(suite)
+
+
+def test_an_edited_checkpoint_is_refused(tmp_path: Path) -> None:
+    """Should not tell the verdict of one property as that of another, whose digest somebody wrote beside it."""
+    kept, suite = tmp_path / "kept", tmp_path / "suite.toml"
+    suite.write_text(FILE.format(name="no-b", regex="a*") + '[properties.no-a]\nregex = "b*"\n')
+    save_network(robust_network(Spec.from_regex("a*", ["a", "b"]).dfa), tmp_path / "net.safetensors")
+    first = check(suite, checkpoint=kept)
+    assert outcomes(first) == ["satisfied", "violated"]
+    one, other = (str(each.fingerprint).encode() for each in first.checks)
+    kept.write_bytes(kept.read_bytes().replace(one, b"-").replace(other, one).replace(b'"-"', b'"' + other + b'"'))
+    with pytest.raises(FormatError, match="damaged or edited"):
+        check(suite, checkpoint=kept, resume=True)

@@ -19,6 +19,18 @@ from rnncheck.runtime.files import check_writable, write_atomically
 QUICK = ["--epsilon", "0.05", "--gamma", "0.05"]
 VERIFY = ["verify", "m.safetensors", "--dfa", "a.json", *QUICK]
 
+SUITE = """
+[models.mine]
+path = "m.safetensors"
+[distributions.usual]
+words_like = "words.txt"
+[properties.even]
+dfa = "hard.json"
+assume = "dfa:b.json"
+distribution = "usual"
+data = "data.txt"
+"""
+
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run) -> Path:
@@ -33,6 +45,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run) -> Path:
     (tmp_path / "train.tsv").write_text("0 anna ben\n1 ben carl\n2 carl anna\n")
     (tmp_path / "released").mkdir()
     (tmp_path / "released" / "meta").write_text("alphabet = a,b\n")
+    (tmp_path / "suite.toml").write_text(SUITE)
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "alphabet.txt").write_text("a\nb\n")  # read along with a model beside it
     (tmp_path / "link").symlink_to("m.safetensors")
     os.link(tmp_path / "a.json", tmp_path / "hard.json")
     return tmp_path
@@ -51,6 +66,13 @@ CLASHES = [
     [*VERIFY, "--json", "x", "--report", "released/../x"],
     [*VERIFY, "--json", "x", "--checkpoint", "x"],
     ["verify", "released", "--dfa", "a.json", "--json", "released/meta"],
+    [*VERIFY, "--assume", "dfa:b.json", "--json", "b.json"],
+    ["verify", "sub/m.pt", "--dfa", "a.json", "--json", "sub/alphabet.txt"],
+    ["diff", "m.safetensors", "sub/m.pt", "--json", "sub/alphabet.txt"],
+    *(["check", "suite.toml", "--json", name] for name in ("suite.toml", "m.safetensors", "a.json", "b.json")),
+    *(["check", "suite.toml", "--checkpoint", name] for name in ("link", "words.txt", "./data.txt")),
+    ["prove", "m.safetensors", "--spec", "suite.toml", "--report", "data.txt"],
+    ["repair", "m.safetensors", "--spec", "suite.toml", "-o", "x.safetensors", "--json", "b.json"],
     ["extract", "m.safetensors", *QUICK, "-o", "m.safetensors"],
     ["train", "--dfa", "a.json", "-o", "a.json"],
     ["train", "--words", "labelled.tsv", "-o", "labelled.tsv"],

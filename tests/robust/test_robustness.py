@@ -8,13 +8,14 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import nullcontext
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from rnncheck import Alphabet, Edits, InputError, ModelError, Robustness, Spec, robustness, wrap
+from rnncheck import Alphabet, Edits, FormatError, InputError, ModelError, Robustness, Spec, robustness, wrap
 from rnncheck.automata.edits import ball, distance_of, within
 from rnncheck.models.adapters import DFAModel
 from rnncheck.models.engine.compiled import CompiledNetwork, stepped
@@ -24,6 +25,7 @@ from rnncheck.oracle import MembershipOracle
 from rnncheck.robust.alignment import aligned
 from rnncheck.robust.uniform_words import UniformWords
 from rnncheck.robust.walk import Ball, Walk, prefixes
+from rnncheck.runtime.checkpoints import read_checkpoint
 from rnncheck.runtime.executors import WorkerLostError
 from rnncheck.verdict.facts import Outcome
 from support.clusters import Cluster
@@ -349,19 +351,27 @@ def test_an_interrupted_run_goes_on(tmp_path) -> None:
     broken = robustness(model, some, distance=2, checkpoint=kept, progress=impatient)
     assert broken.outcome is not Outcome.SATISFIED
     assert {one.reason for one in broken.words if one.accepted is None} == {"interrupted"}
-    before = len(json.loads((tmp_path / "kept").read_text())["words"])
+    before = len(json.loads(read_checkpoint(tmp_path / "kept"))["words"])
     assert 0 < before < len(some)
     whole = robustness(model, some, distance=2, checkpoint=kept, resume=True)
     assert whole.words == robustness(model, some, distance=2).words
     with pytest.raises(InputError, match="another question: its distance is '2', and '1' was asked for"):
         robustness(model, some, distance=1, checkpoint=kept, resume=True)
+    written = Path(kept).read_bytes()
+    edited = written.replace(b'"accepted":true', b'"accepted":false').replace(
+        b'"outcome":"violated"', b'"outcome":"satisfied"'
+    )
+    assert edited != written
+    Path(kept).write_bytes(edited)
+    with pytest.raises(FormatError, match="damaged or edited"):
+        robustness(model, some, distance=2, checkpoint=kept, resume=True)
 
 
 def test_a_checkpoint_that_cannot_be_written_costs_no_result(tmp_path, monkeypatch) -> None:
     def full(*_):
         raise InputError("kept: No space left on device")
 
-    monkeypatch.setattr("rnncheck.robust.resuming.write_atomically", full)
+    monkeypatch.setattr("rnncheck.robust.resuming.write_checkpoint", full)
     model = DFAModel(Spec.from_regex("!(.*)", LETTERS).dfa)
     found = robustness(model, [("a", "b")], checkpoint=str(tmp_path / "kept"))
     assert found.robust

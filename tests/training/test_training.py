@@ -19,12 +19,13 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from safetensors.numpy import save as safetensors_bytes
 
 from rnncheck.automata.dfa import DFA
 from rnncheck.errors import InputError, MissingExtraError, ModelError
 from rnncheck.models.engine.compiled import CompiledNetwork
 from rnncheck.models.engine.reference import reference_score
-from rnncheck.models.files.safetensors_file import load_network, save_network
+from rnncheck.models.files.safetensors_file import load_network, read_safetensors, save_network
 from rnncheck.models.network import Cell, RecurrentNetwork
 from rnncheck.probability.distributions import WordDistribution
 from rnncheck.spec import Spec
@@ -509,6 +510,12 @@ def test_checkpoints_of_other_runs_and_other_files_are_refused(tmp_path: Path) -
         train(data, settings=SMALL, resume=True)
     with pytest.raises(ModelError, match="no such file"):
         train(data, settings=SMALL, checkpoint=tmp_path / "none", resume=True)
+    metadata, arrays = read_safetensors(path)
+    name = next(name for name in arrays if name.startswith("best/"))
+    for edited in ({**arrays, name: arrays[name] + 1}, {key: arrays[key] for key in arrays if key != name}):
+        path.write_bytes(safetensors_bytes(edited, dict(metadata)))
+        with pytest.raises(ModelError, match="damaged or edited"):
+            train(data, settings=SMALL, checkpoint=path, resume=True)
     save_network(trained.network, path)
     with pytest.raises(ModelError, match="is not a checkpoint"):
         train(data, settings=SMALL, checkpoint=path, resume=True)

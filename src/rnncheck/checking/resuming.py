@@ -9,8 +9,8 @@ import msgspec
 
 from rnncheck.checking.values import Check
 from rnncheck.errors import FormatError
-from rnncheck.runtime.checkpoints import read_checkpoint
-from rnncheck.runtime.files import check_writable, write_atomically
+from rnncheck.runtime.checkpoints import read_checkpoint, write_checkpoint
+from rnncheck.runtime.files import check_writable
 from rnncheck.verdict.value import Verdict, decode_part, encode_part
 
 
@@ -42,7 +42,7 @@ class SuiteCheckpoint:
         known = {None, *(old.fingerprint for old in self._document.checks)}
         if check is not None and check.fingerprint not in known:
             self._document.checks.append(check)
-        write_atomically(self._path, msgspec.json.encode(self._document, enc_hook=encode_part))
+        write_checkpoint(self._path, msgspec.json.encode(self._document, enc_hook=encode_part))
 
     def _read(self) -> _Document:
         source = str(self._path)

@@ -16,6 +16,8 @@ import click
 
 from rnncheck.errors import InputError, RnncheckError
 from rnncheck.runtime.files import check_writable
+from rnncheck.spec import assumed_file
+from rnncheck.suite.values import Suite
 
 
 class OutputFile(click.ParamType):  # type: ignore[type-arg]
@@ -80,6 +82,9 @@ def raise_troubles(troubles: list[str]) -> None:
         raise InputError("; ".join(troubles))
 
 
+_MAY_BE_MODELS = {"path", "models", "model", "against", "source", "suite"}  # which read the letters beside them
+
+
 class _File(NamedTuple):
     said: str  # the option, or the argument
     path: Path
@@ -101,13 +106,31 @@ def check_outputs(ctx: click.Context) -> None:
 
 def _inputs(ctx: click.Context) -> Iterator[_File]:
     for parameter in ctx.command.params:
-        value = ctx.params.get(parameter.name or "")
-        if isinstance(parameter.type, click.Path) and value is not None:
-            said = parameter.opts[0] if isinstance(parameter, click.Option) else parameter.make_metavar(ctx).strip("[]")
-            for path in value if isinstance(value, tuple) else (value,):
-                yield _File(said, Path(path))
-                yield _File(said, Path(f"{path}.alphabet"))  # read along with a model
-                yield _File(said, Path(f"{path}.data"))
+        name, value = parameter.name or "", ctx.params.get(parameter.name or "")
+        if value is None:
+            continue
+        said = parameter.opts[0] if isinstance(parameter, click.Option) else parameter.make_metavar(ctx).strip("[]")
+        paths: list[Path] = []
+        if isinstance(parameter.type, click.Path):
+            paths += map(Path, value if isinstance(value, tuple) else (value,))
+        if name == "assume" and (file := assumed_file(value)) is not None:
+            paths.append(file)
+        if name == "suite":
+            paths += _named_in(*paths)
+        for path in paths:
+            yield _File(said, path)
+            yield from (_File(said, Path(f"{path}.{suffix}")) for suffix in ("alphabet", "data"))
+            letters = path.with_name("alphabet.txt")
+            if name in _MAY_BE_MODELS and letters.is_file():
+                yield _File(said, letters)
+
+
+def _named_in(suite: Path) -> tuple[Path, ...]:
+    """The files that a property file names; none where it cannot be read, which the command itself reports."""
+    try:
+        return Suite.read(suite).files()
+    except InputError:
+        return ()
 
 
 def _outputs(ctx: click.Context) -> Iterator[_File]:

@@ -9,18 +9,15 @@ from typing import Any
 
 import msgspec
 import numpy as np
-from safetensors.numpy import save as safetensors_bytes
 
 from rnncheck.errors import InputError, ModelError
-from rnncheck.models.files.safetensors_file import read_safetensors
+from rnncheck.models.files.safetensors_file import read_sealed, write_sealed
 from rnncheck.models.network import Floats
 from rnncheck.repairing.values import RepairRound, Standing
 from rnncheck.runtime.checkpoints import check_same_question
-from rnncheck.runtime.files import write_atomically
 from rnncheck.words import Codes, WordBatch
 
 _FORMAT = "rnncheck/checkpoint-of-repair/2"
-_KEY = "rnncheck"
 _MAY_CHANGE = {"rounds"}  # says when to stop, not how to go on
 
 
@@ -85,15 +82,15 @@ class RepairCheckpoint:
             batch = WordBatch.from_codes(words)
             arrays |= {f"codes/{name}": np.array(batch.codes), f"offsets/{name}": np.array(batch.offsets)}
         document = _Document(_FORMAT, self._question, saved.progressed)
-        write_atomically(self._path, safetensors_bytes(arrays, {_KEY: msgspec.json.encode(document).decode()}))
+        write_sealed(self._path, msgspec.json.encode(document).decode(), arrays)
 
     def load(self) -> Saved:
         """Read it."""
         if not self._path.exists():
             raise InputError(f"{self._path}: there is no checkpoint to go on from; leave out --resume to begin")
-        metadata, arrays = read_safetensors(self._path)
+        text, arrays = read_sealed(self._path)
         try:
-            document = msgspec.json.decode(metadata.get(_KEY, ""), type=_Document)
+            document = msgspec.json.decode(text, type=_Document)
         except (msgspec.MsgspecError, ValueError) as error:
             raise ModelError(f"{self._path} is not a checkpoint of rnncheck repair ({error}); begin anew") from None
         self._check(document)
@@ -104,15 +101,9 @@ class RepairCheckpoint:
         def group(name: str) -> dict[str, Floats]:
             return {key.removeprefix(name): array for key, array in arrays.items() if key.startswith(name)}
 
-        try:
-            random = [words(f"random{number}") for number in range(len(document.progressed.rounds))]
-            weights = group("now/"), group("best/"), group("verified/")
-            saved = Saved(document.progressed, *weights, words("errors"), words("kept"), random)
-        except KeyError as error:
-            raise ModelError(f"{self._path} is a checkpoint without {error}; begin anew") from None
-        if not weights[0].keys() == weights[1].keys() == weights[2].keys():
-            raise ModelError(f"{self._path} is a checkpoint without all weights; begin anew")
-        return saved
+        random = [words(f"random{number}") for number in range(len(document.progressed.rounds))]
+        weights = group("now/"), group("best/"), group("verified/")
+        return Saved(document.progressed, *weights, words("errors"), words("kept"), random)
 
     def _check(self, document: _Document) -> None:
         if document.format != _FORMAT:

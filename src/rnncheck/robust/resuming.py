@@ -11,8 +11,8 @@ from rnncheck.errors import FormatError
 from rnncheck.models.protocol import Model
 from rnncheck.robust.neighbourhoods import Explored, Request
 from rnncheck.robust.values import WordRobustness
-from rnncheck.runtime.checkpoints import check_same_question, read_checkpoint
-from rnncheck.runtime.files import check_writable, write_atomically
+from rnncheck.runtime.checkpoints import check_same_question, read_checkpoint, write_checkpoint
+from rnncheck.runtime.files import check_writable
 from rnncheck.version import __version__
 from rnncheck.words import Word
 
@@ -60,7 +60,7 @@ class RobustCheckpoint:
         document.compared += explored.compared
         document.steps += explored.steps
         document.notes += [] if explored.note is None else [explored.note]
-        write_atomically(self._path, msgspec.json.encode(document))
+        write_checkpoint(self._path, msgspec.json.encode(document))
 
     def _read(self, question: dict[str, Any]) -> _Document:
         source = str(self._path)

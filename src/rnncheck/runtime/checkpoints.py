@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any
 
 from rnncheck.errors import FormatError, InputError, short_repr
-from rnncheck.runtime.files import read_limited
+from rnncheck.runtime.files import read_limited, write_atomically
+
+_DIGEST_BYTES = 32
 
 
 def saved(save: Callable[[], None]) -> str | None:
@@ -19,14 +22,23 @@ def saved(save: Callable[[], None]) -> str | None:
     return None
 
 
+def write_checkpoint(path: Path, content: bytes) -> None:
+    """Write it as a whole, with its digest: results that were damaged or edited would be told as this run's own."""
+    write_atomically(path, content + hashlib.sha256(content).digest())
+
+
 def read_checkpoint(path: Path) -> bytes:
-    """The content of a checkpoint's file; an error says what to do where there is none."""
+    """What was written; an error says what to do where there is none, or another."""
     try:
-        return read_limited(path, "checkpoint")
+        written = read_limited(path, "checkpoint")
     except FileNotFoundError:
         raise InputError(f"{path}: there is no checkpoint to go on from; leave out --resume to begin") from None
     except OSError as error:
         raise FormatError(f"cannot be read: {error.strerror or error}", str(path)) from None
+    content, digest = written[:-_DIGEST_BYTES], written[-_DIGEST_BYTES:]
+    if hashlib.sha256(content).digest() != digest:
+        raise FormatError("not a checkpoint, or one that was damaged or edited; begin anew without --resume", str(path))
+    return content
 
 
 def check_same_question(

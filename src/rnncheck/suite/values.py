@@ -19,7 +19,7 @@ from rnncheck.models.wrapping import wrap
 from rnncheck.probability.confidence import Confidence
 from rnncheck.probability.distributions import WordDistribution
 from rnncheck.relations import Relation
-from rnncheck.spec import Spec, parse_assumption
+from rnncheck.spec import Spec, assumed_file, parse_assumption
 from rnncheck.suite.definitions import Definitions
 from rnncheck.verdict.facts import MethodName
 from rnncheck.word_files import USUAL, Sequences, WordFormat, read_sequences, read_words
@@ -33,6 +33,7 @@ KINDS = (
     "moore_ltlf",
     "moore_regex",
 )  # the keys that a specification can be written under
+FILES = ("dfa", "word_list")  # of these, those that name a file
 
 
 class Severity(enum.Enum):
@@ -197,7 +198,7 @@ class PropertyEntry(Terms):
     @property
     def whole_text(self) -> str:
         """The formula or expression with its definitions, or the name of the file of the automaton or of the words."""
-        if self.kind in ("dfa", "word_list"):
+        if self.kind in FILES:
             return str(self.folder / self.text)
         if self.kind.endswith("regex"):
             return self.definitions.in_expression(self.text)
@@ -265,6 +266,18 @@ class Suite:
         from rnncheck.suite.reading import read_suite
 
         return read_suite(path)
+
+    def files(self) -> tuple[Path, ...]:
+        """Every file or folder that it names."""
+        named = [path for model in self.models for path in (model.path, model.state)]
+        for one in self.properties:
+            named.append(Path(one.whole_text) if one.kind in FILES else None)
+            assumed = None if one.assume is None else assumed_file(one.assume)
+            named.append(None if assumed is None else one.folder / assumed)
+            named.append(None if one.data is None else one.data.path)
+            words = None if one.distribution is None else one.distribution.words_like
+            named.append(None if words is None else words.path)
+        return tuple(path for path in named if path is not None)
 
     def property_named(self, name: str | None) -> PropertyEntry:
         """The property of that name; without a name, the only one."""

@@ -9,17 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from safetensors.numpy import save as safetensors_bytes
 
 from rnncheck.errors import InputError, ModelError
-from rnncheck.models.files.safetensors_file import read_safetensors
+from rnncheck.models.files.safetensors_file import read_sealed, write_sealed
 from rnncheck.models.network import Floats
-from rnncheck.runtime.files import write_atomically
 from rnncheck.training.curriculum import Curriculum, EpochResult
 from rnncheck.training.settings import TrainingSettings
 
 _FORMAT = "rnncheck/checkpoint/1"
-_METADATA_KEY = "rnncheck"
 _MAY_CHANGE = {"epochs", "max_seconds"}  # settings that decide when to stop, not how to go on
 
 
@@ -75,16 +72,14 @@ def save_checkpoint(
     )
     groups = {"weights": checkpoint.weights, "optimizer": checkpoint.optimizer, "best": best.weights}
     arrays = {f"{group}/{name}": array for group, named in groups.items() for name, array in named.items()}
-    write_atomically(
-        os.fspath(path), safetensors_bytes(arrays, {_METADATA_KEY: msgspec.json.encode(document).decode()})
-    )
+    write_sealed(Path(path), msgspec.json.encode(document).decode(), arrays)
 
 
 def load_checkpoint(path: str | os.PathLike[str], settings: TrainingSettings, data_sha256: str) -> TrainingCheckpoint:
     """Read the file; a run with other data, or with other settings than when to stop, cannot go on from it."""
-    metadata, arrays = read_safetensors(Path(path))
+    text, arrays = read_sealed(Path(path))
     try:
-        document = msgspec.json.decode(metadata.get(_METADATA_KEY, ""), type=_Document)
+        document = msgspec.json.decode(text, type=_Document)
         groups: dict[str, dict[str, Floats]] = {"weights": {}, "optimizer": {}, "best": {}}
         for key, array in arrays.items():
             group, _, name = key.partition("/")

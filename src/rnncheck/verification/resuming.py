@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 from typing import Any, Literal
 
@@ -11,12 +10,10 @@ import msgspec
 from rnncheck.errors import FormatError, InputError, ModelError
 from rnncheck.oracle.journal import Journal
 from rnncheck.runtime.budget import Clock
-from rnncheck.runtime.checkpoints import check_same_question, read_checkpoint, saved
-from rnncheck.runtime.files import check_writable, write_atomically
+from rnncheck.runtime.checkpoints import check_same_question, read_checkpoint, saved, write_checkpoint
+from rnncheck.runtime.files import check_writable
 from rnncheck.verification.question import Question
 from rnncheck.version import __version__
-
-_DIGEST_BYTES = 32
 
 
 class _Header(msgspec.Struct, forbid_unknown_fields=True):
@@ -35,18 +32,11 @@ class VerificationCheckpoint:
 
     def save(self) -> None:
         """Write what is known by now."""
-        body = self._header + b"\n" + self.journal.content()
-        write_atomically(self._path, body + hashlib.sha256(body).digest())
+        write_checkpoint(self._path, self._header + b"\n" + self.journal.content())
 
     def _earlier(self) -> bytes:
         source = str(self._path)
-        content = read_checkpoint(self._path)
-        body, digest = content[:-_DIGEST_BYTES], content[-_DIGEST_BYTES:]
-        head, newline, journal = body.partition(b"\n")
-        if not newline or hashlib.sha256(body).digest() != digest:
-            raise FormatError(
-                "not a checkpoint of a verification, or a damaged one; begin anew without --resume", source
-            )
+        head, _, journal = read_checkpoint(self._path).partition(b"\n")
         try:
             before = msgspec.json.decode(head, type=_Header).question
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:

@@ -22,12 +22,14 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save as safetensors_bytes
 
 from rnncheck.errors import InputError, ModelError, short_repr
+from rnncheck.models.identity import digest_of
 from rnncheck.models.network import Cell, Floats, Layer, RecurrentNetwork
 from rnncheck.runtime.files import check_size, write_atomically
 from rnncheck.words import Alphabet
 
 FORMAT = "rnncheck/network/1"
 METADATA_KEY = "rnncheck"
+_SEAL = "sha256"
 
 Arrays: TypeAlias = Mapping[str, npt.NDArray[Any]]
 
@@ -85,6 +87,25 @@ def read_safetensors(path: Path) -> tuple[Mapping[str, str], Arrays]:
         except OSError as error:
             raise ModelError(f"cannot be read: {error.strerror or error}") from None
     return metadata, arrays
+
+
+def write_sealed(path: Path, document: str, arrays: Arrays) -> None:
+    """Write a document and arrays that belong together, with a digest of both, whole or not at all."""
+    metadata = {METADATA_KEY: document, _SEAL: _digest(document, arrays)}
+    write_atomically(path, safetensors_bytes(dict(arrays), metadata))
+
+
+def read_sealed(path: Path) -> tuple[str, Arrays]:
+    """What ``write_sealed`` wrote; a ModelError where it was changed since."""
+    metadata, arrays = read_safetensors(path)
+    document = metadata.get(METADATA_KEY, "")
+    if metadata.get(_SEAL) != _digest(document, arrays):
+        raise ModelError(f"{path} is not a checkpoint, or one that was damaged or edited; begin anew without --resume")
+    return document, arrays
+
+
+def _digest(document: str, arrays: Arrays) -> str:
+    return digest_of(document, {name: arrays[name] for name in sorted(arrays)})
 
 
 def network_from_file(document_text: str, arrays: Arrays) -> RecurrentNetwork:
