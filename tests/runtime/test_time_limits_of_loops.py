@@ -71,3 +71,13 @@ def test_robustness_over_many_letters_keeps_the_time_limit(seconds: int) -> None
     found = rnncheck.robustness(model, [("t1", "t2", "t3")], distance=2, timeout=float(seconds), clock=clock)
     assert found.words[0].outcome.value != "satisfied"
     assert clock() < seconds + 10
+
+
+@pytest.mark.parametrize("seconds", [60, 120])
+def test_what_is_known_of_a_large_neighbourhood_is_reported_when_the_time_is_over(seconds: int) -> None:
+    """Counting its words would take time that is over: the result comes without the count."""
+    letters = Alphabet([f"t{number}" for number in range(1000)])
+    model, word = DFAModel(DFA(letters, [[0] * 1000], [True])), tuple(f"t{number}" for number in range(10))
+    found = rnncheck.robustness(model, [word], distance=1, timeout=float(seconds), clock=Ticking())
+    assert found.words[0].outcome.value == "undecided"
+    assert found.words[0].words is None

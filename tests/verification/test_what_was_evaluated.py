@@ -8,6 +8,7 @@ import torch
 from torch import nn
 
 from rnncheck import verify, wrap
+from rnncheck.learning.task import Progress
 from rnncheck.models.engine.compiled import CompiledNetwork, stepped
 from rnncheck.models.engine.reference import Judgement, reference_judgement
 from rnncheck.models.engine.stepped_reference import SteppedReference
@@ -19,6 +20,7 @@ from rnncheck.verdict.replay import Status, replay
 from rnncheck.verdict.value import Verdict
 from rnncheck.verification.settings import VerifySettings
 from rnncheck.words import Alphabet, WordBatch
+from support.clocks import Standing
 from support.networks import random_network
 
 QUICK = VerifySettings(search_steps=2_000, flows=None, shorter_steps=0, mass_words=0)
@@ -218,6 +220,20 @@ def test_what_was_not_searched_is_said():
     assert (
         "errors" in verify(CompiledNetwork(rejecting()), spec, method="errors", settings=QUICK, **FEW).searched.reason
     )
+
+
+def test_a_search_that_the_time_limit_ends_is_reported():
+    """The sample was complete, so the verdict stands; what was searched less than without a limit is said."""
+    clock = Standing()
+
+    def after_the_sample(now: Progress) -> None:
+        clock.seconds = 51.0 if now.words >= now.words_needed and now.network_steps > 100_000 else 0.0
+
+    settings = dataclasses.replace(QUICK, search_steps=10**7, clock=clock)
+    spec, few = Spec.from_regex("!(.*)", LETTERS), {**FEW, "timeout": 50.0, "progress": after_the_sample}
+    verdict = verify(CompiledNetwork(rejecting()), spec, settings=settings, **few)
+    assert verdict.satisfied
+    assert "the search ended early: the time limit was reached" in verdict.searched.sentence()
 
 
 def test_replay_asks_the_reference():

@@ -257,9 +257,14 @@ class Neighbourhoods:
 
 
 def _whole(language: DFA | None) -> int | None:
-    """How many words there are, where a float says it exactly."""
-    count = None if language is None else UniformWords(language).count
-    return int(count) if count is not None and count < 2**53 else None
+    """How many words there are, where a float says it exactly and the time is not over."""
+    if language is None:
+        return None
+    try:
+        count = UniformWords(language).count
+    except BudgetExceeded:
+        return None
+    return int(count) if count < 2**53 else None
 
 
 def unasked(word: Word, reason: str) -> WordRobustness:

@@ -202,23 +202,24 @@ def _faulty_flow(alphabet: Alphabet, flow: Flow, scores: Scores) -> FaultyFlow:
 
 def _searched(run: Run) -> Searched:
     """How far violations were looked for beyond random words."""
-    task, method, reason = run.task, run.question.method, None
+    task, method, reasons = run.task, run.question.method, []
     if method != "auto":
-        reason = f"the method {method} does not follow promising words; auto does"
+        reasons.append(f"the method {method} does not follow promising words; auto does")
     elif not run.oracle.stepping:
-        reason = (
+        reasons.append(
             "whole words were changed instead of followed, since the model does not show its states between letters"
         )
     if task.loop_failure is not None:
-        failed = f"loops were not repeated further, since the model failed: {task.loop_failure}"
-        reason = failed if reason is None else f"{reason}; {failed}"
+        reasons.append(f"loops were not repeated further, since the model failed: {task.loop_failure}")
+    if run.ended_early is not None and method == "auto":
+        reasons.append(f"the search ended early: {run.ended_early}")
     return Searched(
         guided_steps=task.guided_steps,
         changed_words=task.changed_words,
         loop_steps=task.loop_steps,
         loop_length=task.loop_length,
         exact_length=task.exact_length,
-        reason=reason,
+        reason="; ".join(reasons) or None,
     )
 
 

@@ -53,6 +53,7 @@ class Run:
         self._words_used = 0
         self.data: DataFacts | None = None
         self.spec_facts = SpecFacts()
+        self.ended_early: str | None = None  # why, where something else than the algorithm ended the work
         self.notes = notes
         self._suspect, self._spent = suspect, spent
         settings = question.settings
@@ -155,11 +156,12 @@ class Run:
             if finding is None or finding.outcome is Outcome.UNDECIDED:
                 finding = finish(METHODS[self.question.method](task), between)
         except ENDINGS as end:
+            self.ended_early = task.why_ended(end)
             if isinstance(end, KeyboardInterrupt):
                 self.extras.interrupt()
             if isinstance(end, InconsistentAnswersError) and self._evaluator_differs(end.word):
                 self.difference = end.word
-            finding = task.best_so_far or self._last_look(end) or Finding(Outcome.UNDECIDED, task.why_ended(end))
+            finding = task.best_so_far or self._last_look(end) or Finding(Outcome.UNDECIDED, self.ended_early)
         except Exception as error:
             if task.best_so_far is None or not task.violation_stands:
                 raise
