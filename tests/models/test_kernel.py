@@ -148,6 +148,28 @@ def test_a_row_is_computed_by_itself(kernel: Kernel, cell: Cell) -> None:
         assert np.array_equal(scores[words.offsets[word] : words.offsets[word + 1]], alone)
 
 
+@pytest.mark.parametrize("cell", Cell)
+@pytest.mark.parametrize("hidden", [(17, 15), (5, 9, 3), (70, 33)])
+def test_few_words_are_read_as_they_would_be_stepped(
+    kernel: Kernel, monkeypatch: pytest.MonkeyPatch, cell: Cell, hidden: tuple[int, ...]
+) -> None:
+    """Bit by bit: alone or together, of many letters, cut into calls of any size, and longer than one block."""
+    model = CompiledNetwork(random_network(cell, hidden, seed=7), threads=1)
+    rng = np.random.default_rng(3)
+    words = WordBatch.from_codes([rng.integers(3, size=size).tolist() for size in (1, 97, 230, 96, 0, 12, 96, 2, 99)])
+    found, ticks = [], []
+    for few, at_once in ((0, 1), (8, 1 << 26), (8, 1), (1, 1), (9, 10_000)):  # the first: all of them stepped
+        monkeypatch.setattr(kernel_rows, "_FEW_ROWS", few)
+        monkeypatch.setattr(kernel_rows, "_PRODUCTS_AT_ONCE", at_once)
+        counted: list[int] = []
+        found.append(model.prefix_scores(words, counted.append))
+        assert sum(counted) == len(words.codes)
+        ticks.append(len(counted))
+    assert all(np.array_equal(scores, found[0]) for scores in found)
+    assert ticks[0] == 230
+    assert ticks[1] <= 7  # of different lengths
+
+
 @pytest.mark.parametrize("cell", [Cell.GRU, Cell.LSTM])
 def test_no_bit_depends_on_threads_or_on_who_else_asks(
     kernel: Kernel, monkeypatch: pytest.MonkeyPatch, cell: Cell
