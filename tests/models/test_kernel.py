@@ -18,7 +18,7 @@ import pytest
 
 from rnncheck import Spec, verify, zoo
 from rnncheck.errors import ModelError
-from rnncheck.models.engine import compiled, kernel_rows, known_checks
+from rnncheck.models.engine import check_words, compiled, kernel_rows, known_checks
 from rnncheck.models.engine import kernel as kernels
 from rnncheck.models.engine.compiled import CompiledNetwork
 from rnncheck.models.engine.kernel import SWITCH, Kernel, usable_kernel
@@ -99,7 +99,12 @@ def test_it_computes_what_the_numpy_layers_compute(kernel: Kernel, cell: Cell, h
         np.testing.assert_allclose(ours.scores(mine), plain.scores(states), atol=1e-5)
 
 
-def test_a_wrong_weight_is_seen_by_the_self_check(kernel: Kernel, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("most_products", [1, 1 << 33])
+def test_a_wrong_weight_is_seen_by_the_self_check(
+    kernel: Kernel, monkeypatch: pytest.MonkeyPatch, most_products: int
+) -> None:
+    monkeypatch.setattr(check_words, "_MOST_PRODUCTS", most_products)  # with one: as of a large network
+
     def broken(*arguments: Any) -> object:
         rows = KernelRows(*arguments)
         rows.numbers[0]["own"][0, 1, 0, 0] += 0.1

@@ -17,9 +17,7 @@ from rnncheck.models.cells.cell_type import (
     Floats,
     Layer,
     StateLayout,
-    input_rows,
     letter_table,
-    recurrent_rows,
 )
 from rnncheck.models.engine.kernel import Kernel
 from rnncheck.models.engine.rows import TOO_LITTLE_TO_SPLIT, Rows, products
@@ -177,22 +175,34 @@ def _arranged(cell: CellType, layer: Layer, table: Array | None, lanes: int) -> 
     """The weights as the kernel reads them; the lowest layer has a ``table`` in the place of its input."""
     form = cell.kernel
     assert form is not None
-    scales = np.repeat([0.5 if gate in form.sigmoid_gates else 1.0 for gate in range(cell.gates)], layer.hidden)
-    read = 1 / cell.hidden_scale
-    units, padded_size = _units(cell, lanes), _padded(cell, layer, lanes)
+    halves = [0.5 if gate in form.sigmoid_gates else 1.0 for gate in range(cell.gates)]
+    read, units, size = 1 / cell.hidden_scale, _units(cell, lanes), layer.hidden
 
-    def groups(rows: Array) -> Array:
-        """Rows × gates·H as gates × rows × groups × units of a group, with zeros for units that there are not."""
-        padded = np.zeros((cell.gates, len(rows), padded_size), dtype=np.float32)
-        padded[..., : layer.hidden] = rows.reshape(len(rows), cell.gates, layer.hidden).transpose(1, 0, 2)
-        return padded.reshape(cell.gates, len(rows), -1, units)
+    def by_input(rows: Array, scale: float = 1.0) -> Floats:
+        """Rows × gates·H as groups × rows × gates × units of a group, with zeros for units that there are not.
 
-    def by_input(rows: Array) -> Floats:
-        return np.ascontiguousarray(groups(rows).transpose(2, 1, 0, 3))
+        Scales are powers of two, so it is the same in any precision.
+        """
+        split = rows.reshape(len(rows), cell.gates, size)
+        arranged = np.zeros((_padded(cell, layer, lanes) // units, len(rows), cell.gates, units), dtype=np.float32)
+        for start, group in zip(range(0, size, units), arranged, strict=True):
+            some = split[..., start : start + units]
+            np.multiply(
+                some,
+                scale * np.array(halves, dtype=np.float32)[:, None],
+                out=group[..., : some.shape[-1]],
+                casting="same_kind",
+            )
+        return arranged
 
-    own = recurrent_rows(layer) * scales
-    numbers = {"own": by_input(own[1:] * read), "own_bias": by_input(own[:1])}
+    own = {"own": by_input(layer.recurrent_weight.T, read), "own_bias": by_input(_row(layer.recurrent_bias, layer))}
     if table is not None:
-        return numbers | {"table": np.ascontiguousarray(groups(table * scales).transpose(1, 2, 0, 3))}
-    below = input_rows(layer) * scales
-    return numbers | {"below": by_input(below[:-1] * read), "below_bias": by_input(below[-1:])}
+        return own | {"table": np.ascontiguousarray(by_input(table).transpose(1, 0, 2, 3))}
+    return own | {
+        "below": by_input(layer.input_weight.T, read),
+        "below_bias": by_input(_row(layer.input_bias, layer)),
+    }
+
+
+def _row(bias: Array | None, layer: Layer) -> Array:
+    return np.zeros((1, len(layer.recurrent_weight))) if bias is None else bias[None]
