@@ -24,7 +24,7 @@ from rnncheck.relations import Property, Relation
 from rnncheck.spec import Spec
 from rnncheck.verdict.certificate import Arithmetic, Certificate, is_certificate
 from rnncheck.verdict.replay import Replay, Status, replay
-from rnncheck.verdict.replay.directed import Evaluator, Interval, linear, of_products
+from rnncheck.verdict.replay.directed import Evaluator, Interval, down, linear, of_products, up
 from support.networks import ByTorch
 from support.proofs import engine_step, points_in, torch_step
 from support.robust_networks import robust_network
@@ -251,6 +251,19 @@ def test_directed_arithmetic_contains_exact_arithmetic() -> None:
     assert np.isnan(by.rounded(linear(np.ones((1, 2)), None, huge)).low).all()
     zero = Interval(np.zeros((1, 2)), np.zeros((1, 2)))
     assert np.isnan(by.rounded(linear(np.full((1, 2), 1e300), None, zero)).low).all()
+
+
+def test_numbers_are_rounded_outwards_by_a_digit_at_least() -> None:
+    rng = np.random.default_rng(0)
+    drawn = rng.integers(0, 0x7FEF_FFFF_FFFF_FFFF, size=20_000).view(np.float64)  # of every size
+    powers = 2.0 ** np.arange(-1074, 1023)
+    numbers = np.concatenate([drawn, -drawn, powers, -powers, [0.0, -0.0, 1.0, -1.0, 5e-324, 2.2250738585072e-308]])
+    beyond, below = up(numbers), down(numbers)
+    assert (beyond >= np.nextafter(numbers, np.inf)).all()
+    assert (below <= np.nextafter(numbers, -np.inf)).all()
+    assert (beyond - numbers <= np.abs(numbers) * 2.0**-51 + 2.0**-1021).all()
+    with np.errstate(invalid="ignore"):
+        assert not (up([-np.inf, np.nan]) < np.inf).any()
 
 
 @pytest.mark.parametrize("kind", ["plain", "cancelling", "tiny", "of all sizes", "points"])
