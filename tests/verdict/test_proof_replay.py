@@ -291,9 +291,10 @@ def test_products_with_weights_contain_exact_arithmetic(kind: str) -> None:
                 sorted((Fraction(w) * Fraction(a), Fraction(w) * Fraction(b)))
                 for w, a, b in zip(weight[column], low[row], high[row], strict=True)
             ]
-            least, most = (sum((term[end] for term in terms), Fraction(bias[column])) for end in (0, 1))
-            sizes = sum((max(abs(a), abs(b)) for a, b in terms), abs(Fraction(bias[column])))
-            found = [Fraction(end[row, column]) for end in (total.exact.low, total.exact.high, total.sizes)]
+            offset = Fraction(float(bias[column]))
+            least, most = (sum((term[end] for term in terms), offset) for end in (0, 1))
+            sizes = sum((max(abs(a), abs(b)) for a, b in terms), abs(offset))
+            found = [Fraction(float(end[row, column])) for end in (total.exact.low, total.exact.high, total.sizes)]
             beyond = (least - found[0], found[1] - most, found[2] - sizes)
             assert min(beyond) >= 0
             assert max(beyond) <= sizes * Fraction(1e-12) + Fraction(1e-290)
