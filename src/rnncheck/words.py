@@ -213,7 +213,7 @@ class WordBatch:
 
     @property
     def lengths(self) -> IntArray:
-        return np.diff(self.offsets)
+        return self.offsets[1:] - self.offsets[:-1]  # np.diff takes ten times as long where words are few
 
     def take(self, indices: npt.ArrayLike) -> WordBatch:
         """The words at these positions (or where a mask is true), in that order."""

@@ -92,6 +92,9 @@ def test_what_a_worker_sends_back_is_looked_at_as_data(sent: object) -> None:
     class Odd:
         workers = 1
 
+        def share(self, value: object) -> object:
+            return value
+
         def submit(self, *_: object) -> Future[object]:
             future: Future[object] = Future()
             future.set_result(sent)
@@ -110,6 +113,9 @@ def test_a_worker_with_other_scores_is_refused(lie: Callable[[Scores], Scores]) 
 
     class Wrong:
         workers = 2
+
+        def share(self, value: object) -> object:
+            return value
 
         def submit(self, function: Callable[..., Scores], /, *arguments: object) -> Future[Scores]:
             future: Future[Scores] = Future()

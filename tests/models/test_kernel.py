@@ -18,7 +18,7 @@ import pytest
 
 from rnncheck import Spec, verify, zoo
 from rnncheck.errors import ModelError
-from rnncheck.models.engine import compiled, kernel_rows, known_checks
+from rnncheck.models.engine import check_words, compiled, kernel_rows, known_checks
 from rnncheck.models.engine import kernel as kernels
 from rnncheck.models.engine.compiled import CompiledNetwork
 from rnncheck.models.engine.kernel import SWITCH, Kernel, usable_kernel
@@ -99,7 +99,12 @@ def test_it_computes_what_the_numpy_layers_compute(kernel: Kernel, cell: Cell, h
         np.testing.assert_allclose(ours.scores(mine), plain.scores(states), atol=1e-5)
 
 
-def test_a_wrong_weight_is_seen_by_the_self_check(kernel: Kernel, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("most_products", [1, 1 << 33])
+def test_a_wrong_weight_is_seen_by_the_self_check(
+    kernel: Kernel, monkeypatch: pytest.MonkeyPatch, most_products: int
+) -> None:
+    monkeypatch.setattr(check_words, "_MOST_PRODUCTS", most_products)  # with one: as of a large network
+
     def broken(*arguments: Any) -> object:
         rows = KernelRows(*arguments)
         rows.numbers[0]["own"][0, 1, 0, 0] += 0.1
@@ -146,6 +151,28 @@ def test_a_row_is_computed_by_itself(kernel: Kernel, cell: Cell) -> None:
     for word in (0, 38, 149):
         alone = model.prefix_scores(words.take(np.array([word])))
         assert np.array_equal(scores[words.offsets[word] : words.offsets[word + 1]], alone)
+
+
+@pytest.mark.parametrize("cell", Cell)
+@pytest.mark.parametrize("hidden", [(17, 15), (5, 9, 3), (70, 33)])
+def test_few_words_are_read_as_they_would_be_stepped(
+    kernel: Kernel, monkeypatch: pytest.MonkeyPatch, cell: Cell, hidden: tuple[int, ...]
+) -> None:
+    """Bit by bit: alone or together, of many letters, cut into calls of any size, and longer than one block."""
+    model = CompiledNetwork(random_network(cell, hidden, seed=7), threads=1)
+    rng = np.random.default_rng(3)
+    words = WordBatch.from_codes([rng.integers(3, size=size).tolist() for size in (1, 97, 230, 96, 0, 12, 96, 2, 99)])
+    found, ticks = [], []
+    for few, at_once in ((0, 1), (8, 1 << 26), (8, 1), (1, 1), (9, 10_000)):  # the first: all of them stepped
+        monkeypatch.setattr(kernel_rows, "_FEW_ROWS", few)
+        monkeypatch.setattr(kernel_rows, "_PRODUCTS_AT_ONCE", at_once)
+        counted: list[int] = []
+        found.append(model.prefix_scores(words, counted.append))
+        assert sum(counted) == len(words.codes)
+        ticks.append(len(counted))
+    assert all(np.array_equal(scores, found[0]) for scores in found)
+    assert ticks[0] == 230
+    assert ticks[1] <= 7  # of different lengths
 
 
 @pytest.mark.parametrize("cell", [Cell.GRU, Cell.LSTM])

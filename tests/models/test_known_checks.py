@@ -10,9 +10,13 @@ import pytest
 
 from rnncheck import load_model as load
 from rnncheck import zoo
+from rnncheck.models.cells.cell_type import applied
+from rnncheck.models.engine import check_words as check_words_module
 from rnncheck.models.engine import compiled
+from rnncheck.models.engine.check_words import check_words, grows
 from rnncheck.models.engine.compiled import CompiledNetwork, SelfCheckError
 from rnncheck.models.engine.reference import reference_prefix_scores
+from rnncheck.models.engine.threads import single_threaded_blas
 from rnncheck.models.network import Cell
 from rnncheck.words import WordBatch
 from support.networks import random_network
@@ -170,3 +174,41 @@ def test_the_file_of_another_user_is_not_read(cache: Path, checks: list[str], mo
         monkeypatch.setattr(os, "getuid", lambda: mine + 1)
         load_model(MODEL)
         assert len(checks) == 2
+
+
+def test_matrices_that_no_cache_holds_are_multiplied_as_if_alone() -> None:
+    """Bit by bit, whatever is multiplied beside it and in however many parts."""
+    rng = np.random.default_rng(0)
+    for rows, columns in ((2100, 520), (1111, 1030)):
+        weight = rng.normal(size=(rows, columns)).astype(np.float32)
+        x = rng.normal(size=(5, columns)).astype(np.float32)
+        with single_threaded_blas:
+            assert np.array_equal(applied(weight, x), [weight @ row for row in x])
+
+
+def test_of_a_large_network_fewer_words_are_read_and_long_ones_where_differences_grow() -> None:
+    everything, none = check_words(3, 1, 16, bounded=True, longest=None)
+    assert sorted(map(len, everything))[-3:] == [100, 250, 500]
+    assert none == []
+    some, far = check_words(3, 1 << 24, 16, bounded=True, longest=None)
+    assert [len(word) for word in some] == [100, 67, 34, 1, 100, 100]
+    assert [len(word) for word in far] == [250, 500]
+    assert {*some, *far} <= set(everything)
+    assert check_words(3, 1 << 40, 64, bounded=False, longest=None)[1] == []
+    some, far = check_words(3, 1 << 40, 64, bounded=True, longest=7)
+    assert {*map(len, some + far)} == {7}
+
+
+@pytest.mark.parametrize(("factor", "seen"), [(1.0, False), (1.01, True), (0.99, False)])
+def test_growth_of_differences_is_seen_within_a_hundred_letters(factor: float, seen: bool) -> None:
+    lengths = np.tile(np.arange(1, 101), 3)
+    assert grows(lengths, 1e-8 * factor**lengths) is seen
+    assert grows(lengths, np.where(lengths < 60, 0.0, 1e-9))
+    assert not grows(lengths, np.zeros(300))
+
+
+@pytest.mark.parametrize("growing", [False, True])
+def test_long_words_of_a_large_network_are_compared_where_differences_grow(monkeypatch, growing: bool) -> None:
+    monkeypatch.setattr(check_words_module, "_MOST_PRODUCTS", 1 << 17)
+    monkeypatch.setattr(compiled, "grows", lambda *_: growing)
+    assert CompiledNetwork(random_network(hidden=(6,)), cache=False).self_check.words == 402 + 750 * growing

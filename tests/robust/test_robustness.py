@@ -386,6 +386,9 @@ class LosingWorkers:
     def __init__(self) -> None:
         self.lost = False
 
+    def share(self, value):
+        return value
+
     def submit(self, work, *arguments):
         future: Future = Future()
         if self.lost:

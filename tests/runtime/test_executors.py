@@ -1,5 +1,6 @@
 """Work is done elsewhere, whatever becomes of the workers."""
 
+import contextlib
 import subprocess
 import sys
 import time
@@ -8,7 +9,18 @@ import pytest
 
 from rnncheck.errors import InputError, RnncheckError
 from rnncheck.runtime.executors import DaskCluster, LocalProcesses, WorkerLostError, open_executor
-from support.workers import die_always, die_once, refuse, square, unpicklable, where
+from support.clusters import Cluster
+from support.workers import (
+    Travelling,
+    die_always,
+    die_once,
+    die_once_with,
+    name_of,
+    refuse,
+    square,
+    unpicklable,
+    where,
+)
 
 
 @pytest.fixture(scope="module")
@@ -47,6 +59,39 @@ def test_a_piece_that_always_kills_its_worker_is_given_up_and_the_others_go_on(t
     with pytest.raises(WorkerLostError, match="die_always"):
         lost.result(60)
     assert [future.result(30) for future in fine] == [0, 1, 4, 9, 16]
+
+
+def test_a_shared_value_travels_to_a_worker_once(two) -> None:
+    Travelling.sent = 0
+    first, second = (two.share(Travelling(name)) for name in ("first", "second"))
+    futures = [two.submit(name_of, value, number) for number in range(10) for value in (first, second)]
+    assert [future.result(30) for future in futures] == ["first", "second"] * 10
+    assert Travelling.sent <= 2 * two.workers
+
+
+def test_a_worker_forgets_shared_values_and_gets_them_again(two) -> None:
+    values = [two.share(Travelling(str(number))) for number in range(5)]
+    for _ in range(3):
+        assert [two.submit(name_of, value, 0).result(30) for value in values] == list("01234")
+
+
+def test_a_worker_in_the_place_of_one_that_died_gets_what_is_shared(two, tmp_path) -> None:
+    value = two.share(Travelling("shared"))
+    assert two.submit(name_of, value, 0).result(30) == "shared"
+    assert two.submit(die_once_with, value, str(tmp_path / "marker")).result(60) == "shared"
+    assert [two.submit(name_of, value, number).result(30) for number in range(4)] == ["shared"] * 4
+
+
+@pytest.mark.filterwarnings("ignore")  # what Dask and its event loop warn about is theirs
+def test_on_a_cluster_a_shared_value_is_sent_once_and_outlives_a_worker(tmp_path) -> None:
+    pytest.importorskip("distributed")
+    with contextlib.closing(Cluster(tmp_path)) as cluster, open_executor(1, cluster.address) as executor:
+        Travelling.sent = 0
+        value = executor.share(Travelling("shared"))
+        assert [executor.submit(name_of, value, number).result(60) for number in range(6)] == ["shared"] * 6
+        assert Travelling.sent == 1  # from here; the workers pass it on
+        cluster.workers[0].kill()
+        assert [executor.submit(name_of, value, number).result(60) for number in range(6)] == ["shared"] * 6
 
 
 def test_a_result_that_cannot_travel_is_named(two) -> None:

@@ -19,7 +19,7 @@ class Cluster:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._environment = os.environ | {
-            "PYTHONPATH": str(TESTS),
+            "PYTHONPATH": os.pathsep.join([str(TESTS), os.environ.get("PYTHONPATH", "")]),
             "DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "20s",
             "DASK_DISTRIBUTED__DASHBOARD__LINK": "",
         }

@@ -5,6 +5,28 @@ import signal
 from pathlib import Path
 
 
+class Travelling:
+    """A value that counts how often it is sent away."""
+
+    sent = 0
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __reduce__(self) -> tuple[object, ...]:
+        Travelling.sent += 1
+        return Travelling, (self.name,)
+
+
+def name_of(value: Travelling, _: int) -> str:
+    return value.name
+
+
+def die_once_with(value: Travelling, marker: str) -> str:
+    die_once(marker)
+    return value.name
+
+
 def square(number: int) -> int:
     return number * number
 

@@ -24,7 +24,7 @@ from rnncheck.relations import Property, Relation
 from rnncheck.spec import Spec
 from rnncheck.verdict.certificate import Arithmetic, Certificate, is_certificate
 from rnncheck.verdict.replay import Replay, Status, replay
-from rnncheck.verdict.replay.directed import Evaluator, Interval, linear, of_products
+from rnncheck.verdict.replay.directed import Evaluator, Interval, down, linear, of_products, up
 from support.networks import ByTorch
 from support.proofs import engine_step, points_in, torch_step
 from support.robust_networks import robust_network
@@ -251,6 +251,53 @@ def test_directed_arithmetic_contains_exact_arithmetic() -> None:
     assert np.isnan(by.rounded(linear(np.ones((1, 2)), None, huge)).low).all()
     zero = Interval(np.zeros((1, 2)), np.zeros((1, 2)))
     assert np.isnan(by.rounded(linear(np.full((1, 2), 1e300), None, zero)).low).all()
+
+
+def test_numbers_are_rounded_outwards_by_a_digit_at_least() -> None:
+    rng = np.random.default_rng(0)
+    drawn = rng.integers(0, 0x7FEF_FFFF_FFFF_FFFF, size=20_000).view(np.float64)  # of every size
+    powers = 2.0 ** np.arange(-1074, 1023)
+    numbers = np.concatenate([drawn, -drawn, powers, -powers, [0.0, -0.0, 1.0, -1.0, 5e-324, 2.2250738585072e-308]])
+    beyond, below = up(numbers), down(numbers)
+    assert (beyond >= np.nextafter(numbers, np.inf)).all()
+    assert (below <= np.nextafter(numbers, -np.inf)).all()
+    assert (beyond - numbers <= np.abs(numbers) * 2.0**-51 + 2.0**-1021).all()
+    with np.errstate(invalid="ignore"):
+        assert not (up([-np.inf, np.nan]) < np.inf).any()
+
+
+@pytest.mark.parametrize("kind", ["plain", "cancelling", "tiny", "of all sizes", "points"])
+def test_products_with_weights_contain_exact_arithmetic(kind: str) -> None:
+    """All roundings of a long sum are bounded at once: no less than exact arithmetic, and hardly more."""
+    rng = np.random.default_rng(2)
+    for columns in (1, 7, 300):
+        weight, bias = rng.normal(size=(3, columns)), rng.normal(size=3)
+        low = rng.normal(size=(4, columns))
+        high = low + np.abs(rng.normal(size=low.shape)) * rng.choice([0.0, 1e-15, 1e-6, 1.0], size=low.shape)
+        match kind:
+            case "cancelling":
+                weight[:, 1::2] = -weight[:, : columns // 2 * 2 : 2]
+                low[:, 1::2], high[:, 1::2] = (end[:, : columns // 2 * 2 : 2] for end in (low, high))
+            case "tiny":  # products of these are no float64 numbers any more
+                low, high, weight, bias = low * 1e-300, high * 1e-300, weight * 1e-15, 0.0 * bias
+            case "of all sizes":
+                factors = 10.0 ** rng.integers(-20, 20, size=columns)
+                low, high = low * factors, high * factors
+            case "points":
+                high = low
+        total = linear(weight, bias, Interval(low, high))
+        for row, column in np.ndindex(total.sizes.shape):
+            terms = [
+                sorted((Fraction(w) * Fraction(a), Fraction(w) * Fraction(b)))
+                for w, a, b in zip(weight[column], low[row], high[row], strict=True)
+            ]
+            offset = Fraction(float(bias[column]))
+            least, most = (sum((term[end] for term in terms), offset) for end in (0, 1))
+            sizes = sum((max(abs(a), abs(b)) for a, b in terms), abs(offset))
+            found = [Fraction(float(end[row, column])) for end in (total.exact.low, total.exact.high, total.sizes)]
+            beyond = (least - found[0], found[1] - most, found[2] - sizes)
+            assert min(beyond) >= 0
+            assert max(beyond) <= sizes * Fraction(1e-12) + Fraction(1e-290)
 
 
 def test_the_checker_shares_nothing_with_the_prover() -> None:

@@ -41,12 +41,16 @@ class _Distributed(SteppingModel):
     def __init__(self, model: CompiledNetwork, executor: Executor) -> None:
         self._model = model
         self._executor = executor
-        self._sent = pickle.dumps(model.with_threads(1))
         self.network = model.network
         self.alphabet, self.max_length = model.alphabet, model.max_length
         self.margin = model.margin
         self.accepts_empty = model.accepts_empty
         self.empty_score = model.empty_score
+
+    @functools.cached_property
+    def _shared(self) -> Any:
+        """The network as bytes, for all shares: the executor sends them to a worker once."""
+        return self._executor.share(pickle.dumps(self._model.with_threads(1)))
 
     def initial(self, rows: int) -> States:
         return self._model.initial(rows)
@@ -84,7 +88,7 @@ class _Distributed(SteppingModel):
         workers = self._executor.workers
         order = np.argsort(-words.lengths, kind="stable")
         shares = [np.sort(order[nth::workers]) for nth in range(min(workers, len(order)))]
-        futures = [self._executor.submit(_scores, self._sent, words.take(share)) for share in shares]
+        futures = [self._executor.submit(_scores, self._shared, words.take(share)) for share in shares]
         try:
             while wait(futures, timeout=_LOOK_SECONDS).not_done:
                 tick(0)  # the budget may end while others work

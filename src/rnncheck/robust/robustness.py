@@ -161,9 +161,9 @@ class _Run:
 
     def on(self, executor: Executor, progress: Callable[[RobustnessProgress], None]) -> None:
         """Have them done elsewhere; what comes back is taken in their order."""
-        _check_that_it_travels(self.model)
+        model = executor.share(_as_it_travels(self.model))
         end = None if self.budget.deadline is None else time.time() + self.budget.remaining()
-        futures = [executor.submit(_explored, self.model, self.request, piece, end) for piece in self._pieces]
+        futures = [executor.submit(_explored, model, self.request, piece, end) for piece in self._pieces]
         try:
             for piece, future in zip(self._pieces, futures, strict=True):
                 try:
@@ -190,9 +190,9 @@ class _Run:
                 self.notes.append(f"{error}; the work went on, but could not be resumed from there")
 
 
-def _check_that_it_travels(model: Model) -> None:
+def _as_it_travels(model: Model) -> bytes:
     try:
-        pickle.dumps(model)
+        return pickle.dumps(model)
     except Exception as error:  # whatever a model's own parts raise
         raise ModelError(
             f"the model cannot be sent to other processes ({short_repr(str(error), 100)}); leave out workers and "
@@ -200,8 +200,12 @@ def _check_that_it_travels(model: Model) -> None:
         ) from None
 
 
-def _explored(model: Model, request: Request, words: list[Word], end: float | None) -> Explored:
-    """A piece of the work in another process, until a time of the clock on the wall, which all processes have."""
+def _explored(sent: bytes, request: Request, words: list[Word], end: float | None) -> Explored:
+    """A piece of the work in another process, until a time of the clock on the wall, which all processes have.
+
+    Every piece has a model of its own: what one leaves behind is nothing to the next, nor to one beside it.
+    """
+    model: Model = pickle.loads(sent)
     budget = Budget.lasting(None if end is None else max(0.0, end - time.time()))
     with watchdog(budget.remaining):
         return explore(MembershipOracle(model, budget=budget), request, words, lambda: None)

@@ -2,12 +2,14 @@
 
 An executor takes a function and picklable arguments and gives a future. A worker that dies is replaced and its piece
 is done again, so a result never depends on how many workers there are or what became of them. A piece that kills its
-worker several times is given up with an error.
+worker several times is given up with an error. What many pieces need is shared: it travels to a worker once.
 """
 
 from __future__ import annotations
 
 import contextlib
+import copy
+import itertools
 import math
 import multiprocessing
 import multiprocessing.connection
@@ -17,6 +19,7 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
 from rnncheck.errors import InputError, MissingExtraError, RnncheckError, short_repr
@@ -26,6 +29,8 @@ Result = TypeVar("Result")
 
 _ATTEMPTS = 4  # a piece is begun at most so often; what kills four workers would kill the fifth
 _CONNECT_SECONDS = 20.0
+_KEPT = 2  # shared values that a process keeps: one network's pieces mostly end before another's begin
+_NEVER = "1024 PiB"  # larger than any value
 _SPAWN = multiprocessing.get_context("spawn")  # a fork would copy threads and locks in whatever state they are
 
 
@@ -38,10 +43,15 @@ class _DiedError(Exception):
 
 
 class Executor(Protocol):
-    """Does pieces of work elsewhere. ``close`` gives up what is not finished."""
+    """Does pieces of work elsewhere. ``close`` gives up what is not finished.
+
+    What ``share`` returns stands for the value among the arguments of pieces, which get the value itself.
+    """
 
     @property
     def workers(self) -> int: ...
+
+    def share(self, value: object) -> Any: ...
 
     def submit(self, function: Callable[..., Result], /, *arguments: Any) -> Future[Result]: ...
 
@@ -61,6 +71,21 @@ def open_executor(workers: int, cluster: str | None = None, *, seconds: float = 
         executor.close()
 
 
+@dataclass(frozen=True, eq=False)
+class _Shared:
+    """A value that a process is sent once. In what is sent later its number stands for it."""
+
+    value: object
+    number: int = field(default_factory=itertools.count().__next__)
+
+
+@dataclass(frozen=True)
+class _Number:
+    """Of a shared value that the process has."""
+
+    number: int
+
+
 class LocalProcesses:
     """A fixed number of worker processes, each replaced when it dies."""
 
@@ -73,6 +98,9 @@ class LocalProcesses:
         for worker in self._all:
             self._idle.put(worker)
         self._threads = ThreadPoolExecutor(workers, thread_name_prefix="rnncheck-worker")
+
+    def share(self, value: object) -> _Shared:
+        return _Shared(value)
 
     def submit(self, function: Callable[..., Result], /, *arguments: Any) -> Future[Result]:
         return self._threads.submit(self._attempt, function, arguments)
@@ -105,13 +133,18 @@ class _Worker:
         self._lock = threading.Lock()
         self._process: Any = None
         self._pipe: multiprocessing.connection.Connection[Any, Any] | None = None
+        self._has: list[int] = []  # the numbers of shared values, the latest last
         self._stopped = False
 
     def run(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
         """The function's result or its exception; _DiedError when the process is no more."""
         pipe = self._connected()
+        shared = {part.number: part.value for part in arguments if isinstance(part, _Shared)}
+        sent = [_Number(part.number) if isinstance(part, _Shared) else part for part in arguments]
+        keep = [number for number in self._has if number not in shared][-_KEPT:] + list(shared)
         try:
-            pipe.send((function, arguments))
+            pipe.send((function, sent, keep, {number: shared[number] for number in shared if number not in self._has}))
+            self._has = keep
             finished, value = pipe.recv()
         except (EOFError, OSError):
             self._forget()
@@ -143,20 +176,25 @@ class _Worker:
                 self._pipe.close()
                 self._process.kill()
                 self._process.join()
-                self._pipe = None
+                self._pipe, self._has = None, []
 
 
 def _work(pipe: multiprocessing.connection.Connection[Any, Any]) -> None:
     """A worker's life: piece after piece until the other end of the pipe is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that has the terminal
     threading.Thread(target=_end_with_parent, daemon=True).start()
+    shared: dict[int, object] = {}
     while True:
         try:
-            function, arguments = pipe.recv()
+            function, arguments, keep, new = pipe.recv()
         except (EOFError, OSError):
             return
+        shared = {number: new[number] if number in new else shared[number] for number in keep}
         try:
-            answer = (True, function(*arguments))
+            answer = (
+                True,
+                function(*(shared[part.number] if isinstance(part, _Number) else part for part in arguments)),
+            )
         except Exception as error:
             answer = (False, error)
         try:
@@ -216,6 +254,13 @@ class DaskCluster:
     def workers(self) -> int:
         threads: int = sum(self._client.nthreads().values())
         return max(1, threads)
+
+    def share(self, value: object) -> object:
+        """The result of a piece: workers fetch it from each other, and one that is lost is computed again."""
+        from dask.config import set as set_options
+
+        with set_options({"distributed.admin.large-graph-warning-threshold": _NEVER}):  # large, and sent for once
+            return self._client.submit(copy.copy, value, pure=False)
 
     def submit(self, function: Callable[..., Result], /, *arguments: Any) -> Future[Result]:
         future: Future[Result] = self._executor.submit(function, *arguments)

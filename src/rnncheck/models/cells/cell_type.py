@@ -37,6 +37,8 @@ Array: TypeAlias = npt.NDArray[Any]
 Vector: TypeAlias = npt.NDArray[Any]
 
 _FITS_IN_CACHE = 1 << 16  # numbers; up to this size, fewer calls matter more than locality
+_FAR_AWAY = 1 << 22  # bytes of a matrix that each vector would have to fetch from memory
+_ROWS_AT_ONCE = 64
 SIBLINGS = 2  # so many rows must continue one state, on average, for its products to be worth keeping
 
 
@@ -280,8 +282,19 @@ def split_gates(x: Vector, count: int) -> list[Vector]:
 
 
 def applied(weight: Vector, x: Vector) -> Vector:
-    """The product of a matrix and a vector, or of the matrix and each row, bit by bit as if it were alone."""
-    return np.asarray(weight @ x if x.ndim == 1 else np.matmul(weight, x[..., None])[..., 0])
+    """The product of a matrix and a vector, or of the matrix and each row, bit by bit as if it were alone.
+
+    A matrix that no cache holds is multiplied some rows at a time, with all vectors while these rows are near.
+    """
+    if x.ndim == 1:
+        return np.asarray(weight @ x)
+    if weight.nbytes <= _FAR_AWAY or len(x) == 1:
+        return np.asarray(np.matmul(weight, x[..., None])[..., 0])
+    product = np.empty((len(x), len(weight)), dtype=np.result_type(weight, x))
+    for start in range(0, len(weight), _ROWS_AT_ONCE):
+        rows = slice(start, start + _ROWS_AT_ONCE)
+        product[:, rows] = np.matmul(weight[rows], x[..., None])[..., 0]
+    return product
 
 
 def _affine(weight: Vector, x: Vector, bias: Vector | None) -> Vector:

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from rnncheck.errors import ModelError, short_repr
 from rnncheck.models.cells.cell_type import StateLayout, compile_layers
+from rnncheck.models.engine.check_words import check_words, grows
 from rnncheck.models.engine.kernel import Kernel, usable_kernel
 from rnncheck.models.engine.kernel_rows import KernelRows
 from rnncheck.models.engine.known_checks import KnownCheck, key_of, known_check, remember
@@ -23,7 +24,7 @@ from rnncheck.models.engine.reference import (
     reference_judgement,
     reference_prefix_scores,
 )
-from rnncheck.models.engine.rows import NumpyRows, Rows
+from rnncheck.models.engine.rows import NumpyRows, Rows, products
 from rnncheck.models.engine.stepped_reference import SteppedReference
 from rnncheck.models.engine.threads import thread_count
 from rnncheck.models.identity import digest_of
@@ -49,9 +50,7 @@ MARGIN_FACTOR = 100.0
 TOLERANCE = 1e-4
 _SMALLEST_SCALE = 0.1
 
-_CHECKED_RUNS, _CHECKED_WORDS, _LONGEST_CHECKED = 16, 64, 100
-_CHECKED_LOOPS = 8
-_FAR_LONGER = (250, 500)  # letters; rounding may grow so slowly that a hundred letters do not show it
+_CHECKED_RUNS, _CHECKED_WORDS = 16, 64
 
 
 class SelfCheckError(ModelError):
@@ -273,18 +272,28 @@ class CompiledNetwork(SteppingModel):
         return check.largest_difference <= TOLERANCE * max(_SMALLEST_SCALE, check.largest_score)
 
     def _compare_with_reference(self, reference: Reference | None) -> SelfCheck:
-        """Compare scores on random words: all prefixes where that is cheap, else whole words."""
-        rng = np.random.default_rng(0)
-        count = _CHECKED_RUNS if reference is None else _CHECKED_WORDS
-        letters, lengths = len(self.alphabet), np.linspace(1, _LONGEST_CHECKED, count).astype(int).tolist()
-        if self._cell.bounded:  # other values may well leave all bounds on such long words
-            lengths += _FAR_LONGER
-        if self._options["max_length"] is not None:
-            lengths = [min(length, self._options["max_length"]) for length in lengths]
-        words = [tuple(rng.integers(letters, size=length).tolist()) for length in lengths]
-        if self._cell.bounded:  # rounding that a random word forgets may add up as a loop is repeated
-            loops = [rng.integers(letters, size=1 + number // 2).tolist() for number in range(_CHECKED_LOOPS)]
-            words += [tuple((loop * _LONGEST_CHECKED)[: max(lengths)][:_LONGEST_CHECKED]) for loop in loops]
+        """Compare scores on random words (``check_words``): all prefixes where that is cheap, else whole words."""
+        words, more = check_words(
+            len(self.alphabet),
+            products(self.network.layers),
+            _CHECKED_RUNS if reference is None else _CHECKED_WORDS,
+            bounded=self._cell.bounded,
+            longest=self._options["max_length"],
+        )
+        check, lengths, differences = self._compare_on(words, reference)
+        if not more or not grows(lengths, differences):
+            return check
+        later, _, _ = self._compare_on(more, reference)
+        return SelfCheck(
+            check.words + later.words,
+            max(check.largest_difference, later.largest_difference),
+            max(check.largest_score, later.largest_score),
+        )
+
+    def _compare_on(
+        self, words: list[Codes], reference: Reference | None
+    ) -> tuple[SelfCheck, IntArray, npt.NDArray[np.float64]]:
+        """The comparison, the lengths of what was compared, and by how much each differs."""
         batch = WordBatch.from_codes(words)
         scores = self.prefix_scores(batch)
         known = self._reference_scores(batch) if reference is None else [[reference(word).score] for word in words]
@@ -295,16 +304,17 @@ class CompiledNetwork(SteppingModel):
         with np.errstate(all="ignore"):
             differences = np.nan_to_num(np.abs(ours - expected), nan=np.inf)
         check = SelfCheck(len(expected), float(differences.max()), float(np.abs(expected).max()))
+        run = np.repeat(np.arange(len(words)), [len(part) for part in known])
+        lengths = batch.lengths if reference is not None else np.concatenate([np.arange(len(w)) + 1 for w in words])
         if not self._within_tolerance(check):
             worst = int(differences.argmax())
-            run = int(np.searchsorted(np.cumsum([len(part) for part in known]), worst, side="right"))
-            length = 1 + worst - sum(map(len, known[:run])) if reference is None else len(words[run])
+            word = words[run[worst]][: lengths[worst]]
             raise SelfCheckError(
-                f"on the word {short_repr(format_word(self.alphabet.decode(words[run][:length])), 300)} the stepped "
+                f"on the word {short_repr(format_word(self.alphabet.decode(word)), 300)} the stepped "
                 f"network scores {ours[worst]:.6g} and its reference {expected[worst]:.6g}; it was not read as it was "
                 "meant, or its values depend on rounding"
             )
-        return check
+        return check, lengths, differences
 
     def _reference_scores(self, words: WordBatch) -> list[list[float]]:
         """The plain evaluation's scores of all prefixes; the words are read side by side, each as if it were alone."""

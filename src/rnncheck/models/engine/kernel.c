@@ -20,6 +20,7 @@ enum { LANES = 16, TILE_OF_4 = 6, TILE_OF_3 = 8 }; /* sums of a tile stay in the
 enum { LANES = 8, TILE_OF_4 = 3, TILE_OF_3 = 4 }; /* 12 of 16 */
 #endif
 enum { BLOCK = 96, WIDEST = 4 * LANES }; /* rows at a time, an even number; numbers of a row in one product */
+enum { GROUPS_OF_4 = 2, GROUPS_OF_3 = 3 }; /* of one row at a time: fewer sums than 8 would wait for each other */
 
 typedef float vec __attribute__((vector_size(LANES * sizeof(float)), aligned(sizeof(float)), may_alias));
 
@@ -83,6 +84,43 @@ PRODUCT(last_of_3, 3, 2, 1, )
 PRODUCT(product_of_4, 4, TILE_OF_4, TILE_OF_4, last_of_4(rows, inputs, x, weights, bias, z);)
 PRODUCT(product_of_3, 3, TILE_OF_3, TILE_OF_3, last_of_3(rows, inputs, x, weights, bias, z);)
 
+/* The same for one row and several groups, whose sums are independent; each sum is in the order that it has above. */
+#define ROW_PRODUCT(name, COLUMNS, AT_ONCE, REST)                                                                      \
+    static void name(int64_t groups, int64_t inputs, const float *x, const vec *weights, const vec *bias, vec *z)      \
+    {                                                                                                                  \
+        const int64_t apart = inputs * COLUMNS;                                                                        \
+        for (; groups >= AT_ONCE; groups -= AT_ONCE, bias += AT_ONCE * COLUMNS, z += AT_ONCE * COLUMNS) {              \
+            vec sum[AT_ONCE][COLUMNS];                                                                                 \
+            UNROLL for (int g = 0; g < AT_ONCE; g++)                                                                   \
+                UNROLL for (int c = 0; c < COLUMNS; c++) sum[g][c] = bias[g * COLUMNS + c];                            \
+            for (int64_t k = 0; k < inputs; k++, weights += COLUMNS)                                                   \
+                UNROLL for (int g = 0; g < AT_ONCE; g++)                                                               \
+                    UNROLL for (int c = 0; c < COLUMNS; c++) sum[g][c] += x[k] * weights[g * apart + c];               \
+            UNROLL for (int g = 0; g < AT_ONCE; g++)                                                                   \
+                UNROLL for (int c = 0; c < COLUMNS; c++) z[g * COLUMNS + c] = sum[g][c];                               \
+            weights += (AT_ONCE - 1) * apart;                                                                          \
+        }                                                                                                              \
+        REST                                                                                                           \
+    }
+ROW_PRODUCT(one_group_of_4, 4, 1, )
+ROW_PRODUCT(one_group_of_3, 3, 1, )
+ROW_PRODUCT(row_product_of_4, 4, GROUPS_OF_4, one_group_of_4(groups, inputs, x, weights, bias, z);)
+ROW_PRODUCT(row_product_of_3, 3, GROUPS_OF_3, one_group_of_3(groups, inputs, x, weights, bias, z);)
+
+/* For groups of a layer, and for each of them all rows: z is [group][row][gate][unit]. */
+static void products(int gates, int64_t groups, int64_t rows, int64_t inputs, const float *x, const float *weights,
+                     const float *bias, vec *z)
+{
+    const vec *w = (const vec *)weights, *b = (const vec *)bias;
+    const int64_t columns = gates == 3 ? 3 : 4;
+    if (rows == 1) {
+        (gates == 3 ? row_product_of_3 : row_product_of_4)(groups, inputs, x, w, b, z);
+        return;
+    }
+    for (int64_t g = 0; g < groups; g++, w += inputs * columns, b += columns, z += rows * columns)
+        (gates == 3 ? product_of_3 : product_of_4)(rows, inputs, x, w, b, z);
+}
+
 /* What a group of units becomes: from the own state's part and that of the input, in place. */
 static inline void advance_elman(int relu, const float *own, const float *in, float *h)
 {
@@ -122,20 +160,41 @@ static inline void copy(float *to, const float *from, int64_t count)
         memcpy(to, from, (size_t)count * sizeof(float));
 }
 
-static inline void advance_row(const struct layer *layer, const float *own, const float *in, float *row, int64_t unit,
-                               int64_t count)
+/* Some units of one row: from ``before``, their h, to ``hidden``, which may be the same; their c in place. Never inlined:
+   whoever calls, it is the same code and rounds alike. */
+__attribute__((noinline)) static void advance_row(int64_t cell, const float *own, const float *in, const float *before, float *hidden,
+                               float *memory, int64_t count)
 {
-    float h[WIDEST], c[LANES], *hidden = row + layer->hidden_at + unit, *memory = row + layer->memory_at + unit;
-    if (layer->cell == LSTM) {
+    float h[WIDEST], c[LANES];
+    if (cell == LSTM) {
         copy(c, memory, count);
         advance_lstm(own, in, h, c);
         copy(memory, c, count);
-    } else if (layer->cell == GRU) {
-        copy(h, hidden, count);
+    } else if (cell == GRU) {
+        copy(h, before, count);
         advance_gru(own, in, h);
     } else
-        advance_elman(layer->cell == RNN_RELU, own, in, h);
+        advance_elman(cell == RNN_RELU, own, in, h);
     copy(hidden, h, count);
+}
+
+/* How the units of a layer stand in groups. */
+struct groups {
+    int gates;
+    int64_t units, count, each; /* units of a group, how many groups, and numbers of a row in one group */
+};
+
+static inline struct groups groups_of(const struct layer *layer)
+{
+    const int gates = layer->cell == LSTM ? 4 : layer->cell == GRU ? 3 : 1;
+    const int64_t units = gates == 1 ? 4 * LANES : LANES;
+    return (struct groups){gates, units, (layer->size + units - 1) / units, gates * units};
+}
+
+static inline int64_t units_of(const struct groups *in, int64_t group, int64_t size)
+{
+    const int64_t left = size - group * in->units;
+    return left < in->units ? left : in->units;
 }
 
 /* One letter in every row of ``after``, each ``width`` numbers. Row r continues number ``origin[r]`` of ``before``, or
@@ -161,13 +220,11 @@ static void advance(const struct step *step, const struct layer *layer, int64_t 
 {
     vec own[4 * BLOCK], below[4 * BLOCK];
     const int64_t size = layer->size, inputs = layer->inputs, width = step->width, *origin = step->origin;
-    const int64_t gates = layer->cell == LSTM ? 4 : layer->cell == GRU ? 3 : 1;
-    const int64_t units = gates == 1 ? 4 * LANES : LANES, groups = (size + units - 1) / units, each = gates * units;
+    const struct groups in = groups_of(layer);
+    const int64_t at_once = count == 1 ? BLOCK : 1; /* groups */
     float *x = scratch, *x_below = scratch + BLOCK * size, *block = step->after + start * width;
     int64_t distinct = 0, place[BLOCK];
-    void (*product)(int64_t, int64_t, const float *, const vec *, const vec *, vec *);
 
-    product = gates == 3 ? product_of_3 : product_of_4;
     for (int64_t r = 0; r < count; r++) {
         const int64_t of = origin ? origin[start + r] : start + r;
         if (r == 0 || !origin || of != origin[start + r - 1])
@@ -176,39 +233,39 @@ static void advance(const struct step *step, const struct layer *layer, int64_t 
     }
     for (int64_t r = 0; inputs && r < count; r++)
         memcpy(x_below + r * inputs, block + r * width + layer->below_at, (size_t)inputs * sizeof(float));
-    for (int64_t g = 0; g < groups; g++) {
-        const int64_t left = size - g * units, used = left < units ? left : units;
-        product(distinct, size, x, (const vec *)(layer->own + g * size * each),
-                (const vec *)(layer->own_bias + g * each), own);
+    for (int64_t first = 0; first < in.count; first += at_once) {
+        const int64_t some = in.count - first < at_once ? in.count - first : at_once;
+        products(in.gates, some, distinct, size, x, layer->own + first * size * in.each,
+                 layer->own_bias + first * in.each, own);
         if (inputs)
-            product(count, inputs, x_below, (const vec *)(layer->below + g * inputs * each),
-                    (const vec *)(layer->below_bias + g * each), below);
-        for (int64_t r = 0; r < count; r++) {
-            const float *in = inputs ? (const float *)below + r * each
-                                     : layer->table + (step->letters[start + r] * groups + g) * each;
-            advance_row(layer, (const float *)own + place[r] * each, in, block + r * width, g * units, used);
-        }
+            products(in.gates, some, count, inputs, x_below, layer->below + first * inputs * in.each,
+                     layer->below_bias + first * in.each, below);
+        for (int64_t g = first; g < first + some; g++)
+            for (int64_t r = 0; r < count; r++) {
+                const float *mine = (const float *)own + ((g - first) * distinct + place[r]) * in.each;
+                const float *from = inputs ? (const float *)below + ((g - first) * count + r) * in.each
+                                           : layer->table + (step->letters[start + r] * in.count + g) * in.each;
+                float *hidden = block + r * width + layer->hidden_at + g * in.units;
+                float *memory = block + r * width + layer->memory_at + g * in.units;
+                advance_row(layer->cell, mine, from, hidden, hidden, memory, units_of(&in, g, size));
+            }
     }
 }
 
-/* What the head puts out after the letter. */
-static void read_out(const struct step *step, int64_t start, int64_t end)
+/* What the head puts out for h of the top layer: of each output ``head`` has its bias and what it takes of the units. */
+__attribute__((noinline)) static void read_out(const float *head, int64_t outputs, int64_t size, const float *h, float *out)
 {
-    const struct layer *top = step->layers + step->depth - 1;
-    const int64_t size = top->size, whole = size - size % LANES;
-    for (int64_t r = start; r < end; r++) {
-        const float *h = step->after + r * step->width + top->hidden_at, *head = step->head;
-        for (int64_t o = 0; o < step->outputs; o++, head += 1 + size) {
-            vec sums = {0.0f};
-            float sum = head[0];
-            for (int64_t k = 0; k < whole; k += LANES)
-                sums += *(const vec *)(h + k) * *(const vec *)(head + 1 + k);
-            for (int64_t k = whole; k < size; k++)
-                sum += h[k] * head[1 + k];
-            for (int i = 0; i < LANES; i++)
-                sum += sums[i];
-            step->out[r * step->outputs + o] = sum;
-        }
+    const int64_t whole = size - size % LANES;
+    for (int64_t o = 0; o < outputs; o++, head += 1 + size) {
+        vec sums = {0.0f};
+        float sum = head[0];
+        for (int64_t k = 0; k < whole; k += LANES)
+            sums += *(const vec *)(h + k) * *(const vec *)(head + 1 + k);
+        for (int64_t k = whole; k < size; k++)
+            sum += h[k] * head[1 + k];
+        for (int i = 0; i < LANES; i++)
+            sum += sums[i];
+        out[o] = sum;
     }
 }
 
@@ -229,8 +286,10 @@ static void work(struct step *step)
         for (const struct layer *layer = step->layers; layer < step->layers + step->depth; layer++)
             for (int64_t r = start; r < end; r += BLOCK)
                 advance(step, layer, r, end - r < BLOCK ? end - r : BLOCK, step->scratch + seat * step->room);
-        if (step->head)
-            read_out(step, start, end);
+        const struct layer *top = step->layers + step->depth - 1;
+        for (int64_t r = start; step->head && r < end; r++)
+            read_out(step->head, step->outputs, top->size, step->after + r * step->width + top->hidden_at,
+                     step->out + r * step->outputs);
     }
 }
 
@@ -353,4 +412,58 @@ void rnncheck_step(const struct layer *layers, int64_t depth, int64_t width, int
         work_together(&step);
     else
         work(&step);
+}
+
+/* One layer over ``letters`` letters of each of a few rows, whose h after each letter goes to ``y``, [letter][row][unit];
+   y begins with the h before them. What comes from the layer below, at ``x``, is one product for all letters. */
+static void read_layer(const struct layer *layer, int64_t rows, int64_t letters, const int64_t *codes, float *states,
+                       int64_t width, const float *x, float *y, float *from_below)
+{
+    vec own[4 * BLOCK];
+    const int64_t size = layer->size, inputs = layer->inputs, places = rows * letters;
+    const struct groups in = groups_of(layer);
+    const int64_t at_once = rows == 1 ? BLOCK : 1;
+
+    for (int64_t r = 0; r < rows; r++)
+        memcpy(y + r * size, states + r * width + layer->hidden_at, (size_t)size * sizeof(float));
+    if (inputs)
+        products(in.gates, in.count, places, inputs, x, layer->below, layer->below_bias, (vec *)from_below);
+    for (int64_t place = 0; place < places; place += rows, y += rows * size)
+        for (int64_t first = 0; first < in.count; first += at_once) {
+            const int64_t some = in.count - first < at_once ? in.count - first : at_once;
+            products(in.gates, some, rows, size, y, layer->own + first * size * in.each,
+                     layer->own_bias + first * in.each, own);
+            for (int64_t g = first; g < first + some; g++)
+                for (int64_t r = 0; r < rows; r++) {
+                    const float *mine = (const float *)own + ((g - first) * rows + r) * in.each;
+                    const float *from = inputs ? from_below + (g * places + place + r) * in.each
+                                               : layer->table + (codes[place + r] * in.count + g) * in.each;
+                    float *before = y + r * size + g * in.units, *memory = states + r * width + layer->memory_at;
+                    advance_row(layer->cell, mine, from, before, before + rows * size, memory + g * in.units,
+                                units_of(&in, g, size));
+                }
+        }
+    for (int64_t r = 0; r < rows; r++)
+        memcpy(states + r * width + layer->hidden_at, y + r * size, (size_t)size * sizeof(float));
+}
+
+/* Several letters, one after the other, in each of a few rows, at most BLOCK: a layer reads many of them before the next
+   layer does, so that its weights are still near. ``codes`` is [letter][row], ``out`` [letter][row][output].
+   scratch: twice room for 2 * BLOCK rows of the widest layer, then for BLOCK rows of all gates of the widest one. */
+void rnncheck_read(const struct layer *layers, int64_t depth, int64_t width, int64_t rows, int64_t letters,
+                   const int64_t *codes, float *states, const float *head, int64_t outputs, float *out, float *scratch,
+                   int64_t room)
+{
+    const struct layer *top = layers + depth - 1;
+    for (int64_t start = 0, some; start < letters; start += some, codes += some * rows, out += some * rows * outputs) {
+        const float *x = NULL;
+        some = letters - start < BLOCK / rows ? letters - start : BLOCK / rows;
+        for (const struct layer *layer = layers; layer <= top; layer++) {
+            float *y = scratch + (layer - layers) % 2 * room;
+            read_layer(layer, rows, some, codes, states, width, x, y, scratch + 2 * room);
+            x = y + rows * layer->size;
+        }
+        for (int64_t place = 0; place < some * rows; place++)
+            read_out(head, outputs, top->size, x + place * top->size, out + place * outputs);
+    }
 }

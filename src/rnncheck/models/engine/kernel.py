@@ -54,7 +54,9 @@ class Kernel:
         self.digest = digest
         self.step = library.rnncheck_step
         self.step.argtypes = [address, *[number] * 3, *[address] * 5, number, address, address, number, number]
-        self.step.restype = None
+        self.read = library.rnncheck_read
+        self.read.argtypes = [address, *[number] * 4, *[address] * 3, number, address, address, number]
+        self.step.restype = self.read.restype = None
         self._tanh = library.rnncheck_tanh
         self._tanh.argtypes = [number, address, address]
         self._tanh.restype = None

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ctypes
+import itertools
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -16,17 +17,17 @@ from rnncheck.models.cells.cell_type import (
     Floats,
     Layer,
     StateLayout,
-    input_rows,
     letter_table,
-    recurrent_rows,
 )
 from rnncheck.models.engine.kernel import Kernel
 from rnncheck.models.engine.rows import TOO_LITTLE_TO_SPLIT, Rows, products
-from rnncheck.models.protocol import Letters, Scores, States, Tick, letters_in_step
+from rnncheck.models.protocol import Letters, Scores, States, Tick
 from rnncheck.words import IntArray, WordBatch
 
 _BLOCK = 96  # rows that a thread of the kernel copies at a time, of two layers
 _RUN_ROWS = 2048  # words that run together: many, since all threads share each letter's rows
+_FEW_ROWS = 8  # are read many letters at a time: a call a letter would cost as much as small products
+_PRODUCTS_AT_ONCE = 1 << 26  # multiplications between two looks at the budget, unless a single letter has more
 
 
 class _Layer(ctypes.Structure):
@@ -57,6 +58,8 @@ class KernelRows(Rows):
         self._kernel, self._threads, self._local = kernel, threads, threading.local()
         self._products = products(layers)
         self._room = 2 * _BLOCK * max(layer.hidden for layer in layers)
+        widest = max(_padded(cell, layer, kernel.lanes) for layer in layers)
+        self._reading_room = 2 * self._room + _BLOCK * cell.gates * widest
         self.numbers = [  # the kernel reads them there, so they are kept
             _arranged(cell, layer, letter_table(layer, inputs) if layer is layers[0] else None, kernel.lanes)
             for layer in layers
@@ -86,10 +89,35 @@ class KernelRows(Rows):
             picked = order[start : start + _RUN_ROWS]
             states, outputs = self.initial(len(picked)), np.empty((len(picked), len(self._columns)), dtype=np.float32)
             states_at, outputs_at = _address_of(states), _address_of(outputs)
-            for at in letters_in_step(words.offsets[:-1][picked], words.lengths[picked]):
-                tick(len(at))
-                self._advance(len(at), states_at, None, words.codes[at], states_at, outputs_at)
-                out[at] = scores(outputs[: len(at)])
+            for at in self._portions(words.offsets[:-1][picked], words.lengths[picked]):
+                tick(at.size)
+                if at.shape[1] > _FEW_ROWS:
+                    self._advance(at.size, states_at, None, words.codes[at[0]], states_at, outputs_at)
+                    out[at[0]] = scores(outputs[: at.size])
+                else:
+                    out[at] = scores(self._read(words.codes[at], states_at)).reshape(at.shape)
+        return out
+
+    def _portions(self, starts: IntArray, lengths: IntArray) -> Iterator[IntArray]:
+        """Where the letters are that are read in one call, letters × words; longer words stand first."""
+        for done, end in itertools.pairwise(np.unique(np.append(lengths, 0)).tolist()):
+            running = starts[: np.count_nonzero(lengths > done)]
+            few = len(running) <= _FEW_ROWS
+            at_once = max(1, _PRODUCTS_AT_ONCE // (len(running) * self._products)) if few else 1
+            for start in range(done, end, at_once):
+                yield running + np.arange(start, min(start + at_once, end))[:, None]
+
+    def _read(self, letters: Letters, states: int) -> Array:
+        """What the head puts out after each of the letters (letters × words), the last word's last; what stands at the
+        address ``states`` becomes the states after all of them.
+        """
+        letters = np.ascontiguousarray(letters, dtype=np.int64)
+        out = np.empty((letters.size, len(self._columns)), dtype=np.float32)
+        self._kernel.read(
+            self._address, len(self._layers), self._layout.width, letters.shape[1], len(letters), _address_of(letters),
+            states, self._columns_at, len(self._columns), _address_of(out),
+            self._scratch("reading", self._reading_room), self._room,
+        )  # fmt: skip
         return out
 
     def _advance(
@@ -103,16 +131,16 @@ class KernelRows(Rows):
         head = (None, 0, None) if outputs is None else (self._columns_at, len(self._columns), outputs)
         self._kernel.step(
             self._address, len(self._layers), self._layout.width, count, before, origin, _address_of(letters), after,
-            *head, self._scratch(), self._room, threads,
+            *head, self._scratch("stepping", self._threads * self._room), self._room, threads,
         )  # fmt: skip
 
-    def _scratch(self) -> int:
-        """Where the memory is for all threads of the kernel that work for this one."""
-        at: int | None = getattr(self._local, "scratch_at", None)
-        if at is None:
-            self._local.scratch = np.empty(self._threads * self._room, dtype=np.float32)
-            at = self._local.scratch_at = _address_of(self._local.scratch)
-        return at
+    def _scratch(self, use: str, numbers: int) -> int:
+        """Where memory is for so many numbers, this thread's own for this use."""
+        kept: dict[str, tuple[Array, int]] = self._local.__dict__
+        if use not in kept:
+            memory = np.empty(numbers, dtype=np.float32)
+            kept[use] = memory, _address_of(memory)
+        return kept[use][1]
 
     def _described(self, cell: CellType, number: int, layer: Layer) -> _Layer:
         assert cell.kernel is not None
@@ -132,27 +160,49 @@ def _address_of(array: Array) -> int:
     return array.ctypes.data
 
 
+def _units(cell: CellType, lanes: int) -> int:
+    """How many units stand in a group."""
+    return lanes * (4 if cell.gates == 1 else 1)
+
+
+def _padded(cell: CellType, layer: Layer, lanes: int) -> int:
+    """The units of a layer, with those that fill up the last group."""
+    units = _units(cell, lanes)
+    return -(-layer.hidden // units) * units
+
+
 def _arranged(cell: CellType, layer: Layer, table: Array | None, lanes: int) -> dict[str, Floats]:
     """The weights as the kernel reads them; the lowest layer has a ``table`` in the place of its input."""
     form = cell.kernel
     assert form is not None
-    scales = np.repeat([0.5 if gate in form.sigmoid_gates else 1.0 for gate in range(cell.gates)], layer.hidden)
-    read = 1 / cell.hidden_scale
-    units = lanes * (4 if cell.gates == 1 else 1)
+    halves = [0.5 if gate in form.sigmoid_gates else 1.0 for gate in range(cell.gates)]
+    read, units, size = 1 / cell.hidden_scale, _units(cell, lanes), layer.hidden
 
-    def groups(rows: Array) -> Array:
-        """Rows × gates·H as gates × rows × groups × units of a group, with zeros for units that there are not."""
-        count = -(-layer.hidden // units)
-        padded = np.zeros((cell.gates, len(rows), count * units), dtype=np.float32)
-        padded[..., : layer.hidden] = rows.reshape(len(rows), cell.gates, layer.hidden).transpose(1, 0, 2)
-        return padded.reshape(cell.gates, len(rows), count, units)
+    def by_input(rows: Array, scale: float = 1.0) -> Floats:
+        """Rows × gates·H as groups × rows × gates × units of a group, with zeros for units that there are not.
 
-    def by_input(rows: Array) -> Floats:
-        return np.ascontiguousarray(groups(rows).transpose(2, 1, 0, 3))
+        Scales are powers of two, so it is the same in any precision.
+        """
+        split = rows.reshape(len(rows), cell.gates, size)
+        arranged = np.zeros((_padded(cell, layer, lanes) // units, len(rows), cell.gates, units), dtype=np.float32)
+        for start, group in zip(range(0, size, units), arranged, strict=True):
+            some = split[..., start : start + units]
+            np.multiply(
+                some,
+                scale * np.array(halves, dtype=np.float32)[:, None],
+                out=group[..., : some.shape[-1]],
+                casting="same_kind",
+            )
+        return arranged
 
-    own = recurrent_rows(layer) * scales
-    numbers = {"own": by_input(own[1:] * read), "own_bias": by_input(own[:1])}
+    own = {"own": by_input(layer.recurrent_weight.T, read), "own_bias": by_input(_row(layer.recurrent_bias, layer))}
     if table is not None:
-        return numbers | {"table": np.ascontiguousarray(groups(table * scales).transpose(1, 2, 0, 3))}
-    below = input_rows(layer) * scales
-    return numbers | {"below": by_input(below[:-1] * read), "below_bias": by_input(below[-1:])}
+        return own | {"table": np.ascontiguousarray(by_input(table).transpose(1, 0, 2, 3))}
+    return own | {
+        "below": by_input(layer.input_weight.T, read),
+        "below_bias": by_input(_row(layer.input_bias, layer)),
+    }
+
+
+def _row(bias: Array | None, layer: Layer) -> Array:
+    return np.zeros((1, len(layer.recurrent_weight))) if bias is None else bias[None]

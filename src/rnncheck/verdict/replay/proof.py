@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -192,7 +191,8 @@ def _bad_bounds(cell: ProofCell, width: int) -> str | None:
         return "follows another, and has bounds" if cell.lower or cell.upper else None
     if len(cell.lower) != width or len(cell.upper) != width:
         return "has another number of bounds than the others"
-    if not all(-math.inf < low <= high < math.inf for low, high in zip(cell.lower, cell.upper, strict=True)):
+    low, high = np.array(cell.lower), np.array(cell.upper)
+    if not (np.isfinite(low) & np.isfinite(high) & (low <= high)).all():
         return "has a box without a point, or without an end"
     return None
 
