@@ -85,11 +85,11 @@ def test_a_terminal_may_become_narrower(clock: Standing, terminal: Terminal) -> 
 
 
 def test_what_fits_is_not_cut() -> None:
-    assert fitting("abc", 3) == "abc"
-    assert fitting("abcd", 3) == "ab…"
-    assert fitting("東京都", 6) == "東京都"
-    assert fitting("東京都", 5) == "東京…"
-    assert fitting("東京都", 4) == "東…"
+    assert fitting("abc", 3) == ("abc", 3)
+    assert fitting("abcd", 3) == ("ab…", 3)
+    assert fitting("東京都", 6) == ("東京都", 6)
+    assert fitting("東京都", 5) == ("東京…", 5)
+    assert fitting("東京都", 4) == ("東…", 3)
 
 
 def test_no_count_is_above_its_total() -> None:

@@ -9,8 +9,6 @@ import time
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from rich.cells import cell_len, set_cell_size
-
 from rnncheck.cli.output import unfailing
 from rnncheck.errors import visible
 
@@ -41,9 +39,9 @@ class ProgressLine:
             self._write(f"{visible(text)}\n")
             return
         columns = _columns()
-        line = fitting(visible(text), columns - 1)  # a full line would wrap in some terminals
+        line, width = fitting(visible(text), columns - 1)  # a full line would wrap in some terminals
         self._write(self._cleared(columns) + line)
-        self._shown = cell_len(line)
+        self._shown = width
 
     def stay(self, text: str) -> None:
         """Show a text at once, on a line of its own."""
@@ -69,11 +67,14 @@ class ProgressLine:
                 sys.stderr.write(text)
 
 
-def fitting(text: str, columns: int) -> str:
-    """The text, its end left out where it is wider than so many columns; wide letters take two."""
-    if cell_len(text) <= columns:
-        return text
-    return f"{set_cell_size(text, max(0, columns - 1)).rstrip()}…"
+def fitting(text: str, columns: int) -> tuple[str, int]:
+    """The text, its end left out where it is wider than so many columns, and its width; wide letters take two."""
+    from rich.cells import cell_len, set_cell_size
+
+    line = text
+    if cell_len(text) > columns:
+        line = f"{set_cell_size(text, max(0, columns - 1)).rstrip()}…"
+    return line, cell_len(line)
 
 
 def _columns() -> int:
