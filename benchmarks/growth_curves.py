@@ -63,8 +63,8 @@ def section(curve: Curve, points: Sequence[tuple[int, float]]) -> str:
     figures = ", ".join(f"{seconds:.2f} s" for _, seconds in points)
     sizes = ", ".join(f"{size:,}".replace(",", " ") for size, _ in points)
     fitted = f"Exponent {exponent(points):.2f}, aim at most {curve.most:g}."
-    told = f"{curve.what}: {sizes} {curve.axis} take {figures}. {fitted}"
-    return f"{told}\n\n![{curve.what}: processor seconds against {curve.axis}](assets/growth-{curve.name}.svg)"
+    sentence = f"{curve.what}: {sizes} {curve.axis} take {figures}. {fitted}"
+    return f"{sentence}\n\n![{curve.what}: processor seconds against {curve.axis}](assets/growth-{curve.name}.svg)"
 
 
 def measure_curves(names: Sequence[str], *, write: bool) -> None:
