@@ -1,16 +1,22 @@
-"""How the cost of a verification grows with the automaton behind a network and with its alphabet.
+"""How costs grow: of a verification with the automaton behind a network and with its alphabet, and of all else.
 
     python benchmarks/growth.py [--output FOLDER] [--timeout 120]
+    python benchmarks/growth.py --curves [NAME …] [--write]
 
-One network a size, built by hand to be a random automaton exactly, so that sizes differ in nothing but size; its first
-specification is verified by every method. Every verdict is "satisfied": this is what it costs to say so. Printed as a
-table in network steps and seconds; with --output also drawn.
+With ``--curves``: how costs grow with one size at a time, each with its exponent (``growth_curves.py``); ``--write``
+puts them into ``docs/growth.md``.
+
+Otherwise one network a size, built by hand to be a random automaton exactly, so that sizes differ in nothing but size;
+its first specification is verified by every method. Every verdict is "satisfied": this is what it costs to say so.
+Printed as a table in network steps and seconds; with --output also drawn.
 """
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
+
+from growth_curves import measure_curves
 
 import rnncheck
 from rnncheck.experiments.random_automata import RandomAutomata
@@ -64,7 +70,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--timeout", type=float, default=120.0)
     parser.add_argument("--output", type=Path)
+    parser.add_argument("--curves", nargs="*", metavar="NAME", help="measure these curves instead, or all of them")
+    parser.add_argument("--write", action="store_true", help="write the curves into the documentation")
     arguments = parser.parse_args()
+    if arguments.curves is not None:
+        measure_curves(arguments.curves, write=arguments.write)
+        return
     print(f"{'states':>6} {'letters':>7} {'hidden':>7}" + "".join(f"{method:>28}" for method in METHODS))
     rows: dict[str, list[tuple[int, dict[str, tuple[str, int, float]]]]] = {"states": [], "letters": []}
     for states in STATES:

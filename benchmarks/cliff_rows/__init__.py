@@ -1,1 +1,1 @@
-"""The rows of ``benchmarks/cliffs.py``, one file per subject; a file lists its rows as ``ROWS``."""
+"""The rows of ``benchmarks/cliffs.py``, one file per subject: ``ROWS``, and curves of growth, ``CURVES``."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import resource
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 
@@ -24,6 +24,21 @@ class Row:
     number: int
     aim: str
     measure: Callable[[bool], Iterable[Measured]]
+
+
+@dataclass(frozen=True)
+class Curve:
+    """How a cost grows with a size: the sizes to measure, and the largest exponent that it may have.
+
+    ``measure`` gives (size, seconds) for each of the sizes; files list theirs as ``CURVES``.
+    """
+
+    name: str  # of the picture's file, too
+    what: str  # a sentence: what is done at each size
+    axis: str
+    sizes: tuple[int, ...]
+    measure: Callable[[Sequence[int]], list[tuple[int, float]]]
+    most: float = 1.2
 
 
 def processor_seconds() -> float:

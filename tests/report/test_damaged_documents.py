@@ -13,6 +13,7 @@ import pytest
 import rnncheck
 from rnncheck import FlowSettings, Spec, Verdict, VerifySettings, zoo
 from rnncheck.errors import RnncheckError
+from rnncheck.report.automaton.graphviz import one_graphviz
 from rnncheck.report.page.verdict_page import report_page
 from support import samples
 
@@ -70,15 +71,6 @@ def trouble(document: str) -> str | None:
     return None
 
 
-@pytest.fixture
-def drawn_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same automata come again and again, and each would start a process."""
-    from rnncheck.report.automaton import layout
-
-    monkeypatch.setattr(layout, "run_graphviz", functools.cache(layout.run_graphviz))
-
-
-@pytest.mark.usefixtures("drawn_once")
 @pytest.mark.parametrize(
     ("name", "every"),
     [
@@ -91,9 +83,10 @@ def test_a_damaged_document_is_a_page_or_one_line(name: str, every: int) -> None
     document = documents()[name]
     cases = [(path, value) for path in places(json.loads(document)) for value in ODD]
     assert len(cases) > 1000
-    for path, value in cases[::every]:
-        problem = trouble(damaged(document, path, value))
-        assert problem is None, f"{path} = {value!r}: {problem}"
+    with one_graphviz():  # the same automata come again and again
+        for path, value in cases[::every]:
+            problem = trouble(damaged(document, path, value))
+            assert problem is None, f"{path} = {value!r}: {problem}"
 
 
 @pytest.mark.parametrize("settings", [{"distribution": {"weights": {"a": None}}}, {"distribution": {"weights": 5}}])

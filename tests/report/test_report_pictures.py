@@ -4,6 +4,7 @@ import io
 import itertools
 import subprocess
 import xml.etree.ElementTree as ElementTree
+from typing import Any
 
 import numpy as np
 import pytest
@@ -135,11 +136,7 @@ def test_an_unknown_format_is_named() -> None:
 @needs_graphviz
 def test_a_layout_that_takes_too_long_is_ended(monkeypatch) -> None:
     """Should end the child and say what to do."""
-
-    def slow(*arguments, timeout, **options):
-        raise subprocess.TimeoutExpired("dot", timeout)
-
-    monkeypatch.setattr(subprocess, "run", slow)
+    monkeypatch.setattr(graphviz, "_CHILD", "import sys; sys.stdin.read()")
     with pytest.raises(ResourceLimitError, match=r"more than 0.5 s; minimise it"):
         draw(strategies.random_dfa(np.random.default_rng(0), 3, 2), "svg", timeout=0.5)
 
@@ -149,3 +146,54 @@ def test_a_failing_graphviz_is_quoted() -> None:
     """Should give Graphviz's own last words."""
     with pytest.raises(ResourceLimitError, match="Graphviz could not draw nonsense"):
         graphviz.run_graphviz("this is no graph {{{", "svg", timeout=120, what="nonsense")
+
+
+@pytest.fixture
+def started(monkeypatch) -> list[Any]:
+    """The child processes that were started."""
+    children: list[Any] = []
+
+    def start(*arguments, **options):
+        children.append(popen(*arguments, **options))
+        return children[-1]
+
+    popen = subprocess.Popen
+    monkeypatch.setattr(graphviz.subprocess, "Popen", start)
+    return children
+
+
+@needs_graphviz
+def test_pictures_made_together_share_one_process(started) -> None:
+    """Should give each the same picture as alone, make equal ones once, and leave no process behind."""
+    rng = np.random.default_rng(0)
+    automata = [strategies.random_dfa(rng, states, 3) for states in (1, 4, 12, 12)]
+    alone = [draw(dfa, "svg", timeout=120) for dfa in automata]
+    assert len(started) == len(automata)
+    with graphviz.one_graphviz():
+        assert [draw(dfa, "svg", timeout=120) for dfa in automata * 2] == alone * 2
+    assert len(started) == len(automata) + 1
+    assert all(child.returncode is not None for child in started)
+
+
+@needs_graphviz
+def test_a_picture_that_fails_leaves_the_others_alone(started) -> None:
+    """Should start the child again for the next picture, and quote the last failure, not an earlier one."""
+    rng = np.random.default_rng(0)
+    failing = [("{{{", "svg", "Invalid Input"), ("digraph {}", "none", "TypeError")]
+    with graphviz.one_graphviz():
+        for text, picture_format, reason in failing:
+            with pytest.raises(ResourceLimitError, match=reason):
+                graphviz.run_graphviz(text, picture_format, timeout=120, what="nonsense")
+            assert draw(strategies.random_dfa(rng, 3, 2), "svg", timeout=120).startswith(b"<svg")
+    assert len(started) == 3  # the second failure ended the child that had drawn before
+
+
+@needs_graphviz
+def test_warnings_fill_no_pipe(monkeypatch) -> None:
+    """Should go on however much Graphviz writes to its standard error."""
+    noisy = graphviz._CHILD.replace("graph.close()", "sys.stderr.write('x' * 100_000)")
+    monkeypatch.setattr(graphviz, "_CHILD", noisy)
+    rng = np.random.default_rng(0)
+    with graphviz.one_graphviz():
+        for states in (2, 3, 4):
+            assert draw(strategies.random_dfa(rng, states, 2), "svg", timeout=120).startswith(b"<svg")

@@ -3,7 +3,6 @@
 import base64
 import hashlib
 import re
-import subprocess
 import xml.etree.ElementTree as ElementTree
 from dataclasses import asdict
 from html.parser import HTMLParser
@@ -109,12 +108,10 @@ def test_without_graphviz_tables_stand_for_drawings(monkeypatch) -> None:
 
 def test_a_layout_that_fails_leaves_a_table(monkeypatch) -> None:
     """Should finish the report when Graphviz does not."""
-
-    def slow(*arguments, timeout, **options):
-        raise subprocess.TimeoutExpired("dot", timeout)
-
-    monkeypatch.setattr(subprocess, "run", slow)
-    assert "Not drawn: " in report_page(samples.faulty())
+    monkeypatch.setattr(graphviz, "_CHILD", "raise SystemExit('out of order')")
+    page = report_page(samples.faulty())
+    assert "Not drawn: " in page
+    assert "out of order" in page
 
 
 def test_a_saved_report_is_the_page(tmp_path) -> None:
@@ -223,6 +220,16 @@ def test_a_pumping_plot_has_a_point_for_every_n() -> None:
     assert heights[2] < heights[0] < heights[1]
     only_hits = points(pumping_plot(None, {2}, 3, "title"))
     assert [part.get("class") for part in only_hits] == ["point", "point hit", "point"]
+
+
+@pytest.mark.parametrize("scores", [[0.2, 0.5], [-0.2, -0.5], [1.0, -1.0]])
+def test_what_the_sides_of_the_decision_mean_stands_clear_of_the_axis(scores: list[float]) -> None:
+    """Should leave room for it under the line of the decision and above it, also where all scores are on one side."""
+    root = ElementTree.fromstring(pumping_plot(scores, {1}, 2, "title"))
+    axis = max(float(part.get("y1")) for part in root.iter() if part.get("class") == "axis")
+    sides = [float(part.get("y")) for part in root.iter() if part.get("class") == "tick side"]
+    assert len(sides) == 2
+    assert 12 < min(sides) < max(sides) < axis - 5  # a rim of 2, and letters that reach under their line
 
 
 def test_rounds_are_plotted_whatever_their_number() -> None:

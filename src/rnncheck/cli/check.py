@@ -20,6 +20,7 @@ from rnncheck.cli.results import tell_result
 from rnncheck.cli.verdict_text import glimpse
 from rnncheck.errors import InputError
 from rnncheck.models.label_names import LabelNeededError
+from rnncheck.report.automaton.graphviz import one_graphviz
 from rnncheck.report.checks.junit import junit_xml
 from rnncheck.report.checks.sarif import sarif_json
 from rnncheck.report.checks.summary_page import report_names, summary_page
@@ -69,7 +70,7 @@ def check_command(ctx: click.Context, /, suite: Path, **choices: Any) -> None:
     files = [
         (choices["junit"], lambda path: write_atomically(path, junit_xml(result))),
         (choices["sarif"], lambda path: write_atomically(path, sarif_json(result))),
-        (choices["html"], lambda path: _write_pages(result, path)),
+        (choices["html"], lambda path: write_pages(result, path)),
     ]
     tell_result(result.to_json(), _described(result), choices["json_file"], files)
     ctx.exit(result.exit_code)
@@ -79,7 +80,7 @@ def _progress_text(now: CheckProgress) -> str:
     return f"{now.done} of {now.total} checks, {now.violated} violated; now {now.now}"
 
 
-def _write_pages(result: SuiteResult, path: Path) -> None:
+def write_pages(result: SuiteResult, path: Path) -> None:
     """The page, and beside it a folder with the report of each check."""
     folder = path.with_name(f"{path.stem}-reports")
     try:
@@ -87,9 +88,10 @@ def _write_pages(result: SuiteResult, path: Path) -> None:
     except OSError as error:
         raise InputError(f"{folder}: cannot be made: {error.strerror or error}; remove what stands there") from None
     names, date = report_names(result), today()
-    for one in result.checks:
-        if one.verdict is not None:
-            one.verdict.save_report(folder / names[one.model, one.name], date=date)
+    with one_graphviz():
+        for one in result.checks:
+            if one.verdict is not None:
+                one.verdict.save_report(folder / names[one.model, one.name], date=date)
     links = {pair: f"{folder.name}/{name}" for pair, name in names.items()}
     write_atomically(path, summary_page(result, links, date))
 

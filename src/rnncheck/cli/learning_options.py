@@ -117,6 +117,13 @@ class TimeLimit:
         )
 
 
+def _sampled(progress: Progress) -> str:
+    """The words drawn, and how many one test needs: later rounds draw their own, so that all can be more than that."""
+    if progress.words <= progress.words_needed:
+        return f"{progress.words}/{progress.words_needed} words sampled"
+    return f"{progress.words} words sampled ({progress.words_needed} for a test)"
+
+
 def progress_text(progress: Progress) -> str:
     """How far the work is, in one line."""
     parts = [f"{progress.method}  {progress.seconds:.0f} s"]
@@ -126,7 +133,7 @@ def progress_text(progress: Progress) -> str:
         growing, boxes = progress.boxes
         parts.append(f"{growing} of {boxes} boxes open")
     if progress.method != "prove":
-        parts.append(f"{progress.words}/{progress.words_needed} words sampled")
+        parts.append(_sampled(progress))
     if progress.exact_length is not None:
         parts.append(f"exact up to {progress.exact_length}")
     if progress.counterexample is not None:

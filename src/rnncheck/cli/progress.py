@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 _ON_TERMINAL = 0.1  # seconds between two updates
 _ELSEWHERE = 10.0
+_COLUMNS = 80  # of a terminal that does not say how wide it is
 
 
 class ProgressLine:
@@ -26,14 +28,20 @@ class ProgressLine:
         self._terminal = not silent and sys.stderr.isatty()
         self._pause = _ON_TERMINAL if self._terminal else _ELSEWHERE
         self._last = time.monotonic() - (self._pause if self._terminal else 0.0)
-        self._shown = False
+        self._shown = 0  # columns
 
     def __call__(self, text: str) -> None:
         now = time.monotonic()
         if self._silent or now - self._last < self._pause:
             return
-        self._last, self._shown = now, True
-        self._write(f"\r\033[K{visible(text)}" if self._terminal else f"{visible(text)}\n")
+        self._last = now
+        if not self._terminal:
+            self._write(f"{visible(text)}\n")
+            return
+        columns = _columns()
+        line, width = fitting(visible(text), columns - 1)  # a full line would wrap in some terminals
+        self._write(self._cleared(columns) + line)
+        self._shown = width
 
     def stay(self, text: str) -> None:
         """Show a text at once, on a line of its own."""
@@ -43,13 +51,38 @@ class ProgressLine:
     def clear(self) -> None:
         """Leave nothing behind on a terminal."""
         if self._terminal and self._shown:
-            self._write("\r\033[K")
-            self._shown = False
+            self._write(self._cleared(_columns()))
+            self._shown = 0
+
+    def _cleared(self, columns: int) -> str:
+        """What takes the line away, also where a terminal that has become narrower has broken it into several.
+
+        Line by line: what is cleared to the end of the screen at once, tmux may keep in its history.
+        """
+        return "\r\033[K" + "\033[A\033[K" * (max(0, self._shown - 1) // columns)
 
     def _write(self, text: str) -> None:
         if not self._silent:
             with unfailing(sys.stderr):
                 sys.stderr.write(text)
+
+
+def fitting(text: str, columns: int) -> tuple[str, int]:
+    """The text, its end left out where it is wider than so many columns, and its width; wide letters take two."""
+    from rich.cells import cell_len, set_cell_size
+
+    line = text
+    if cell_len(text) > columns:
+        line = f"{set_cell_size(text, max(0, columns - 1)).rstrip()}…"
+    return line, cell_len(line)
+
+
+def _columns() -> int:
+    """How wide the terminal is now."""
+    try:
+        return os.get_terminal_size(sys.stderr.fileno()).columns or _COLUMNS
+    except (OSError, ValueError):
+        return _COLUMNS
 
 
 @contextlib.contextmanager

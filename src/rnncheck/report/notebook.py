@@ -6,6 +6,7 @@ from rnncheck.automata.dfa import DFA
 from rnncheck.errors import RnncheckError
 from rnncheck.report import palette
 from rnncheck.report.automaton.drawing import Marks, marks_of
+from rnncheck.report.automaton.graphviz import one_graphviz
 from rnncheck.report.automaton.pictures import draw
 from rnncheck.report.markup import Markup, count, join, letter, tag
 from rnncheck.report.page import sentences
@@ -71,11 +72,12 @@ def _verdict(verdict: Verdict) -> Markup:
     if question is not None:
         drawn[0] = ("Specification A", question.automaton, pairs_along(verdict), [])
     drawn.append(("Mistakes E", mistakes_automaton(verdict), word, []))
-    for name, dfa, path, around in drawn:
-        if dfa is not None:
-            picture = _picture(dfa, marks_of(dfa, path, around), name).get("image/svg+xml")
-            parts.append(None if picture is None else tag("p", tag("strong", name)))
-            parts.append(None if picture is None else Markup(picture))
+    with one_graphviz():
+        for name, dfa, path, around in drawn:
+            if dfa is not None:
+                picture = _picture(dfa, marks_of(dfa, path, around), name).get("image/svg+xml")
+                parts.append(None if picture is None else tag("p", tag("strong", name)))
+                parts.append(None if picture is None else Markup(picture))
     return join(parts)
 
 

@@ -157,7 +157,7 @@ def plot_of(frame: Frame, title: str, *parts: Markup) -> Markup:
 
 def _around_zero(values: Sequence[float]) -> tuple[float, float]:
     low, high = min(0.0, *values), max(0.0, *values)
-    room = 0.12 * ((high - low) or 1.0)
+    room = 0.18 * ((high - low) or 1.0)  # what a side of the line means stands between the line and the axis
     return low - room, high + room
 
 

@@ -121,7 +121,7 @@ def _rounds(report: RepairReport) -> Markup | None:
         return None
     rows: list[list[Child]] = []
     for each in report.rounds:
-        kinds = ", ".join(f"{number:,} {kind}" for kind, number in each.taught.items())
+        kinds = ", ".join(f"{kind}: {number:,}" for kind, number in each.taught.items())
         rows.append(
             [
                 str(each.number),
@@ -133,7 +133,7 @@ def _rounds(report: RepairReport) -> Markup | None:
                 f"{each.seconds:.1f}",
             ]
         )
-    header = ["round", "properties violated before it", "new words taught", "answers learned, epochs",
+    header = ["round", "properties violated before it", "new training words", "answers learned, epochs",
               "possible mistakes that are left", "accuracy, validation", "seconds"]  # fmt: skip
     hardening = report.hardening
     told = None

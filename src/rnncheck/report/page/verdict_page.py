@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rnncheck.report.automaton.graphviz import one_graphviz
 from rnncheck.report.markup import shortened
 from rnncheck.report.page import boxes, compared, facts, flow_panels, mistakes, sections, sentences
 from rnncheck.report.page.embedded import embedded
@@ -31,13 +32,12 @@ def report_page(verdict: Verdict, *, date: str = "", document: str | None = None
     """
     verdict = as_shown(verdict)
     origin = verdict.spec_facts.origin or "verification"
+    with one_graphviz():
+        parts = [(key, name, make(verdict)) for key, name, make in _SECTIONS]
     return page(
         f"{sentences.called(verdict)}: {shortened(origin, 60)} · rnncheck",
         sections.top(verdict, date),
-        [
-            *((key, name, make(verdict)) for key, name, make in _SECTIONS),
-            ("repeat", "Repeat it", facts.repeat(verdict, document, ours=ours)),
-        ],
+        [*parts, ("repeat", "Repeat it", facts.repeat(verdict, document, ours=ours))],
         data=embedded(verdict),
         version=verdict.version,
     )
