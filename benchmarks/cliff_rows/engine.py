@@ -10,15 +10,16 @@ import pickle
 import statistics
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 
-from cliff_rows.row import Measured, Row, seconds_of
+from cliff_rows.row import Curve, Measured, Row, seconds_of
 from rnncheck.automata.minimisation import minimise
 from rnncheck.models.distributed import distributed
 from rnncheck.models.engine.compiled import CompiledNetwork
@@ -187,15 +188,20 @@ def step_seconds(units: int) -> float:
     return in_turns(lambda: model.scores(model.step(states, letters)))[0]
 
 
-CURVES = {"load and self-check": load_seconds, "one word": word_seconds, "a step of 256 words": step_seconds}
+def over_units(work: Callable[[int], float], sizes: Sequence[int]) -> list[tuple[int, float]]:
+    """Units of an LSTM, and processor seconds."""
+    work(8)  # the kernel is compiled
+    return [(units, work(units)) for units in sizes]
 
 
-def curve(name: str, sizes: tuple[int, ...] = UNITS) -> list[tuple[int, float]]:
-    """Processor seconds by the units of an LSTM, for one of ``CURVES``."""
-    CURVES[name](8)  # the kernel is compiled
-    return [(units, CURVES[name](units)) for units in sizes]
-
-
+CURVES = [
+    Curve(f"units-{name}", what, "units", UNITS, partial(over_units, work), most=2.0)
+    for name, what, work in (
+        ("load", "Loading a network and checking it against its reference", load_seconds),
+        ("word", "One word of a hundred letters", word_seconds),
+        ("step", "One letter in each of 256 words", step_seconds),
+    )
+]
 ROWS = [
     Row(6, "≤ 1", one_word),
     Row(10, "2 s", self_check),

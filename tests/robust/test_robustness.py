@@ -90,6 +90,39 @@ def test_a_ball_is_all_words_within_the_distance(word, edits, far) -> None:
     assert language.accepts_batch(ALL).tolist() == expected
 
 
+@given(word=words, edits=edit_kinds, far=st.sampled_from([1, 2]), seed=st.integers(0, 10**6))
+@settings(max_examples=20, deadline=None)
+def test_letters_that_neither_the_word_nor_an_edit_names_are_alike(word, edits, far, seed) -> None:
+    """One of them stands for all: a ball over many letters has the words whose image is in that over few."""
+    others = [f"x{number}" for number in range(40)]
+    many, few = Alphabet([*others[:20], *LETTERS, *others[20:]]), Alphabet([*LETTERS, "x"])
+    rng = np.random.default_rng(seed)
+    asked = [tuple(rng.choice(many, size=rng.integers(7))) for _ in range(50)]
+    asked += [(*word[:place], "x7", *word[place + skip :]) for place in range(len(word) + 1) for skip in (0, 1)]
+    image = [tuple("x" if letter in others else letter for letter in each) for each in asked]
+    assert ball(word, far, edits, many).accepts_batch(asked).tolist() == (
+        ball(word, far, edits, few).accepts_batch(image).tolist()
+    )
+
+
+def test_every_neighbour_over_many_letters_is_asked_whatever_the_memory() -> None:
+    letters = Alphabet([f"t{number}" for number in range(300)])
+    word = ["t1", "t2", "t2", "t9"]
+    language = ball(word, 1, Edits(), letters)
+    near = {tuple(word), *(tuple(word[:place] + word[place + 1 :]) for place in range(4))}
+    near |= {
+        (*word[:place], letter, *word[place + skip :]) for place in range(5) for skip in (0, 1) for letter in letters
+    }
+    for rare in (("t1", "t2", "t2", "t250"), ("t1", "t299", "t2", "t2", "t9"), ("t1", "t2", "t9")):
+        model = wrap(lambda some, rare=rare: [tuple(each) == rare for each in some], alphabet=list(letters))
+        for memory in (1, 1 << 28):
+            walk = Walk(MembershipOracle(model).stepper, [Ball(language, False)], memory)
+            while not walk.finished:
+                walk.advance()
+            assert walk.flips == [letters.encode(rare)]
+    assert UniformWords(language).count == len(near)
+
+
 @given(language=dfas(alphabet=LETTERS), edits=edit_kinds, far=st.sampled_from([1, "1.5"]))
 @settings(max_examples=25, deadline=None)
 def test_the_words_within_a_distance_of_a_language(language, edits, far) -> None:

@@ -27,7 +27,7 @@ from rnncheck.search.flows import (
     shortest_loops,
     turned,
 )
-from rnncheck.search.guided import GuidedSearch, Ranking
+from rnncheck.search.guided import RANKINGS, Beam, GuidedSearch, Ranking, planned
 from rnncheck.search.merged import MergedPass
 from rnncheck.search.prefix_tree import Frontier, PrefixTree
 from rnncheck.search.sampler import Sampler
@@ -192,6 +192,28 @@ def test_guided_search_finds_real_violations_only(relation: Relation) -> None:
     assert found >= 6
 
 
+def test_a_word_that_a_narrow_beam_finds_costs_no_wide_one() -> None:
+    """Beams begin with a word for each state and become four times as wide; a ranking is one turn behind another."""
+    begun = list(itertools.islice(planned(RANKINGS[:3], 2, 512), 18))
+    assert [width for ranking, width, _ in begun[:15] if ranking is RANKINGS[0]] == [2, 8, 32, 128, 512]
+    assert [ranking for ranking, *_ in begun[:6]] == [RANKINGS[0], *RANKINGS[:2], *RANKINGS[:3]]
+    assert sum(width for _, width, _ in begun[:15]) * 3 <= 4 * 3 * 512
+    assert {length for *_, length in begun[:15]} == {24}
+    assert begun[15:] == [(ranking, 512, 48) for ranking in RANKINGS[:3]]
+
+
+def test_a_narrow_beam_finds_what_is_far_from_all_others() -> None:
+    """A violation of six letters among 5⁶, which a beam of four words finds at once."""
+    chain = DFA(Alphabet(list("abcde")), [[i + 1, *[7] * 4] for i in range(6)] + [[7] * 5] * 2, np.arange(8) == 6)
+    spec = DFA(chain.alphabet, [[1] * 5, [0] * 5], np.array([False, False]))
+    oracle = MembershipOracle(DFAModel(chain))
+    search = GuidedSearch(PrefixTree(oracle.stepper, Property(spec, Relation.SUBSET)), np.random.default_rng(0))
+    while not search.finished:
+        search.advance()
+    assert search.violation == (0,) * 6
+    assert oracle.cost.network_steps <= 2_500  # a wide beam came to it after 7 900
+
+
 def test_guided_search_respects_a_length_limit() -> None:
     """The only violations have exactly five letters: none is found below, one is found above."""
     chain = DFA(["a", "b"], [[i + 1, i + 1] for i in range(6)] + [[6, 6]], np.arange(7) == 5)
@@ -234,9 +256,9 @@ def test_beams_keep_within_the_memory() -> None:
     watched = Property(DFA(letters, [[0] * 50], np.array([False])), Relation.SUBSET)
     tree = PrefixTree(MembershipOracle(CompiledNetwork(rejecting)).stepper, watched, lambda some, _: seen.append(some))
     memory = 1 << 18
-    search = GuidedSearch(tree, np.random.default_rng(0), memory=memory)
+    beam = Beam(tree, RANKINGS[0], np.random.default_rng(0), 512, memory)
     for _ in range(8):
-        search.advance()
+        beam.grow()
     assert len(seen) == 8
     assert memory / 4 < max(some.states.nbytes + some.words.nbytes for some in seen) <= memory
 
@@ -413,9 +435,9 @@ def test_a_search_over_many_letters_keeps_its_memory() -> None:
     watched = Property(Spec.from_ltlf("F t1", letters).dfa, Relation.SUBSET)
     tree = PrefixTree(MembershipOracle(CompiledNetwork(never, threads=1)).stepper, watched)
     tracemalloc.start()
-    beams = GuidedSearch(tree, np.random.default_rng(0), memory=16 << 20)
+    beam = Beam(tree, RANKINGS[0], np.random.default_rng(0), 512, memory=16 << 20)
     for _ in range(3):
-        beams.advance()
+        beam.grow()
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak <= 1.1 * (16 << 20)

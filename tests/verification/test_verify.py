@@ -170,7 +170,7 @@ def test_running_out_of_time_is_undecided_and_tells_what_is_known() -> None:
 
 def test_an_earned_result_survives_the_end_of_the_budget() -> None:
     """Auto has its sample and still searches when it is cancelled: the sample's claim stands."""
-    dfa = random_dfa(1, 5)
+    dfa = random_dfa(2, 5)
     calls = itertools.count()
     settings = VerifySettings(search_steps=10**9, cancelled=lambda: next(calls) > 3_000)
     verdict = verify(DFAModel(dfa), dfa, method="auto", settings=settings, **QUICK)

@@ -87,10 +87,13 @@ class Edits:
 
     def check_letters(self, alphabet: Alphabet) -> None:
         """Refuse letters that are not in the alphabet."""
-        named = [*self.locked, *self.replacements, *(other for some in self.replacements.values() for other in some)]
-        for letter in named:
+        for letter in self.named():
             if letter not in alphabet:
                 raise InputError(f"the edits name {short_repr(letter)}, which is not a letter of {alphabet}")
+
+    def named(self) -> list[str]:
+        """The letters that are locked, or that replace or are replaced by others at prices of their own."""
+        return [*self.locked, *self.replacements, *(other for some in self.replacements.values() for other in some)]
 
     def costs(self) -> set[Cost]:
         """Every price there is."""
@@ -136,9 +139,9 @@ class Edits:
             return None
         return self.replacements[letter].get(other) if letter in self.replacements else self.substitute
 
-    def each(self, kind: str, alphabet: Alphabet) -> list[Cost | None]:
+    def each(self, kind: str, letters: Iterable[str]) -> list[Cost | None]:
         """What an edit of this kind costs with each letter."""
-        return [None if letter in self.locked else getattr(self, kind) for letter in alphabet]
+        return [None if letter in self.locked else getattr(self, kind) for letter in letters]
 
 
 def distance_of(value: Number) -> Cost:
@@ -176,27 +179,29 @@ def within(language: DFA, distance: Number, edits: Edits, *, max_states: int = D
     while done < len(known):
         some = np.stack(known[done:])
         done = len(known)
-        targets = np.empty((len(some), len(language.alphabet)), dtype=np.int64)
-        for letter in range(len(language.alphabet)):
-            if letter % _LETTERS_BETWEEN_LOOKS == _LETTERS_BETWEEN_LOOKS - 1:
+        targets = np.empty((len(some), len(rows.kinds)), dtype=np.int64)
+        for kind in range(len(rows.kinds)):
+            if kind % _LETTERS_BETWEEN_LOOKS == _LETTERS_BETWEEN_LOOKS - 1:
                 check_time()
-            for place, row in enumerate(rows.read(some, letter)):
+            for place, row in enumerate(rows.read(some, kind)):
                 key = row.tobytes()
                 if key not in numbers:
                     if len(numbers) >= max_states:
                         raise StateLimitError(f"the words within distance {plain(rows.distance)}", max_states)
                     numbers[key] = len(known)
                     known.append(row)
-                targets[place, letter] = numbers[key]
+                targets[place, kind] = numbers[key]
         table.append(targets)
     accepting = rows.accepting(np.stack(known))
-    return DFA(language.alphabet, np.vstack(table), accepting)
+    return DFA(language.alphabet, np.vstack(table)[:, rows.kind], accepting)
 
 
 class _Rows:
     """The states of :func:`within`: costs as whole numbers of one unit, where one more than the distance is too much.
 
-    A row holds the costs of now, those of one letter earlier with a swap begun, and the letter that began it.
+    Letters that no word of the language has, and no edit names, are of one kind and read alike; every other letter is a
+    kind of its own. ``kinds`` has the first letter of each kind, and ``kind`` says of which each letter is. A row holds
+    the costs of now, those of one letter earlier with a swap begun, and the kind of the letter that began it.
     """
 
     def __init__(self, language: DFA, distance: Cost, edits: Edits) -> None:
@@ -208,24 +213,28 @@ class _Rows:
         useful = coreachable(language)
         sources, letters = np.nonzero(useful[language.transitions] & useful[:, None])
         order = np.argsort(language.transitions[sources, letters], kind="stable")
-        self._sources, self._letters = sources[order], letters[order]
-        targets = language.transitions[self._sources, self._letters]
+        self._sources = sources[order]
+        targets = language.transitions[self._sources, letters[order]]
         self._starts = np.flatnonzero(np.append(True, targets[1:] != targets[:-1])) if len(targets) else targets
         self._targets = targets[self._starts]
+        self.kinds, self.kind = _kinds(letters, edits, alphabet)
+        self._read = self.kind[letters[order]]
         self._replace = self._replacing(edits, alphabet)
-        self._insert = [self._whole(cost) for cost in edits.each("insert", alphabet)]
-        self._delete = np.array([self._whole(cost) for cost in edits.each("delete", alphabet)])
-        self._swap = [self._whole(cost) for cost in edits.each("swap", alphabet)]
+        firsts = [alphabet.letters[letter] for letter in self.kinds]
+        self._insert, self._delete, self._swap = (
+            np.array([self._whole(cost) for cost in edits.each(name, firsts)]) for name in ("insert", "delete", "swap")
+        )
 
     def _replacing(self, edits: Edits, alphabet: Alphabet) -> npt.NDArray[np.int64]:
-        """What it costs to put a letter (the column) in the place of another (the row); 0 for itself."""
-        table = np.full((len(alphabet), len(alphabet)), self._whole(edits.substitute), dtype=np.int64)
+        """What it costs to put a letter of one kind (the column) in the place of another (the row); 0 for itself."""
+        kinds = len(self.kinds)
+        table = np.full((kinds, kinds), self._whole(edits.substitute), dtype=np.int64)
         for letter, others in edits.replacements.items():
-            row = table[alphabet.index(letter)]
+            row = table[self.kind[alphabet.index(letter)]]
             row[:] = self._most + 1
             for other, cost in others.items():
-                row[alphabet.index(other)] = self._whole(cost)
-        locked = [alphabet.index(letter) for letter in edits.locked]
+                row[self.kind[alphabet.index(other)]] = self._whole(cost)
+        locked = [self.kind[alphabet.index(letter)] for letter in edits.locked]
         table[locked, :] = table[:, locked] = self._most + 1
         np.fill_diagonal(table, 0)
         return table
@@ -237,30 +246,28 @@ class _Rows:
         row[-1] = -1
         return np.asarray(self._without_letters(row[None])[0])
 
-    def read(self, rows: _Costs, letter: int) -> _Costs:
-        """What becomes of rows when this letter is read."""
+    def read(self, rows: _Costs, kind: int) -> _Costs:
+        """What becomes of rows when a letter of this kind is read."""
         states = len(self._language)
         now, begun, before = rows[:, :states], rows[:, states:-1], rows[:, -1]
-        after = now + self._insert[letter]
-        self._move(after, now, self._replace[self._letters, letter])
+        after = now + self._insert[kind]
+        self._move(after, now, self._replace[self._read, kind])
         for earlier in np.unique(before[before >= 0]):  # the two in their own order: this letter, then the earlier one
-            if earlier != letter:
-                self._swap_back(after, begun, before == earlier, letter, int(earlier))
-        begins = now + self._swap[letter]
-        result = np.hstack([after, begins, np.full((len(rows), 1), letter)])
+            if earlier != kind:
+                self._swap_back(after, begun, before == earlier, kind, int(earlier))
+        begins = now + self._swap[kind]
+        result = np.hstack([after, begins, np.full((len(rows), 1), kind)])
         return self._without_letters(result)
 
     def accepting(self, rows: _Costs) -> npt.NDArray[np.bool_]:
         costs = rows[:, : len(self._language)][:, self._language.accepting]
         return np.asarray((costs <= self._most).any(axis=1))
 
-    def _swap_back(
-        self, after: _Costs, begun: _Costs, chosen: npt.NDArray[np.bool_], letter: int, earlier: int
-    ) -> None:
-        if self._swap[letter] > self._most:
+    def _swap_back(self, after: _Costs, begun: _Costs, chosen: npt.NDArray[np.bool_], kind: int, earlier: int) -> None:
+        if self._swap[kind] > self._most:
             return
         table = self._language.transitions
-        ends = table[table[:, letter], earlier]
+        ends = table[table[:, self.kinds[kind]], self.kinds[earlier]]
         some = after[chosen]
         for state, end in enumerate(ends.tolist()):
             some[:, end] = np.minimum(some[:, end], begun[chosen][:, state])
@@ -272,7 +279,7 @@ class _Rows:
         now = np.minimum(rows[:, :states], self._most + 1)
         while True:
             before = now.copy()
-            self._move(now, before, self._delete[self._letters])
+            self._move(now, before, self._delete[self._read])
             if np.array_equal(now, before):
                 break
         rows[:, :states] = now
@@ -290,6 +297,18 @@ class _Rows:
 
     def _whole(self, cost: Cost | None) -> int:
         return self._most + 1 if cost is None else min(int(cost / self._unit), self._most + 1)
+
+
+def _kinds(used: _Costs, edits: Edits, alphabet: Alphabet) -> tuple[list[int], _Costs]:
+    """The first letter of each kind, and the kind of each letter, where some letters are ``used`` by a language."""
+    own = np.zeros(len(alphabet), dtype=np.bool_)
+    own[used] = True
+    own[[alphabet.index(letter) for letter in edits.named()]] = True
+    first = own.copy()
+    first[np.flatnonzero(~own)[:1]] = True
+    kind = np.cumsum(first) - 1
+    kind[~own] = kind[~own].min(initial=len(alphabet))
+    return np.flatnonzero(first).tolist(), kind
 
 
 def _check_kinds(kinds: Iterable[object]) -> None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from rnncheck.automata.branches import Branches
 from rnncheck.automata.dfa import DFA
 from rnncheck.automata.minimisation import coreachable
 from rnncheck.models.protocol import States
@@ -19,7 +20,6 @@ from rnncheck.runtime.watchdog import check_time
 from rnncheck.search.prefix_tree import DEFAULT_MEMORY
 from rnncheck.words import Codes, IntArray
 
-_LETTERS_BETWEEN_LOOKS = 256  # at the time
 _LEAST_AT_ONCE, _AT_ONCE = 16, 4096  # words; more would not fit the caches
 
 
@@ -37,13 +37,10 @@ def prefixes(language: DFA) -> float:
     paths = np.zeros(len(language))
     paths[language.initial] = float(live[language.initial])
     total = 0.0
+    goals, letters = language.transitions.ravel(), len(language.alphabet)
     while paths.any():
-        after = np.zeros(len(language))
-        for letter in range(len(language.alphabet)):
-            if letter % _LETTERS_BETWEEN_LOOKS == _LETTERS_BETWEEN_LOOKS - 1:
-                check_time()
-            np.add.at(after, language.transitions[:, letter], paths)
-        paths = np.where(live, after, 0.0)
+        check_time()
+        paths = np.where(live, np.bincount(goals, np.repeat(paths, letters), len(language)), 0.0)
         total += float(paths.sum())
     return total
 
@@ -53,12 +50,14 @@ class _Open:
     """Words of one length that are to be continued, with the states they lead to: the model's, and some languages'.
 
     ``word`` and ``place`` go together: word number ``word[i]`` has led to the state ``place[i]`` of the joint table.
+    Numbers of words begin with ``first``.
     """
 
     words: npt.NDArray[np.int32]
     states: States
     word: IntArray
     place: IntArray
+    first: int = 0
 
     @property
     def bytes(self) -> int:
@@ -68,9 +67,10 @@ class _Open:
         """The first so many words, and the others."""
         if len(self.words) <= count:
             return self, None
-        cut = int(np.searchsorted(self.word, count))
-        first = _Open(self.words[:count], self.states[:count], self.word[:cut], self.place[:cut])
-        return first, _Open(self.words[count:], self.states[count:], self.word[cut:] - count, self.place[cut:])
+        end = self.first + count
+        cut = int(np.searchsorted(self.word, end))
+        some = _Open(self.words[:count], self.states[:count], self.word[:cut], self.place[:cut], self.first)
+        return some, _Open(self.words[count:], self.states[count:], self.word[cut:], self.place[cut:], end)
 
 
 class Walk:
@@ -87,6 +87,7 @@ class Walk:
         self._table = np.vstack([ball.words.transitions + offset for ball, offset in zip(balls, offsets, strict=False)])
         self._accepting = np.concatenate([ball.words.accepting for ball in balls])
         self._live = np.concatenate([coreachable(ball.words) for ball in balls])
+        self._branches = Branches(self._table, self._live)
         self._ball = np.repeat(np.arange(len(balls)), [len(ball.words) for ball in balls])
         self._answer = np.array([ball.answer for ball in balls])
         initial = np.array([ball.words.initial for ball in balls]) + offsets[:-1]
@@ -112,19 +113,20 @@ class Walk:
 
     def _at_once(self) -> int:
         """How many words to continue: few where much waits, so that it does not grow by much."""
-        top = self._stack[-1]
+        top, _ = self._stack[-1].split(_AT_ONCE)
         free = self._memory - sum(waiting.bytes for waiting in self._stack)
-        each = top.bytes // len(top.words) * self._table.shape[1]
-        return int(np.clip(free // max(1, each), _LEAST_AT_ONCE, _AT_ONCE))
+        room = free // max(1, top.bytes // len(top.words))
+        fits = int(np.searchsorted(np.cumsum(self._branches.counts(top.place)), room))
+        return _AT_ONCE if fits == len(top.place) else max(_LEAST_AT_ONCE, int(top.word[fits]) - top.first)
 
     def _below(self, some: _Open) -> _Open | None:
         letters = self._table.shape[1]
-        places = self._table[some.place].ravel()
-        kept = np.flatnonzero(self._live[places])
-        if not len(kept):
+        rows, codes = self._branches.follow(some.place)
+        places = self._table[some.place[rows], codes]
+        kept = self._live[places]  # of some balls nothing more is asked
+        if not kept.any():
             return None
-        rows, codes = kept // letters, kept % letters
-        children, word = np.unique(some.word[rows] * letters + codes, return_inverse=True)
+        children, word = np.unique((some.word[rows[kept]] - some.first) * letters + codes[kept], return_inverse=True)
         parents, codes = children // letters, children % letters
         states = self._stepper.step(some.states, codes, rows=parents)
         words = np.hstack([some.words[parents], codes[:, None].astype(np.int32)])

@@ -91,21 +91,22 @@ class ExhaustiveSearch:
         self.length += 1
 
     def _next_level(self, last: bool) -> None:
-        room = self._kept.room(self._memory, len(self._tree.spec.alphabet))
+        letters = len(self._tree.spec.alphabet)
+        room = self._kept.room(self._memory, letters)
         if self._kept_length == self.length and len(self._kept) <= room and not last:
             self._kept = self._tree.children(self._kept, self._tree.open_states)
             self._kept_words = self._longer(self._kept_words)
             self._kept_length += 1
             self.violation = self._first_violation(self._kept)
         else:
-            piece = max(1, room // (self.length + 2 - self._kept_length))
+            piece = letters * room // (self.length + 2 - self._kept_length)
             self.violation = self._descend(self._kept, self.length + 1 - self._kept_length, piece)
 
     def _descend(self, frontier: Frontier, levels: int, piece: int) -> Codes | None:
-        """The first violation so many levels below, walking the frontier in pieces of so many rows."""
+        """The first violation so many levels below, walking the frontier in pieces with so many children."""
         wanted = self._tree.within(levels - 1)
-        for start in range(0, len(frontier), piece):
-            below = self._tree.children(frontier.take(slice(start, start + piece)), wanted)
+        for some in self._tree.pieces(frontier, wanted, piece):
+            below = self._tree.children(some, wanted)
             found = self._first_violation(below) if levels == 1 else self._descend(below, levels - 1, piece)
             if found is not None:
                 return found

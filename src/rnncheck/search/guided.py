@@ -10,7 +10,8 @@ proves nothing when it finds nothing.
 from __future__ import annotations
 
 import enum
-from collections.abc import Sequence
+import itertools
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +22,7 @@ from rnncheck.search.prefix_tree import DEFAULT_MEMORY, Frontier, PrefixTree
 from rnncheck.words import Codes, IntArray
 
 _FIRST_LENGTH = 24
+_WIDER = 4
 _OUTLIERS = 5  # one word in so many is an outlier, about
 
 
@@ -141,9 +143,12 @@ class Beam:
 
 
 class GuidedSearch:
-    """One beam after another, each ranking in its turn; then all again, with other noise and to twice the length.
+    """One beam after another, narrow ones first; then all again, with other noise and to twice the length.
 
-    ``shorter_than`` bounds the length of what is looked for.
+    How wide a beam must be is not known beforehand, so each ranking begins with one word for each state from which a
+    violation can follow, and every time its turn comes its beam is four times as wide, up to ``width``: what the narrow
+    ones cost is a third of the widest. A ranking is one turn behind the one before it. ``shorter_than`` bounds the
+    length of what is looked for.
     """
 
     def __init__(
@@ -156,13 +161,13 @@ class GuidedSearch:
         shorter_than: int | None = None,
         rankings: Sequence[Ranking] = RANKINGS,
     ) -> None:
-        self._rankings = rankings
         self._tree = tree
         self._rng = rng
-        self._width = width
         self._memory = memory
         self._shorter_than = shorter_than
-        self.beams = 0  # how many have been begun
+        self._width = width
+        self._plan = planned(rankings, max(1, int(tree.open_states.sum())), width)
+        self.beams = 0  # how many of the full width have been begun
         self._begin_beam()
         self.violation: Codes | None = () if tree.empty_word_breaks() else None
 
@@ -179,10 +184,23 @@ class GuidedSearch:
             self._begin_beam()
 
     def _begin_beam(self) -> None:
-        rounds, place = divmod(self.beams, len(self._rankings))
-        self._longest = _FIRST_LENGTH << rounds
+        ranking, width, self._longest = next(self._plan)
         bound = None if self._shorter_than is None else self._shorter_than - 1
         if bound is not None:
             self._longest = min(self._longest, bound)
-        self._beam = Beam(self._tree, self._rankings[place], self._rng, self._width, self._memory, bound)
-        self.beams += 1
+        self._beam = Beam(self._tree, ranking, self._rng, width, self._memory, bound)
+        self.beams += width == self._width
+
+
+def planned(rankings: Sequence[Ranking], narrowest: int, widest: int) -> Iterator[tuple[Ranking, int, int]]:
+    """The rankings of the beams, their widths and their lengths, without end."""
+    widths = [min(narrowest, widest)]
+    while widths[-1] < widest:
+        widths.append(min(_WIDER * widths[-1], widest))
+    for turn in range(len(rankings) + len(widths) - 1):
+        for place, ranking in enumerate(rankings):
+            if 0 <= turn - place < len(widths):
+                yield ranking, widths[turn - place], _FIRST_LENGTH
+    for doublings in itertools.count(1):
+        for ranking in rankings:
+            yield ranking, widest, _FIRST_LENGTH << doublings

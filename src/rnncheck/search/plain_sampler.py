@@ -28,7 +28,7 @@ class PlainSampler(Sampler):
 
     def draw(self, most: int, tested: tuple[Hypothesis, Relation] | None = None) -> SampleResult:
         """Draw at most ``most`` words, up to the first failure, which counts among them."""
-        batch = self._source.sample(self._rng, min(most, self._batch))
+        batch = self._source.sample(self._rng, min(most, self.batch))
         before = self._oracle.cost.membership_queries
         answers = self._oracle.answers(batch)
         self.queries += self._oracle.cost.membership_queries - before
@@ -36,7 +36,7 @@ class PlainSampler(Sampler):
         failed = None if side is None else side.first_broken(batch, answers)
         used = len(batch) if failed is None else failed + 1
         batch, answers = batch.take(np.arange(used)), answers[:used]
-        self._batch = min(2 * used, LARGEST_BATCH)
+        self.batch = min(2 * used, LARGEST_BATCH)
         self.drawn += used
         self.longest = max(self.longest, int(batch.lengths.max(initial=0)))
         self._count(batch, answers)

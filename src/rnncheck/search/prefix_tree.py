@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from rnncheck.automata.branches import Branches
 from rnncheck.automata.dfa import Mask
 from rnncheck.models.protocol import Scores, States
 from rnncheck.oracle import Stepper
@@ -64,6 +65,7 @@ class PrefixTree:
         self.spec, self.relation = self._watched.spec, watched.relation
         self.open_states, self.breakable = self._watched.open_states, self._watched.breakable
         self._within = [self.breakable]
+        self._branches: dict[bytes, Branches] = {}
 
     def root(self) -> Frontier:
         """The empty word alone."""
@@ -88,13 +90,25 @@ class PrefixTree:
 
     def children(self, frontier: Frontier, wanted: Mask) -> Frontier:
         """All one-letter extensions that lead to a ``wanted`` state of the specification, in shortlex order."""
-        letters = len(self.spec.alphabet)
-        spec_states = self.spec.transitions[frontier.spec_states].ravel()
-        keep = np.flatnonzero(wanted[spec_states])
-        parents, codes = keep // letters, keep % letters
+        parents, codes = self._leading_to(wanted).follow(frontier.spec_states)
         states = self._stepper.step(frontier.states, codes, rows=parents)
         words = np.hstack([frontier.words[parents], codes[:, None].astype(np.int32)])
-        return Frontier(words, states, spec_states[keep])
+        return Frontier(words, states, self.spec.transitions[frontier.spec_states[parents], codes])
+
+    def pieces(self, frontier: Frontier, wanted: Mask, room: int) -> Iterator[Frontier]:
+        """The words in order, so many at a time that they have at most ``room`` children, or one that has more."""
+        ends, start = np.cumsum(self._leading_to(wanted).counts(frontier.spec_states)), 0
+        while start < len(frontier):
+            done = ends[start - 1] if start else 0
+            end = max(start + 1, int(np.searchsorted(ends, done + room, side="right")))
+            yield frontier.take(slice(start, end))
+            start = end
+
+    def _leading_to(self, wanted: Mask) -> Branches:
+        key = wanted.tobytes()
+        if key not in self._branches:
+            self._branches[key] = Branches(self.spec.transitions, wanted)
+        return self._branches[key]
 
     def scores(self, frontier: Frontier) -> Scores:
         """The model's score of each word (of at least one letter)."""

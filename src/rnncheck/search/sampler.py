@@ -51,7 +51,7 @@ class Sampler:
     ``words`` counts the words drawn so far in whole batches without a violation: one pooled sample for the property,
     whatever hypotheses they were drawn to test, because R and A do not depend on the hypothesis. ``possible`` of them
     could be violations: a sample of such words. ``drawn`` counts all words that were drawn, run or not, and ``queries``
-    what the model was asked on their account.
+    what the model was asked on their account. ``batch`` is how many words are drawn next.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class Sampler:
         self._source = source
         self._rng = rng
         self._watched = Side.of(watched)
-        self._batch = _FIRST_BATCH
+        self.batch = _FIRST_BATCH
         self.words = 0
         self.possible = 0
         self.drawn = 0
@@ -75,7 +75,7 @@ class Sampler:
 
         ``tested`` is a hypothesis and the relation that the model should be in to it.
         """
-        batch = self._source.sample(self._rng, min(most, self._batch))
+        batch = self._source.sample(self._rng, min(most, self.batch))
         sides = self._watched, None if tested is None else Side(*tested, whole_words=True)
         telling = [np.zeros(len(batch), dtype=bool) if side is None else side.can_break(batch) for side in sides]
         words = batch.take(telling[0] | telling[1])
@@ -85,7 +85,7 @@ class Sampler:
         self.queries += self._oracle.cost.membership_queries - before
         self.drawn += len(batch)
         violation, difference = map(observed.least_broken, sides)
-        self._batch = self._next_batch(len(batch), sides[1], observed)
+        self.batch = self._next_batch(len(batch), sides[1], observed)
         if violation is None:
             self.words += len(batch)
             self.possible += int(telling[0].sum())
@@ -95,5 +95,5 @@ class Sampler:
         """Twice as many words where nothing was found, else as many as show enough differences."""
         found = 0 if tested is None else observed.count_broken(tested)
         if not found:
-            return min(2 * self._batch, LARGEST_BATCH)
-        return min(max(_SMALLEST_BATCH, drawn * _ENOUGH // found), self._batch)
+            return min(2 * self.batch, LARGEST_BATCH)
+        return min(max(_SMALLEST_BATCH, drawn * _ENOUGH // found), self.batch)

@@ -2,10 +2,10 @@
 turns.
 
 They share one oracle, so that none pays for what another has asked. A turn goes to the activity that will have had the
-least of its share of the work after it, if it takes as much as its last one: what takes long turns waits until the
-others have come so far. So the order depends on the question alone and not on the clock or on what is remembered. The
-first confirmed violation ends all; when the sample is large enough, and no proof can be had cheaply, the strongest
-guarantee so far is given.
+least of its share of the work after it. An algorithm that knows what its next turn takes says so; of the others it is
+what the last one took. So what takes long turns waits until the others have come so far, and the order depends on the
+question alone and not on the clock or on what is remembered. The first confirmed violation ends all; when the sample is
+large enough, and no proof can be had cheaply, the strongest guarantee so far is given.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ class _Activity:
     algorithm: Algorithm
     share: float
     steps: int = 0
-    last: int = 0  # steps of its last turn
+    turns: int = 0
+    ahead: int = 0  # steps of its next turn, about: where it does not know them, those of its last one
     finding: Finding | None = None
     failure: ModelError | None = None
 
@@ -43,30 +44,37 @@ class _Activity:
     def running(self) -> bool:
         return self.finding is None and self.failure is None
 
+    @property
+    def begun(self) -> bool:
+        """Whether it has done a piece of work; in its first turn it may only say what that will take."""
+        return self.turns > 1 or not self.running
+
     def turn(self, task: Task) -> None:
         """Let the algorithm work until it yields or ends."""
-        before = task.oracle.cost.work
+        before, known = task.oracle.cost.work, None
         try:
-            next(self.algorithm)
+            known = next(self.algorithm)
         except StopIteration as end:
             self.finding = end.value
         except ModelError as error:
             self.failure = error
         # A turn of few steps takes time too, and one that needs none could have all the turns.
-        self.last = max(_LEAST_PRICE, task.oracle.cost.work - before)
-        self.steps += self.last
+        taken = max(_LEAST_PRICE, task.oracle.cost.work - before)
+        self.steps += taken
+        self.turns += 1
+        self.ahead = taken if known is None else known
 
     @property
     def due(self) -> float:
         """When its next turn is: what it will have had of its share then."""
-        return (self.steps + self.last) / self.share
+        return (self.steps + self.ahead) / self.share
 
 
 def auto(task: Task) -> Algorithm:
     """Give each activity its share until one finds a violation, or all that was promised is done.
 
-    "Satisfied" needs the sample (or a tested hypothesis), and ``search_steps`` spent in vain on the guided search and
-    on loops of the property's automaton.
+    "Satisfied" needs the sample (or a tested hypothesis), a piece of work of each activity, and ``search_steps`` spent
+    in vain on the guided search and on loops of the property's automaton.
     Where the model fails one activity (on long words, say), the others may still find a violation; if they do not,
     the failure is the result.
     """
@@ -87,7 +95,7 @@ def auto(task: Task) -> Algorithm:
     while True:
         activity = min((some for some in activities if some.running), key=lambda some: some.due)
         activity.turn(task)
-        yield
+        yield None
         finding = activity.finding
         if finding is not None and (finding.outcome is Outcome.VIOLATED or finding.proof):
             return finding
@@ -99,7 +107,8 @@ def auto(task: Task) -> Algorithm:
             continue
         if finding is not None and finding.outcome is Outcome.SATISFIED:
             task.best_so_far = _stronger(task.best_so_far, finding)
-        if searching.steps + repeating.steps >= search_steps and (task.best_so_far or alone):
+        searched = searching.steps + repeating.steps >= search_steps and all(some.begun for some in activities)
+        if searched and (task.best_so_far or alone):
             proof = yield from prove_cheaply(task)
             return (task.best_so_far or by_mass(task)) if proof.outcome is Outcome.UNDECIDED else proof
         if not sampling.running:  # the sample is complete: what is left to do is the search

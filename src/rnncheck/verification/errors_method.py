@@ -54,7 +54,7 @@ def _decide(task: Task, learner: Learner[Any]) -> Algorithm:
     sampler, needed = task.sampler, task.confidence.words
     while True:
         task.begin_round(learner)
-        yield
+        yield None
         suspect = least_word(learner.hypothesis)
         if suspect is not None:
             word = task.spec.alphabet.encode(suspect)
@@ -67,7 +67,7 @@ def _decide(task: Task, learner: Learner[Any]) -> Algorithm:
             drawn = sampler.draw(needed - sampler.words)
             if task.confirmed(drawn.violation):
                 return violated(drawn.violation, "a word drawn to test the error language is a violation")
-            yield
+            yield None
         return Finding(
             Outcome.SATISFIED,
             f"the learned error language is empty, and none of {sampler.words} sampled words is a violation",

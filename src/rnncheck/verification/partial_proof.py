@@ -92,7 +92,7 @@ class _Part:
 
     def so_far(self, why: str) -> Algorithm:
         """The same when the budget has ended."""
-        yield
+        yield None
         return self.finding(why)
 
     def _unproved(self, cells: Cells) -> float:

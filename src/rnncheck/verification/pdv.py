@@ -17,7 +17,7 @@ def pdv(task: Task, preferred: EquivalenceName = "sampling") -> Algorithm:
         while True:
             task.begin_round(learner)
             hypothesis = learner.hypothesis
-            yield
+            yield None
             suspect = task.wanted.witness(hypothesis)
             if suspect is not None:
                 word = task.spec.alphabet.encode(suspect)

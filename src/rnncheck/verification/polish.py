@@ -22,7 +22,7 @@ _FLOWS_SHARE, _FLOWS_LEAST = 16, 10_000
 _REFERENCE_SHARE, _REFERENCE_PRODUCTS, _REFERENCE_LEAST = 32, 1 << 29, 2_000
 _SETTLING_LOOPS = 1000  # at most, to see whether the model's state comes back to itself
 # On a shorter counterexample at most so many steps are spent, or as many as finding the first one took, unless told.
-POLISHING_STEPS = 150_000
+POLISHING_STEPS = 200_000
 _SHORT_WORDS = 0.4  # the share of it for asking every short word
 
 

@@ -15,12 +15,13 @@ from rnncheck.verification.task import Algorithm, Finding, Task, violated
 def exhaustive(task: Task, longest: int | None = None) -> Algorithm:
     """Ask every word, shortest first, up to a length (without end where none is given)."""
     search = every_word(task)
+    yield search.price(search.length + 1)
     while not search.finished and (longest is None or search.length < longest):
         search.next_length()
         if task.confirmed(search.violation):
             return violated(search.violation, "the shortest of all violations, by exhaustive search")
         task.exact_length = search.length
-        yield
+        yield search.price(search.length + 1)
     if search.finished:
         return (yield from _for_certain(task))
     return Finding(
@@ -35,7 +36,7 @@ def guided(task: Task) -> Algorithm:
         before = task.oracle.cost.work
         search.advance()
         task.guided_steps += task.oracle.cost.work - before
-        yield
+        yield None
     if task.confirmed(search.violation):
         return violated(search.violation, "found by following the model's scores, confirmed")
     return (yield from _for_certain(task))
@@ -49,7 +50,7 @@ def mutation(task: Task) -> Algorithm:
         search.advance()
         task.guided_steps += task.oracle.cost.work - before
         task.changed_words = search.words
-        yield
+        yield None
     if task.confirmed(search.violation):
         return violated(search.violation, "found by changing random words, confirmed")
     return (yield from _for_certain(task))
@@ -60,7 +61,7 @@ def repeated_loops(task: Task, steps: int) -> Algorithm:
 
     Words become longer than any that is drawn. A model that fails on such words ends this search and nothing else.
     """
-    yield  # what others find with a few steps should not wait for it
+    yield None  # what others find with a few steps should not wait for it
     memory = task.settings.memory_limit // 4
     search = LoopSearch.of(task.oracle, task.unbounded, steps, task.max_length, memory)
     while not search.finished:
@@ -72,7 +73,7 @@ def repeated_loops(task: Task, steps: int) -> Algorithm:
             return Finding(Outcome.UNDECIDED, str(error))
         task.loop_steps += task.oracle.cost.work - before
         task.loop_length = search.longest
-        yield
+        yield None
     if task.confirmed(search.violation):
         return violated(search.violation, "found by repeating a loop of the property's automaton, confirmed")
     return Finding(Outcome.UNDECIDED, "no repeated loop of the property's automaton led to a violation")
@@ -85,7 +86,7 @@ def _for_certain(task: Task) -> Algorithm:
         search.next_length()
         if search.violation is not None:
             return violated(search.violation, "the shortest of all violations, by the reference")
-        yield
+        yield None
     reason = "no word at all can be a violation"
     if task.wanted.counts is not None:
         reason = "every word that counts and could be a violation was asked, and none is one"

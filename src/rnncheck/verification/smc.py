@@ -18,11 +18,13 @@ def smc(task: Task) -> Algorithm:
             return finding
         return by_mass(task)
     sampler, needed = task.sampler, task.confidence.words
+    letters = task.distribution.mean_length() * task.possible.mass  # of a word, on average, that are read
+    yield int(sampler.batch * letters)
     while sampler.words < needed:
         drawn = sampler.draw(needed - sampler.words)
         if task.confirmed(drawn.violation):
             return violated(drawn.violation, "a sampled word (or a prefix of one) is a violation")
-        yield
+        yield int(sampler.batch * letters)
     return Finding(Outcome.SATISFIED, f"none of {sampler.words} sampled words is a violation")
 
 
@@ -40,12 +42,15 @@ def by_mass(task: Task) -> Finding:
 def sample_possible(task: Task) -> Algorithm:
     """Draw words from those alone that could be violations, until one is, or enough of them are none."""
     sampler, needed = task.possible.sampler, task.confidence.words
+    letters = task.distribution.mean_length()
+    if sampler is not None:
+        yield int(sampler.batch * letters)
     while sampler is not None and sampler.words < needed:
         drawn = sampler.draw(needed - sampler.words)
         if task.confirmed(drawn.violation):
             return violated(
                 drawn.violation, "a word drawn from those that could be violations, or a prefix of it, is one"
             )
-        yield
+        yield int(sampler.batch * letters)
     words = task.possible.drawn
     return Finding(Outcome.UNDECIDED, f"none of {words} words drawn from those that could be violations is one")

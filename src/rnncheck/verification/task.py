@@ -54,7 +54,8 @@ class Finding:
     description: ErrorDescription | None = None
 
 
-Algorithm: TypeAlias = Generator[None, None, Finding]
+# Where an algorithm knows how many network steps its next piece of work takes, about, it yields that.
+Algorithm: TypeAlias = Generator[int | None, None, Finding]
 
 
 class Task(LearningTask):
