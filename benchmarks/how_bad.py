@@ -33,7 +33,7 @@ def interval(violations: DFA, possible: DFA, word: Codes, words: int, seed: int)
     wanted = Property(possible.complement(), Relation.SUBSET)
     oracle = MembershipOracle(DFAModel(violations))
     task = Task(oracle, wanted, WordDistribution(AB), Confidence(), seed, VerifySettings(mass_words=words))
-    return how_bad(task, Finding(Outcome.VIOLATED, "", word), word, []).interval or (0.0, 1.0)
+    return how_bad(task, Finding(Outcome.VIOLATED, "", word), word, [], 0).interval or (0.0, 1.0)
 
 
 def main() -> None:

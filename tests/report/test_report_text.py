@@ -169,7 +169,7 @@ def test_notes_and_mass_are_told() -> None:
     notes = (HealthNote("long words", "sampled words had up to 900 letters"),)
     page = report_page(replace(samples.faulty(), health=notes, violation_mass=(0.25, 0.5)))
     assert "sampled words had up to 900 letters" in page
-    assert "probability 0.25 to 0.5" in page
+    assert "bout 35% of all random words are violations (95 % interval of the probability: 0.25 to 0.5)" in page
 
 
 def test_distributions_are_described() -> None:

@@ -91,3 +91,29 @@ def test_result_holds_and_no_step_leads_further(seed: int, data) -> None:
     for position, code in enumerate(result):
         if code == 1:
             assert (*result[:position], 0, *result[position + 1 :]) not in accepted
+
+
+@pytest.mark.parametrize("length", [300, 1_000, 3_000])
+def test_a_long_word_that_cannot_be_shortened_costs_few_letters(length: int) -> None:
+    """Should ask for about half a million letters in all, and for few of them at once, however long the word is."""
+    asked, most = 0, 0
+
+    def holds(words):
+        nonlocal asked, most
+        letters = sum(map(len, words))
+        asked, most = asked + letters, max(most, letters)
+        return [len(word) >= length for word in words]
+
+    word = tuple(np.random.default_rng(length).integers(3, size=length).tolist())
+    assert shrink(word, 3, holds) == word
+    assert asked < 700_000
+    assert most <= 1 << 20
+
+
+@pytest.mark.parametrize("kept", [0, 20, 200, 400])
+def test_long_words_lose_what_is_not_needed(kept: int) -> None:
+    """Should leave out nearly all letters but those that the predicate counts, wherever these are."""
+    word = tuple(np.random.default_rng(kept).integers(3, size=1_500).tolist())
+    result = shrunk(word, 3, lambda w: w.count(2) >= kept)
+    assert result.count(2) >= kept
+    assert len(result) == kept if kept <= 200 else len(result) <= 1.5 * kept

@@ -21,7 +21,7 @@ from rnncheck.models.exact_network import exact_network
 from rnncheck.models.labelled import LabelledNetwork
 from rnncheck.models.protocol import SteppingModel
 from rnncheck.relations import Relation
-from rnncheck.verification.polish import POLISHING_STEPS
+from rnncheck.verification.effort import SHORTER_STEPS
 from rnncheck.words import Alphabet
 from support.clocks import Ticking
 from support.networks import random_network
@@ -276,5 +276,5 @@ def test_more_short_words_are_asked_than_a_verification_asks() -> None:
     verdict = rnncheck.diff(old, long, epsilon=0.05, settings=settings)
     assert verdict.no_violation_up_to == 6
     assert not verdict.shortest
-    few = dataclasses.replace(settings, shorter_steps=POLISHING_STEPS)
+    few = dataclasses.replace(settings, shorter_steps=SHORTER_STEPS)
     assert rnncheck.diff(old, long, epsilon=0.05, settings=few).no_violation_up_to == 5

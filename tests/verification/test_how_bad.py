@@ -23,6 +23,7 @@ from rnncheck.verdict.facts import Outcome
 from rnncheck.verdict.replay import Status, replay
 from rnncheck.verdict.strata import ENDING, FAMILY, OTHERS, divided, ending_in, family, interval_of
 from rnncheck.verdict.violation import Stratum
+from rnncheck.verification.effort import Effort
 from rnncheck.verification.how_bad import HowBad, how_bad
 from rnncheck.verification.settings import VerifySettings
 from rnncheck.verification.task import Finding, Task
@@ -47,7 +48,7 @@ def measured(violations: DFA, possible: DFA, word: Codes, words: int, seed: int,
     oracle = MembershipOracle(DFAModel(violations), budget=budget)
     wanted = Property(possible.complement(), Relation.SUBSET)
     task = Task(oracle, wanted, WordDistribution(AB), Confidence(), seed, VerifySettings(mass_words=words))
-    return how_bad(task, Finding(Outcome.VIOLATED, "", word), word, [])
+    return how_bad(task, Finding(Outcome.VIOLATED, "", word), word, [], 0)
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -153,7 +154,7 @@ def violated(*, timeout: float | None = None, **settings: Any):
     return network, verify(network, asked, epsilon=0.01, gamma=0.01, timeout=timeout, settings=options)
 
 
-def test_every_violated_verdict_says_how_bad_it_is_within_a_share_of_the_work() -> None:
+def test_every_violated_verdict_says_how_bad_it_is_within_its_share() -> None:
     _, plain = violated(mass_words=0)
     network, verdict = violated()
     assert plain.violation_mass is None
@@ -162,7 +163,8 @@ def test_every_violated_verdict_says_how_bad_it_is_within_a_share_of_the_work() 
     low, high = verdict.violation_mass
     assert low <= truth <= high
     extra = verdict.cost.network_steps - plain.cost.network_steps
-    assert 0 < extra <= 1.5 * max(20_000, plain.cost.network_steps / 8)
+    letters = Effort.of(network, 0, VerifySettings()).severity
+    assert 0 < extra <= 1.5 * letters
     assert replay(verdict, network).status is Status.CONFIRMED
 
 

@@ -97,7 +97,9 @@ class _Question:
 
     def verdict(self, limit: Budget, progress: Tell | None) -> Verdict:
         one = self._property
-        settings = VerifySettings(exhaustive=one.exhaustive, search_steps=one.search_steps, on_data=self._data)
+        settings = VerifySettings(
+            exhaustive=one.exhaustive, search_steps=one.search_steps, explain=one.explain, on_data=self._data
+        )
         ask = verify_labels if one.about_labels else verify
         return ask(
             self._model,
@@ -133,7 +135,7 @@ class _Question:
             "relation": one.relation.value,
             "version": __version__,
         }
-        terms = ("method", "epsilon", "gamma", "seed", "timeout", "max_length", "exhaustive", "search_steps")
+        terms = ("method", "epsilon", "gamma", "seed", "timeout", "max_length", "exhaustive", "search_steps", "explain")
         asked |= {name: getattr(one, name) for name in terms}
         return hashlib.sha256(msgspec.json.encode(asked, order="deterministic")).hexdigest()
 

@@ -79,8 +79,10 @@ _MODEL = ("threshold", "label", "labels", "cell", "threads", "float64", "no_cach
 @click.option("--exhaustive", type=click.IntRange(min=0), metavar="N", help="First ask every word of up to N letters.")
 @click.option("--search-steps", type=click.IntRange(min=0), default=1_000_000, show_default=True,
               help="Steps of guided search and repeated loops before auto says alike.")  # fmt: skip
+@click.option("--explain", type=click.FloatRange(min=0.0), metavar="SECONDS",
+              help="Seconds for a shorter word, flows and severity.  [default: about 2, counted]")  # fmt: skip
 @click.option("--mass", type=click.IntRange(min=0), metavar="N",
-              help="Measure how often they differ with N words.  [default: a share of the work]")  # fmt: skip
+              help="Measure how often they differ with N words.  [default: as --explain allows]")  # fmt: skip
 @click.option("--on-data", type=click.Path(path_type=Path), metavar="FILE",
               help="Say on which of your own sequences they differ (text, .csv, .jsonl).")  # fmt: skip
 @click.option("--checkpoint", metavar="FILE", type=OutputFile(), help="Write the answers there now and then.")

@@ -6,6 +6,7 @@ from rnncheck.cli.output import Line
 from rnncheck.relations import Relation
 from rnncheck.report.page.label_pairs import pairs_along
 from rnncheck.verdict.questions import Comparison, PropertyChange
+from rnncheck.verdict.strata import how_often
 from rnncheck.verdict.value import Verdict
 from rnncheck.verdict.violation import mistake_sentences
 from rnncheck.words import EPSILON, Word, format_word
@@ -50,11 +51,10 @@ def described(verdict: Verdict) -> list[str | Line]:
     if verdict.evaluation is not None:
         lines.append(f"  evaluated       {verdict.evaluation.sentence()}")
     if verdict.violation_mass is not None:
-        low, high = verdict.violation_mass
         scope = "" if verdict.assumption is None else verdict.assumption.scope
-        told = f"a random word{scope} is a violation with probability {low:.3g} to {high:.3g} (95 %)"
+        told = f"{how_often(verdict.violation_mass, scope)} (95 %)"
         shown = "; ".join(str(stratum) for stratum in verdict.mass_strata if stratum.violations)
-        lines.append(f"  how bad         {told}{f': violations are {shown}' if shown else ''}")
+        lines.append(f"  severity        {told}{f': violations are {shown}' if shown else ''}")
     if verdict.data is not None:
         lines.append(f"  on your data    {verdict.data.sentence()}")
     for change in () if verdict.comparison is None else verdict.comparison.properties:

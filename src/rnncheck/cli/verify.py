@@ -81,8 +81,10 @@ _NOT_REPEATED = {
               help="Network steps of guided search and repeated loops before auto says satisfied.")  # fmt: skip
 @click.option("--counterexamples", type=click.IntRange(min=1), default=1, show_default=True, metavar="N",
               help="Show up to N, that break the specification at different edges of it.")  # fmt: skip
+@click.option("--explain", type=click.FloatRange(min=0.0), metavar="SECONDS",
+              help="Seconds for a shorter word, flows and severity.  [default: about 2, counted]")  # fmt: skip
 @click.option("--mass", type=click.IntRange(min=0), metavar="N",
-              help="Measure how bad a violation is with N words.  [default: a share of the work]")  # fmt: skip
+              help="Measure the severity of a violation with N words.  [default: as --explain allows]")  # fmt: skip
 @click.option("--on-data", type=click.Path(path_type=Path), metavar="FILE",
               help="Say which of your own sequences are violations (text, .csv, .jsonl).")  # fmt: skip
 @click.option("--checkpoint", metavar="FILE", type=OutputFile(), help="Write the model's answers there now and then.")
@@ -191,6 +193,7 @@ def search_fields(choices: dict[str, Any], alphabet: Alphabet) -> dict[str, Any]
         "exhaustive": choices["exhaustive"],
         "search_steps": choices["search_steps"],
         "shrink": not choices["no_shrink"],
+        "explain": choices["explain"],
         "mass_words": choices["mass"],
         "on_data": own_sequences(choices, alphabet),
         "checkpoint": None if choices["checkpoint"] is None else str(choices["checkpoint"]),

@@ -8,6 +8,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
+import msgspec
+
 from rnncheck.learning.task import Progress as VerifyProgress
 from rnncheck.models.protocol import Model
 from rnncheck.probability.confidence import Confidence
@@ -79,7 +81,7 @@ class Verifier:
             search_steps=steps,
             shorter_steps=shorter,
             counterexamples=_COUNTEREXAMPLES,
-            mass_words=0,
+            mass_words=0 if shorter == 0 else None,  # measured for what is shown alone
             clock=budget.clock,
             cancelled=budget.cancelled,
         )
@@ -122,7 +124,10 @@ class Verifier:
         word = verdict.counterexample
         if word is None or len(word) > len(known.counterexamples[0]):
             return known
-        return standing_of(verdict, known.search_steps, known.mass, known.on_data, question.distribution)
+        mass = known.mass
+        if mass is not None and verdict.violation_mass is not None:  # as every command measures it
+            mass = msgspec.structs.replace(mass, interval=verdict.violation_mass)
+        return standing_of(verdict, known.search_steps, mass, known.on_data, question.distribution)
 
 
 def is_proved(verdict: Verdict) -> bool:

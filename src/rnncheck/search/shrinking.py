@@ -15,35 +15,38 @@ Predicate = Callable[[Sequence[Codes]], Iterable[bool]]
 
 # Blocks up to this size are all tried.
 _EVERY_SIZE = 16
-# Words of more letters than this are read as seldom as can be: blocks of all sizes are left out at once, each at some
-# places alone, as many as give so many letters in all, and no letter is lowered.
-_LONG = 1024
+# Trying every block of a word costs the square of its length for each size. In words of more letters than this, blocks
+# of each size are left out at some places alone, so that all sizes together ask for words of so many letters, and no
+# letter is lowered.
+_LONG = 256
 _LETTERS = 1 << 19
-_LOWERED_AT_ONCE = 256  # letters of other words, at most
+_WORTH = 0.75  # of its letters are left at most, or a long word is not tried again
+_FEWEST_AT_ONCE, _AT_ONCE = 16, 256  # places that one batch changes, each in a word of its own
 # Words up to this length also change at two places at once: quadratically many candidates.
 _SHORT = 24
 _MOST_SHORT_CUTS = 1 << 15  # of each kind
-_BATCH, _BATCH_LETTERS = 1 << 13, 1 << 21
+_BATCH, _BATCH_LETTERS = 1 << 13, 1 << 20
 
 
 def shrink(word: Codes, letters: int, holds: Predicate, *, found: Callable[[Codes], None] = lambda word: None) -> Codes:
     """A word that satisfies ``holds``, at most ``word`` in shortlex, from which no single step below leads further.
 
     The steps: leave out a block of letters; lower one letter; and, in short words, leave out or lower one letter while
-    another one changes. In very long words only some blocks are tried, and no letter is lowered. ``word`` must satisfy
+    another one changes. In long words only some blocks are tried, and no letter is lowered. ``word`` must satisfy
     ``holds``. ``found`` is called with every improvement, so that nothing is lost when ``holds`` raises.
     """
     search = _Search(word, holds, found)
-    while True:
+    while len(search.best) > _LONG and _shorter_by_far(search):
+        pass
+    while len(search.best) <= _LONG:
         before = search.best
-        while len(search.best) > _LONG and search.move(_without_any_block(search.best)):
-            pass
-        for size in _block_sizes(len(search.best)) if len(search.best) <= _LONG else ():
+        for size in _block_sizes(len(search.best)):
             while search.move(_without_block(search.best, size)):
                 pass
         _lower_letters(search)
         if search.best == before and not search.move(_short_cuts(search.best, letters)):
-            return search.best
+            break
+    return search.best
 
 
 class _Search:
@@ -62,7 +65,8 @@ class _Search:
             fresh = [word for word in dict.fromkeys(batch) if word not in self._refuted]
             answers = list(self._holds(fresh)) if fresh else []
             good = [word for word, answer in zip(fresh, answers, strict=True) if answer]
-            self._refuted.update(word for word, answer in zip(fresh, answers, strict=True) if not answer)
+            if len(self.best) <= _LONG:  # of long words none comes again, and they would take much memory
+                self._refuted.update(word for word, answer in zip(fresh, answers, strict=True) if not answer)
             if good:
                 self.best = min(good, key=shortlex_key)
                 self._found(self.best)
@@ -81,15 +85,34 @@ def _block_sizes(length: int) -> list[int]:
 
 
 def _without_block(word: Codes, size: int) -> Iterator[Codes]:
-    # Where the letter before the block is the block's last, the block one place earlier left the same word.
-    starts = [start for start in range(len(word) - size + 1) if not start or word[start - 1] != word[start + size - 1]]
-    stride = 1 + len(starts) * (len(word) - size) // _LETTERS
-    for start in starts[::stride]:
+    for start in _starts(word, size, 0):
         yield word[:start] + word[start + size :]
 
 
-def _without_any_block(word: Codes) -> Iterator[Codes]:
-    return itertools.chain.from_iterable(_without_block(word, size) for size in _block_sizes(len(word)))
+def _starts(word: Codes, size: int, least: int) -> list[int]:
+    """Where blocks begin that leave different words, from a place on."""
+    # Where the letter before the block is the block's last, the block one place earlier left the same word.
+    places = range(least, len(word) - size + 1)
+    return [start for start in places if not start or word[start - 1] != word[start + size - 1]]
+
+
+def _shorter_by_far(search: _Search) -> bool:
+    """Leave blocks out of a long word, large ones first, each size once from left to right; whether that went far.
+
+    A batch has the more places, the longer none of them led further.
+    """
+    length = len(search.best)
+    sizes, at_once = _block_sizes(length), _FEWEST_AT_ONCE
+    for size in sizes:
+        starts = _starts(search.best, size, 0)
+        stride = 1 + len(starts) * (length - size) * len(sizes) // _LETTERS
+        while starts and len(search.best) > _LONG:
+            word, tried = search.best, starts[: at_once * stride : stride]
+            if search.move(word[:start] + word[start + size :] for start in tried):
+                starts, at_once = _starts(search.best, size, tried[0]), _FEWEST_AT_ONCE
+            else:
+                starts, at_once = starts[at_once * stride :], min(2 * at_once, _AT_ONCE)
+    return len(search.best) <= _WORTH * length
 
 
 def _lower_letters(search: _Search) -> None:
@@ -99,14 +122,14 @@ def _lower_letters(search: _Search) -> None:
     one that differs first, so the result is the same as if each place had been asked by itself.
     """
     position, at_once = 0, 1
-    while position < len(search.best) <= _LONG:
+    while position < len(search.best):
         word, end = search.best, min(position + at_once, len(search.best))
         lowered = ((*word[:i], code, *word[i + 1 :]) for i in range(position, end) for code in range(word[i]))
         if search.move(lowered):
             position = next(i for i, code in enumerate(search.best) if code != word[i]) + 1
             at_once = 1
         else:
-            position, at_once = end, min(2 * at_once, _LOWERED_AT_ONCE)
+            position, at_once = end, min(2 * at_once, _AT_ONCE)
 
 
 def _short_cuts(word: Codes, letters: int) -> Iterator[Codes]:

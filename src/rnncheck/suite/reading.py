@@ -108,6 +108,7 @@ class _Reader:
             max_length=table.whole("max_length", base.max_length, least=2),
             exhaustive=table.whole("exhaustive", base.exhaustive, least=0),
             search_steps=table.whole("search_steps", base.search_steps, least=0),
+            explain=table.number("explain", base.explain, above=0.0),
             distribution=self._named_distribution(table, base.distribution),
             data=_word_file(table, "data") or base.data,
         )

@@ -170,6 +170,7 @@ class Terms:
     max_length: int | None = None
     exhaustive: int | None = None
     search_steps: int = 1_000_000
+    explain: float | None = None
     distribution: DistributionEntry | None = None
     data: WordFile | None = None
 

@@ -9,7 +9,8 @@ of all words sees.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Callable, Iterator, Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -29,6 +30,7 @@ ENDING = "words that end in the counterexample"
 SHORT = "words as short as the counterexample"
 OTHERS = "other words that could be violations"
 CONFIDENCE = 0.95
+_NEAR, _TELLING = 10.0, 0.1  # within this factor an interval is one number; an upper bound above this tells little
 _LARGEST = 2_000  # states of the words that could be violations, or letters of one, for which they are divided
 
 Loops: TypeAlias = Sequence[tuple[int, Codes]]  # at which place of the counterexample, and which
@@ -107,3 +109,23 @@ def interval_of(strata: Sequence[Stratum], least: float) -> Interval:
         high += stratum.mass * share[1]
     low = max(low, least)
     return low, min(1.0, max(low, high))
+
+
+def how_often(interval: Interval, scope: str = "") -> str:
+    """What an interval for the probability of violations says: one number where it is narrow, else one bound."""
+    (low, high), words = interval, f"random words{scope}"
+    if 0.0 < high <= _NEAR * low:
+        middle = math.sqrt(low * high)
+        if middle >= _TELLING:
+            return f"about {middle:.0%} of all {words} are violations"
+        return f"about 1 in {_two_digits(1 / middle, round):,} {words} is a violation"
+    if 0.0 < high <= _TELLING:
+        return f"fewer than 1 in {_two_digits(1 / high, math.floor):,} {words} are violations"
+    if low > 0.0:
+        return f"at least 1 in {_two_digits(1 / low, math.ceil):,} {words} is a violation"
+    return f"at most {high:.0%} of all {words} are violations"
+
+
+def _two_digits(number: float, rounded: Callable[[float], int]) -> int:
+    unit: int = 10 ** max(0, math.floor(math.log10(number)) - 1)
+    return rounded(number / unit) * unit

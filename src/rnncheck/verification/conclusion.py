@@ -18,6 +18,7 @@ from rnncheck.verdict.guarantee import Guarantee, LengthProof, ProofFacts, Searc
 from rnncheck.verdict.value import Verdict
 from rnncheck.verdict.violation import FaultyFlow, Mistake
 from rnncheck.verification.audit import shorter_by_reference
+from rnncheck.verification.effort import Effort
 from rnncheck.verification.evidence import gather
 from rnncheck.verification.health import health_notes, vacuity
 from rnncheck.verification.how_bad import HowBad, how_bad
@@ -98,23 +99,24 @@ def conclude(run: Run, finding: Finding) -> Verdict:
 def _polished(run: Run, finding: Finding, word: Codes) -> _Violation:
     """The violation made shorter, with others and flows, grouped and measured as far as the time allows."""
     question, task, extras = run.question, run.task, run.extras
-    run.oracle.budget = run.grace()
+    effort = Effort.of(question.model, task.oracle.cost.work, question.settings)
+    run.oracle.budget = run.explaining()
     extras.attempt("progress", run.tell)  # at once, as it was found
-    polish = _polish(run, word)
+    polish = _polish(run, word, effort)
     word, flows = polish.word, tuple(polish.flows)
     mistakes: tuple[Mistake, ...] | None = None
     if polish.others:
         words = [word, *polish.others]
         mistakes = extras.attempt("which are one mistake", lambda: mistakes_of(task, question.spec.dfa, words, flows))
     mass: HowBad | None = None
-    if question.settings.mass_words != 0:
-        mass = extras.attempt("the mass of violations", lambda: how_bad(task, finding, word, flows))
+    if question.settings.mass_words != 0 and (effort.severity or question.settings.mass_words):
+        mass = extras.attempt("the mass of violations", lambda: how_bad(task, finding, word, flows, effort.severity))
     return _Violation(word, flows, tuple(polish.others), mistakes or (), mass or HowBad(None, ()))
 
 
-def _polish(run: Run, word: Codes) -> Polish:
+def _polish(run: Run, word: Codes, effort: Effort) -> Polish:
     """A shorter counterexample where there is one, others beside it, and flows through it."""
-    question, extras, polish = run.question, run.extras, Polish(run.task, word, run.tell)
+    question, extras, polish = run.question, run.extras, Polish(run.task, word, effort, run.tell)
     flows = question.settings.flows
     if question.settings.shrink:
         extras.attempt("a shorter counterexample", lambda: polish.shorten(search=question.method == "auto"))

@@ -20,9 +20,9 @@ from rnncheck.verdict.facts import HealthNote
 from rnncheck.verdict.questions import Comparison, PropertyChange
 from rnncheck.verdict.value import Verdict
 from rnncheck.verdict.violation import DataFacts
+from rnncheck.verification.effort import SHORTER_STEPS
 from rnncheck.verification.extras import Extras
 from rnncheck.verification.labels import verify_labels
-from rnncheck.verification.polish import POLISHING_STEPS
 from rnncheck.verification.question import VerifyOptions
 from rnncheck.verification.settings import VerifySettings
 from rnncheck.verification.verify import verify
@@ -89,9 +89,9 @@ def diff(
 
 def _seeking_longer(settings: VerifySettings) -> VerifySettings:
     """The settings with more steps for a shorter word, unless they say how many."""
-    if settings.shorter_steps is not None:
+    if settings.shorter_steps is not None or settings.explain is not None:
         return settings
-    return dataclasses.replace(settings, shorter_steps=max(POLISHING_STEPS, _SHORTER_STEPS * settings.search_steps))
+    return dataclasses.replace(settings, shorter_steps=max(SHORTER_STEPS, _SHORTER_STEPS * settings.search_steps))
 
 
 def _said(pair: DifferenceModel, word: Word | None, extras: Extras) -> tuple[tuple[str, ...] | None, ...]:

@@ -14,15 +14,14 @@ from rnncheck.probability.distributions import WordDistribution
 from rnncheck.runtime.budget import BudgetExceeded
 from rnncheck.search.flows import Flow
 from rnncheck.verdict.facts import Interval
-from rnncheck.verdict.strata import OTHERS, divided, interval_of
+from rnncheck.verdict.strata import divided, interval_of
 from rnncheck.verdict.violation import Stratum
 from rnncheck.verification.error_language import ErrorLanguage
 from rnncheck.verification.task import Finding, Task
 from rnncheck.words import Codes
 
-# Unless told how many words: one letter for so many that were asked before, or so many.
-_SHARE, _LEAST_STEPS = 16, 20_000
-_MOST_WORDS = 20_000
+_FEWEST_WORDS = 32  # of each stratum, where the letters allow it: enough to see that most of them are violations
+_WORDS_AT_ONCE = 20_000
 
 
 @dataclass(frozen=True)
@@ -33,8 +32,8 @@ class HowBad:
     strata: tuple[Stratum, ...]
 
 
-def how_bad(task: Task, finding: Finding, word: Codes, flows: Sequence[Flow]) -> HowBad:
-    """Measure it with words drawn from each stratum alone.
+def how_bad(task: Task, finding: Finding, word: Codes, flows: Sequence[Flow], letters: int) -> HowBad:
+    """Measure it with words drawn from each stratum alone, of so many letters in all.
 
     How many is fixed before any is drawn, by counts alone: words that are counted as long as steps or time last would
     favour short ones. Where time ends first, the strata that are complete count, and the others may be all violations
@@ -46,13 +45,14 @@ def how_bad(task: Task, finding: Finding, word: Codes, flows: Sequence[Flow]) ->
         words = conditioned(task.distribution, language)
         if words is not None:
             parts.append((name, task.distribution.mass(language), words))
-    counts = _counts(task, [(name, words) for name, _, words in parts])
+    counts = _counts(task.settings.mass_words, letters, [(mass, words) for _, mass, words in parts])
     mistakes, rng = ErrorLanguage(task.oracle, task.wanted).mistakes, task.rng("mass")
     strata = [Stratum(name, mass, 0, 0) for name, mass, _ in parts]
     with contextlib.suppress(BudgetExceeded):
         for place, (name, mass, words) in enumerate(parts):
             count = counts[place]
-            found = int(np.sum(mistakes(words.sample(rng, count)))) if count else 0
+            pieces = [min(_WORDS_AT_ONCE, count - start) for start in range(0, count, _WORDS_AT_ONCE)]
+            found = sum(int(np.sum(mistakes(words.sample(rng, piece)))) for piece in pieces)
             strata[place] = Stratum(name, mass, count, found)
     return HowBad(interval_of(strata, task.distribution.probability(word)), tuple(strata))
 
@@ -64,21 +64,21 @@ def _learned(task: Task, finding: Finding) -> DFA | None:
     return None if task.hypothesis is None else task.relation.violations(task.hypothesis.support, task.spec)
 
 
-def _steps(task: Task) -> int:
-    return max(_LEAST_STEPS, task.oracle.cost.work // _SHARE)
+def _counts(words: int | None, letters: int, parts: Sequence[tuple[float, WordDistribution]]) -> list[int]:
+    """How many words to draw of each stratum: so many in all, or as many as have so many letters.
 
-
-def _counts(task: Task, parts: Sequence[tuple[str, WordDistribution]]) -> list[int]:
-    """How many words to draw of each: half of all of those that nothing is known of, the rest from the others."""
-    told = task.settings.mass_words
-    steps = _steps(task)
-    others = [name == OTHERS for name, _ in parts]
-    weights = [sum(not other for other in others) or 1 if other else 1 for other in others]
-    counts = []
-    for weight, (_, words) in zip(weights, parts, strict=True):
-        share = weight / sum(weights)
-        if told is None:
-            counts.append(min(_MOST_WORDS, max(1, int(share * steps / max(1.0, words.mean_length())))))
-        else:
-            counts.append(int(share * told))
-    return counts
+    Where no violation is among them, the upper bound is the sum of mass / words; it is least where words are as the
+    roots of mass / length.
+    """
+    if not parts:
+        return []
+    masses = np.array([mass for mass, _ in parts])
+    lengths = np.array([max(1.0, drawn.mean_length()) for _, drawn in parts])
+    roots = np.sqrt(masses / lengths)
+    if words is not None:
+        few = min(_FEWEST_WORDS, words // (2 * len(parts)))
+        shared = few + (words - few * len(parts)) * roots / roots.sum()
+        return [int(count) for count in shared]
+    least = np.minimum(_FEWEST_WORDS, letters / (2 * len(parts) * lengths))
+    shared = least + (letters - (least * lengths).sum()) * roots / (roots * lengths).sum()
+    return [int(count) for count in np.maximum(shared, 1.0)]

@@ -10,27 +10,25 @@ from rnncheck.oracle import MembershipOracle
 from rnncheck.probability.distributions import WordDistribution
 from rnncheck.search.flows import Flow, FlowSettings, by_reference, find_flows
 from rnncheck.search.shrinking import shrink
+from rnncheck.verification.effort import Effort
 from rnncheck.verification.several import find_others
 from rnncheck.verification.shorter import shorter_violation, shortest_violation
 from rnncheck.verification.task import Task
 from rnncheck.words import Codes, WordBatch, shortlex_key
 
 _FLOWS_REPORTED = 5
-# Finding flows takes one step for so many that were made before, or a few; confirming them takes one of the reference
-# for so many, or fewer where a step has many products, or a few.
-_FLOWS_SHARE, _FLOWS_LEAST = 16, 10_000
+# Confirming flows takes one step of the reference for so many that were made before, or fewer where a step has many
+# products, or a few.
 _REFERENCE_SHARE, _REFERENCE_PRODUCTS, _REFERENCE_LEAST = 32, 1 << 29, 2_000
 _SETTLING_LOOPS = 1000  # at most, to see whether the model's state comes back to itself
-# On a shorter counterexample at most so many steps are spent, or as many as finding the first one took, unless told.
-POLISHING_STEPS = 200_000
-_SHORT_WORDS = 0.4  # the share of it for asking every short word
+_SHORT_WORDS = 0.4  # the share of the steps for a shorter counterexample that every short word is queried with
 
 
 class Polish:
     """A counterexample that becomes shorter, and flows through it; what is cut short is kept as far as it got."""
 
-    def __init__(self, task: Task, word: Codes, told: Callable[[], None]) -> None:
-        self._task = task
+    def __init__(self, task: Task, word: Codes, effort: Effort, told: Callable[[], None]) -> None:
+        self._task, self._effort = task, effort
         self._told = told  # called after each improvement
         self.word = word
         self.flows: list[Flow] = []
@@ -43,7 +41,7 @@ class Polish:
         if search and task.settings.shorter_steps != 0:
             spent = task.oracle.cost.work
             told = task.settings.shorter_steps
-            steps = max(POLISHING_STEPS, spent) if told is None else told
+            steps = self._effort.shorter if told is None else told
             self._move(shortest_violation(task, self.word, int(_SHORT_WORDS * steps), plainly=spent + steps))
             if task.oracle.stepping:
                 self._move(shorter_violation(task, self.word, end=spent + steps))
@@ -74,8 +72,7 @@ class Polish:
         hypothesis = task.spec if task.hypothesis is None else task.hypothesis.support
         reference = task.oracle.by_reference()
         wanted = task.spec.accepts_batch(WordBatch.from_codes([self.word]))  # a loop leads the specification back
-        spent, left = task.oracle.cost.work, self._steps_of_reference(reference)
-        steps = max(_FLOWS_LEAST, spent // _FLOWS_SHARE)
+        left, steps = self._steps_of_reference(reference), self._effort.flows
         for candidate in find_flows(self.word, task.spec, hypothesis, task.violating, settings, steps):
             if candidate.price > left and self.flows:
                 return

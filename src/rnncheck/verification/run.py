@@ -130,6 +130,14 @@ class Run:
             self._budget, deadline=None if limit is None or end is None else end + _GRACE * limit
         )
 
+    def explaining(self) -> Budget:
+        """The same, and at most as long as the settings give for explanations, from now on."""
+        budget, explain = self.grace(), self.question.settings.explain
+        if explain is None or self.extras.interrupted:
+            return budget
+        end = budget.clock() + explain
+        return dataclasses.replace(budget, deadline=end if budget.deadline is None else min(end, budget.deadline))
+
     def tell(self) -> None:
         if self._progress is not None:
             self._progress(self.task.progress(self.question.method))

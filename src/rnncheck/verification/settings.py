@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from types import MappingProxyType
 from typing import Any, Self
 
+from rnncheck.errors import InputError
 from rnncheck.extraction import DEFAULT_EXTRACTION, ExtractionName
 from rnncheck.learning.settings import LearningSettings, check_least
 from rnncheck.probability.confidence import Bound
@@ -29,10 +31,11 @@ class VerifySettings(LearningSettings):
     exhaustive: int | None = None  # first ask every word of at most so many letters
     search_steps: int = 1_000_000  # network steps of the guided search and of loops before ``auto`` says satisfied
     shrink: bool = True
-    shorter_steps: int | None = None  # to look for shorter counterexamples elsewhere; None: as many as finding one took
+    explain: float | None = None  # seconds to explain a violation in; None: counted work, mostly less than finding it
+    shorter_steps: int | None = None  # to look for shorter counterexamples elsewhere; None: as ``explain`` allows
     flows: FlowSettings | None = FlowSettings()  # noqa: RUF009 - frozen
     counterexamples: int = 1  # how many to show, each of another kind
-    mass_words: int | None = None  # words to measure the mass of violations with; None: as a share of the work allows
+    mass_words: int | None = None  # words to measure the severity of a violation with; None: as ``explain`` allows
     on_data: Sequences | None = None  # somebody's own words: how many of them are violations
     checkpoint: str | None = None  # a file to write now and then what the model has answered so far
     checkpoint_seconds: float = 30.0
@@ -46,6 +49,8 @@ class VerifySettings(LearningSettings):
             check_least(name, getattr(self, name), 0)
         for name in ("counterexamples", "suspects"):
             check_least(name, getattr(self, name), 1)
+        if self.explain is not None and not (0.0 <= self.explain < math.inf):
+            raise InputError(f"explain={self.explain!r} is no number of seconds; give 0 or more, or leave it out")
 
     @classmethod
     def faithful(cls, **others: Any) -> Self:

@@ -10,6 +10,7 @@ from rnncheck.report.checks.telling import who_says_what
 from rnncheck.report.markup import Child, Markup, count, join, section, shortened, tag, word_markup
 from rnncheck.report.page.sentences import capital
 from rnncheck.report.page.shell import grid, page
+from rnncheck.verdict.strata import how_often
 from rnncheck.verdict.value import Verdict
 
 _SIGNS = {"violated": "✗", "satisfied": "✓", "undecided": "?", "error": "!"}
@@ -109,11 +110,10 @@ def _evidence(verdict: Verdict) -> list[Child]:
         label = tag("span", f"Counterexample: {who_says_what(verdict)}", class_="label")
         found.append(tag("p", label, word_markup(verdict.counterexample), class_="word"))
     for flow in verdict.faulty_flows[:3]:
-        how_often = f": {flow.hits} of n = 1 … {flow.pumps} are violations{flow.ever}"
-        found.append(tag("p", "Faulty flow ", tag("code", str(flow)), how_often))
+        hits = f": {flow.hits} of n = 1 … {flow.pumps} are violations{flow.ever}"
+        found.append(tag("p", "Faulty flow ", tag("code", str(flow)), hits))
     if verdict.violation_mass is not None:
-        low, high = verdict.violation_mass
-        found.append(tag("p", f"A random word is a violation with probability {low:.3g} to {high:.3g} (95 %)."))
+        found.append(tag("p", f"Severity: {how_often(verdict.violation_mass)} (95 %)."))
     if verdict.data is not None:
         found.append(tag("p", f"On your data: {verdict.data.sentence()}."))
     if verdict.counterexample is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rnncheck.checking.values import Check
 from rnncheck.errors import visible
+from rnncheck.verdict.strata import how_often
 from rnncheck.verdict.value import Verdict
 from rnncheck.words import format_word
 
@@ -27,8 +28,7 @@ def _of_verdict(verdict: Verdict) -> list[str]:
         lines.append(f"counterexample: {format_word(word)} ({who_says_what(verdict)})")
     lines += [f"faulty flow: {flow}, {flow.hits} of n = 1 … {flow.pumps}{flow.ever}" for flow in verdict.faulty_flows]
     if verdict.violation_mass is not None:
-        low, high = verdict.violation_mass
-        lines.append(f"how bad: a random word is a violation with probability {low:.3g} to {high:.3g} (95 %)")
+        lines.append(f"severity: {how_often(verdict.violation_mass)} (95 %)")
     if verdict.data is not None:
         lines.append(f"on your data: {verdict.data.sentence()}")
     if verdict.guarantee is not None:

@@ -49,8 +49,9 @@ _READING = (
 )
 _READING_FLAGS = ("--float64",)
 _KINDS = ("independent letters", "n-gram")
-_SETTINGS = ("bound", "equivalence", "exhaustive", "extraction", "flows", "known_words", "learner", "mass_words",
-             "max_query_length", "max_states", "on_data", "plain", "search_steps", "shrink", "suspects")  # fmt: skip
+_SETTINGS = ("bound", "equivalence", "exhaustive", "explain", "extraction", "flows", "known_words", "learner",
+             "mass_words", "max_query_length", "max_states", "on_data", "plain", "search_steps",
+             "shrink", "suspects")  # fmt: skip
 
 
 def repeat_text(verdict: Verdict, *, ours: bool = False) -> str:

@@ -10,6 +10,7 @@ from rnncheck.report.page.label_pairs import RIGHT
 from rnncheck.verdict.facts import Outcome
 from rnncheck.verdict.guarantee import Guarantee, at_most, scope_of
 from rnncheck.verdict.questions import Comparison
+from rnncheck.verdict.strata import how_often
 from rnncheck.verdict.value import Verdict
 from rnncheck.words import letter_text
 
@@ -142,10 +143,10 @@ def meaning(verdict: Verdict) -> list[str]:
             loops = count(len(verdict.faulty_flows), "loop")
             found.append(f"It is one of a family: {loops} can be put into it and repeated, and it stays a violation.")
         if verdict.violation_mass is not None:
-            low, high = verdict.violation_mass
             scope = "" if verdict.assumption is None else verdict.assumption.scope
-            told = f"A random word{scope} is a violation with probability {low:.3g} to {high:.3g} (95 % interval)."
-            found.append(told)
+            low, high = verdict.violation_mass
+            often = capital(how_often(verdict.violation_mass, scope))
+            found.append(f"{often} (95 % interval of the probability: {low:.3g} to {high:.3g}).")
             found += [f"Violations are {stratum}." for stratum in verdict.mass_strata if stratum.violations]
         return found
     if verdict.outcome is Outcome.SATISFIED:
