@@ -17,7 +17,7 @@ from rnncheck.models.engine.check_words import check_words, grows
 from rnncheck.models.engine.kernel import Kernel, usable_kernel
 from rnncheck.models.engine.kernel_rows import KernelRows
 from rnncheck.models.engine.known_checks import KnownCheck, key_of, known_check, remember
-from rnncheck.models.engine.memory import ScoreMemory, StepMemory
+from rnncheck.models.engine.memory import ReferenceMemory, ScoreMemory
 from rnncheck.models.engine.reference import (
     Judgement,
     reference_answers_along,
@@ -111,7 +111,7 @@ class CompiledNetwork(SteppingModel):
         self.max_length = max_length
         self._sayers: dict[int, CompiledNetwork] = {}  # by the label that means yes
         self._memory: ScoreMemory | None = None
-        self._reference_memory: StepMemory | None = None
+        self._reference_memory: ReferenceMemory | None = None
         self._judge = reference or functools.partial(reference_judgement, network)
         self.covers_reference = reference is None or getattr(reference, "complete", False)
         self._threads = thread_count(threads)
@@ -138,7 +138,7 @@ class CompiledNetwork(SteppingModel):
         """The same network for many verifications: what one computed of sampled words, the next need not."""
         again = object.__new__(CompiledNetwork)  # copying would compile and compare once more
         vars(again).update(vars(self))
-        again._memory, again._reference_memory = ScoreMemory(), StepMemory()
+        again._memory, again._reference_memory = ScoreMemory(), ReferenceMemory()
         return again
 
     def initial(self, rows: int) -> States:

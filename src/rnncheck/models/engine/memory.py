@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -76,3 +77,11 @@ class StepMemory:
                 self._known[keys[row]] = after[row].tobytes()
                 self._bytes += 2 * width
         return after
+
+
+@dataclass(frozen=True)
+class ReferenceMemory:
+    """What a reference has computed before: whole words, and steps."""
+
+    words: ScoreMemory = field(default_factory=ScoreMemory)
+    steps: StepMemory = field(default_factory=StepMemory)

@@ -15,7 +15,7 @@ import numpy as np
 
 from rnncheck.automata.dfa import Mask
 from rnncheck.models.cells.cell_type import Vector, applied
-from rnncheck.models.engine.memory import StepMemory
+from rnncheck.models.engine.memory import ReferenceMemory
 from rnncheck.models.engine.reference import no_finite_score, reference_answers_along, reference_judgement
 from rnncheck.models.engine.threads import single_threaded_blas
 from rnncheck.models.identity import digest_of
@@ -44,7 +44,7 @@ class SteppedReference(SteppingModel):
     covers_reference = True
 
     def __init__(
-        self, network: RecurrentNetwork, facts: Mapping[str, Any] | None = None, memory: StepMemory | None = None
+        self, network: RecurrentNetwork, facts: Mapping[str, Any] | None = None, memory: ReferenceMemory | None = None
     ) -> None:
         self.network = network
         self._memory = memory
@@ -67,15 +67,20 @@ class SteppedReference(SteppingModel):
             return self._stepped(states if rows is None else states[rows], letters)
 
     def prefix_scores(self, words: WordBatch, tick: Tick = no_tick) -> Scores:
-        """As that of every stepping model, with less to do beside the products at each of many short steps."""
         words.check_codes(len(self.alphabet))
+        if self._memory is not None:
+            return self._memory.words.scores(words, tick, self._prefix_scores)
+        return self._prefix_scores(words, tick)
+
+    def _prefix_scores(self, words: WordBatch, tick: Tick) -> Scores:
+        """As that of every stepping model, with less to do beside the products at each of many short steps."""
         out = np.empty(len(words.codes), dtype=np.float64)
         states = self.initial(len(words))
         places, passed, kept = [], [], 0
         with single_threaded_blas, np.errstate(all="ignore"):
             for at in letters_in_step(words.offsets[:-1], words.lengths):
                 tick(len(at))
-                states = self._stepped(states[: len(at)], words.codes[at])
+                states = self._next(states[: len(at)], words.codes[at])
                 places.append(at)
                 passed.append(states)
                 kept += states.size
@@ -127,7 +132,7 @@ class SteppedReference(SteppingModel):
 
     def _stepped(self, states: States, letters: Letters) -> States:
         if self._memory is not None:
-            return self._memory.step(states, letters, self._next)
+            return self._memory.steps.step(states, letters, self._next)
         return self._next(states, letters)
 
     def _next(self, states: States, letters: Letters) -> States:
