@@ -10,6 +10,7 @@ Reading order of the source, from the bottom up: ``errors``, ``words``, ``runtim
 ``experiments/``, ``checking/``, ``report/``, ``cli/``.
 """
 
+import rnncheck_start  # noqa: F401 - before all that takes time to load
 from rnncheck.automata.dfa import DFA
 from rnncheck.automata.edits import Edits
 from rnncheck.automata.moore import MooreMachine

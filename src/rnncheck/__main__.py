@@ -1,6 +1,6 @@
 """``python -m rnncheck``: the command line."""
 
-from rnncheck.cli import main
+from rnncheck_start import main
 
 if __name__ == "__main__":
     main()

@@ -7,11 +7,13 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from rnncheck import SuiteResult
+from rnncheck.checking.resuming import SuiteCheckpoint
 
 START = "import sys; from rnncheck_start import main; sys.argv[0] = 'rnncheck'; main()"
 # A module that says on stderr where it is, and stays there.
@@ -25,10 +27,10 @@ def heard() -> None:
         signal.signal(number, signal.SIG_DFL)
 
 
-def ended(folder: Path, number: int, *arguments: str) -> tuple[int, str, str]:
+def ended(folder: Path, number: int, *arguments: str, way: Sequence[str] = ("-c", START)) -> tuple[int, str, str]:
     """Exit code, stdout and the rest of stderr of a command that gets the signal once it says ``ready``."""
     process = subprocess.Popen(
-        [sys.executable, "-c", START, *arguments],
+        [sys.executable, *way, *arguments],
         cwd=folder,
         env={**os.environ, "PYTHONPATH": os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")])},
         stdout=subprocess.PIPE,
@@ -44,9 +46,27 @@ def ended(folder: Path, number: int, *arguments: str) -> tuple[int, str, str]:
 
 
 @ENDS
-def test_while_python_is_still_loading(tmp_path: Path, number: int) -> None:
-    (tmp_path / "click.py").write_text(WAITING)  # the first thing that the command line imports
-    assert ended(tmp_path, number, "--version") == (128 + number, "", "interrupted\n")
+@pytest.mark.parametrize("loading", ["numpy", "click"])  # which the package imports first, and the command line
+@pytest.mark.parametrize("way", [("-c", START), ("-m", "rnncheck")], ids=["rnncheck", "python -m rnncheck"])
+def test_while_python_is_still_loading(tmp_path: Path, number: int, loading: str, way: Sequence[str]) -> None:
+    (tmp_path / f"{loading}.py").write_text(WAITING)
+    assert ended(tmp_path, number, "--version", way=way) == (128 + number, "", "interrupted\n")
+
+
+@ENDS
+def test_a_program_that_imports_rnncheck_keeps_its_signals(tmp_path: Path, number: int) -> None:
+    """Should leave Ctrl-C to a program of the user's, however that is started."""
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "__init__.py").write_text(
+        f"import signal\nfirst = signal.getsignal({number})\nimport rnncheck"
+    )
+    (tmp_path / "mine" / "__main__.py").write_text(
+        f"import signal, mine\nassert signal.getsignal({number}) == mine.first\nprint('kept')\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "mine", "-m"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.stdout == "kept\n", done.stderr
 
 
 @ENDS
@@ -93,7 +113,7 @@ def test_a_property_file_ends_with_what_is_known(tmp_path: Path, number: int) ->
     first, second = SuiteResult.from_json((tmp_path / "all.json").read_text()).checks
     assert (first.outcome, first.sentence()) == ("undecided", "interrupted")
     assert second.verdict is None
-    assert json.loads((tmp_path / "kept.json").read_text())["checks"] == []
+    assert SuiteCheckpoint(tmp_path / "kept.json", resume=True).earlier() == {}
 
 
 def test_a_wish_to_be_left_alone_is_respected(tmp_path: Path) -> None:

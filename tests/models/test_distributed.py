@@ -107,7 +107,16 @@ def test_what_a_worker_sends_back_is_looked_at_as_data(sent: object) -> None:
         distributed(model, Odd()).prefix_scores(words)
 
 
-@pytest.mark.parametrize("lie", [np.negative, lambda scores: np.abs(scores) + 1.0, lambda scores: scores - 1.0])
+@pytest.mark.parametrize(
+    "lie",
+    [
+        np.negative,
+        lambda scores: np.abs(scores) + 1.0,
+        lambda scores: scores - 1.0,
+        lambda scores: np.full_like(scores, np.nan),
+        lambda scores: np.full_like(scores, np.inf),
+    ],
+)
 def test_a_worker_with_other_scores_is_refused(lie: Callable[[Scores], Scores]) -> None:
     """Should not let a worker of another version decide a verdict."""
 

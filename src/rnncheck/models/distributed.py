@@ -111,7 +111,9 @@ class _Distributed(SteppingModel):
         some = words.take(picked)
         theirs = np.concatenate([scores[words.offsets[word] : words.offsets[word + 1]] for word in picked])
         ours = self._model.prefix_scores(some)
-        apart = np.abs(theirs - ours) > 2 * self.margin  # each may be off by the margin
+        with np.errstate(invalid="ignore"):  # infinite on both sides
+            near = np.abs(theirs - ours) <= 2 * self.margin  # each may be off by the margin
+        apart = ~(near | (theirs == ours) | (np.isnan(theirs) & np.isnan(ours)))
         if apart.any():
             place = int(apart.argmax())
             word = short_repr(format_word(self.alphabet.decode(some.prefix_ending_at(place))))
