@@ -392,7 +392,7 @@ def _parts(evaluate: Evaluator, letters: int) -> NetworkParts:
     for start in range(0, letters, at_once):
         word = [letter % letters for letter in range(start, max(min(start + at_once, letters), start + 2))]
         inputs.append(letter_rows(evaluate.read(tuple(word))[1], word))
-    return parts_of(readings[-1].answer, np.concatenate(inputs)[:letters])
+    return parts_of(readings[-1].answer, np.concatenate(inputs)[:letters], odds=True)
 
 
 def _decision(
