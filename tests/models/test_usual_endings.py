@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rnncheck import Spec, verify
+from rnncheck import ModelError, Spec, verify
 from rnncheck.models.engine.heads import HeadedNetwork
 from rnncheck.models.files.loading import load_model
 from rnncheck.models.protocol import SteppingModel
@@ -243,3 +243,30 @@ def test_what_cannot_be_proved_is_named_with_what_helps(ending: Any, outputs: in
     verdict = verify(model, spec, method="prove", relation="superset")
     assert verdict.outcome.value == "undecided"
     assert said in verdict.reason
+
+
+# --- around compiled modules ------------------------------------------------------------------------------------------
+
+
+def test_statistics_that_change_after_wrapping_are_an_error() -> None:
+    module = Usual(batch_norm, 1, "GRU").eval()
+    model = wrap(module, LETTERS, threads=1)
+    module.norm.running_mean.add_(1)
+    with pytest.raises(ModelError, match="have changed since it was wrapped"):
+        model.reference_answer((0, 1))
+
+
+def test_the_function_that_is_not_constant_is_named_and_not_what_reads_it() -> None:
+    def ending(self, out):
+        return self.head(out[:, -1]) / (2 * torch.linalg.matrix_norm(self.one.weight))
+
+    model = wrap(Usual(ending, 1, "GRU").eval(), LETTERS, threads=1)
+    assert "matrix_norm" in model.describe()["stepping"]
+
+
+def test_an_output_that_is_no_tensor_is_an_error_with_what_is_read() -> None:
+    def ending(self, out):
+        return {"output": self.head(out[:, -1])}
+
+    with pytest.raises(ModelError, match="called logits"):
+        wrap(Usual(ending, 1, "GRU").eval(), LETTERS, threads=1)

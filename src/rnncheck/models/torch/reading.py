@@ -207,7 +207,8 @@ class _Reader:
                 self._constants.add(id(tensor))
             elif changed or id(tensor) not in self._constants:
                 self._constants.discard(id(tensor))
-                self._unseen[id(tensor)] = call.name
+                before = (self._unseen[id(one)] for one in call.tensors if id(one) in self._unseen)
+                self._unseen[id(tensor)] = next(before, call.name)
 
     def _read_new(self, call: Call, timed: bool) -> None:
         """Zeros, ones or a number, in a shape that must not be that of the word."""
