@@ -115,7 +115,7 @@ def read_record(record: Record, word: tuple[Any, str], output: Any, constants: C
             reader.read(call)
         except MismatchError as reason:
             if "takes letter" in str(reason):  # which letter may have been calculated, and then this says more
-                reader.check_uses(record.uses)
+                reader.check_uses([use for use in record.uses if use[1] == "calculates with"])
             raise
         except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:  # arguments in a form of its own
             how = f"{type(error).__name__}: {error}"
