@@ -100,3 +100,10 @@ def test_inspect_leaves_a_space_between_the_name_of_a_fact_and_the_fact(run) -> 
     """Should be so for the longest names too, such as the validation accuracy of a network that was trained."""
     shown = run("inspect", zoo.path("response-lstm")).out
     assert "validation accuracy " in shown
+
+
+def test_a_word_in_the_place_of_the_model_is_named(run) -> None:
+    """Words stand after --word; the message asked for a model though --module named one."""
+    result = run("classify", "--module", "package:name", "a b a")
+    assert result.code == 2
+    assert "not both (a b a is taken for the MODEL)" in result.err

@@ -202,7 +202,7 @@ ASKED: dict[str, tuple[Any, ...]] = {
     "extreme threshold": (lambda: Classifier(end=torch.sigmoid), {"threshold": 0.9999}, "coarser"),
     "said to be a probability": (Classifier, {"output": "probability"}, "probability"),
     "tanh at the end": (lambda: Classifier(end=torch.tanh), {}, "its last function is tanh"),
-    "gelu in the head": (lambda: Classifier(end=nn.functional.gelu), {"output": "logit"}, "not compiled"),
+    "hardtanh in the head": (lambda: Classifier(end=nn.functional.hardtanh), {"output": "logit"}, "not compiled"),
 }
 
 # The head is more than one linear layer, or ends in more than one activation.

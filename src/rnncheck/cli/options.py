@@ -209,7 +209,8 @@ def model_options(command: Command) -> Command:
     def with_options(*args: Any, **kwargs: Any) -> Any:
         request = ModelRequest(**{name: kwargs.pop(name) for name in names})
         if (request.path is None) == (request.module is None):
-            raise click.UsageError("give a MODEL file or folder, or --module package.module:function")
+            both = f", not both ({request.path} is taken for the MODEL)" if request.module else ""
+            raise click.UsageError(f"give a MODEL file or folder, or --module package.module:function{both}")
         return command(*args, model=request, **kwargs)
 
     options = [

@@ -9,7 +9,7 @@ that are known, and everything else raises :class:`MismatchError`, which names t
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
@@ -86,19 +86,27 @@ class Value:
         place = axis + len(self.axes) + 1 if axis < 0 else axis
         return self.with_axes((*self.axes[:place], ONE, *self.axes[place:]))
 
-    def reshaped(self, old: Sequence[int], new: Sequence[int], name: str) -> Value:
-        """Only axes of one entry may come and go; nothing is merged with the axis of time or features."""
+    def reshaped(
+        self, old: Sequence[int], new: Sequence[int], name: str, timed: Mapping[int, bool] | None = None
+    ) -> Value:
+        """Only axes of one entry may come and go; nothing is merged with the axis of time or features.
+
+        ``timed`` says of some places of the new shape whether the length of the word was put there. A word of one
+        letter has several axes of one entry, and only this tells them apart.
+        """
+        timed = timed or {}
         if LAYERS in self.axes and len(self.depths) > 1:
             raise MismatchError(f"it calls {name} on the states of several layers")
         if LAYERS in self.axes:
             place = self.axes.index(LAYERS)
             alone = (*self.axes[:place], ONE, *self.axes[place + 1 :])
-            return self._at_depth(place, 0).with_axes(alone).reshaped(old, new, name)
+            return self._at_depth(place, 0).with_axes(alone).reshaped(old, new, name, timed)
         kept = [(axis, size) for axis, size in zip(self.axes, old, strict=True) if axis == TIME or size != 1]
         sizes = [size for _, size in kept]
         axes, at = [], 0
-        for size in new:
-            if at < len(kept) and size == sizes[at] and (size != 1 or kept[at][0] == TIME):
+        for place, size in enumerate(new):
+            fits = at < len(kept) and size == sizes[at] and (size != 1 or kept[at][0] == TIME)
+            if fits and timed.get(place) in (None, kept[at][0] == TIME):
                 axes.append(kept[at][0])
                 at += 1
             elif size == 1:
@@ -184,7 +192,21 @@ class Value:
                 whole = np.broadcast_to(bias.reshape(-1), len(linear.weight)).copy()
                 biased = dataclasses.replace(linear, bias=whole)
                 return dataclasses.replace(self, functions=(*self.functions[:-1], biased))
-        return self.through(HeadLayer(name), name)
+        return self.through(HeadLayer("scale", None, bias.reshape(-1)), name)
+
+    def normalised_in_batch(
+        self, mean: Floats, variance: Floats, own: Sequence[Floats | None], epsilon: float
+    ) -> Value:
+        """The result of batch normalisation by statistics that are kept: each feature is scaled and shifted.
+
+        The features are the second axis, whatever follows; ``own`` are the scale and the shift that were learned.
+        """
+        if len(self.axes) < 2 or self.axes[1] != FEATURES:
+            raise MismatchError("it calls batch_norm along another axis than the features")
+        scale = 1 / np.sqrt(variance.astype(np.float64) + epsilon) * (1 if own[0] is None else own[0])
+        shift = (0 if own[1] is None else own[1]) - mean * scale
+        layer = HeadLayer("scale", scale.astype(mean.dtype), shift.astype(mean.dtype))
+        return self.through(layer, "batch_norm")
 
     def embedded(self, name: str) -> Value:
         """A row of a table for each letter."""
@@ -268,6 +290,22 @@ def combined(values: Sequence[Value], name: str) -> Value:
     return Value(stage, values[0].axes, layers, (HeadLayer(name),))
 
 
+def summed(values: Sequence[Value], sign: int) -> Value | None:
+    """The sum or the difference of two numbers that were picked from the same ones: a linear layer reads both."""
+    first, second = values
+    alike = (first.stage, first.axes, first.layers, first.functions[:-1]) == (
+        *(second.stage, second.axes, second.layers),
+        second.functions[:-1],
+    )
+    picked = [value.functions[-1] for value in values if value.functions and _chooses(value.functions[-1])]
+    if not alike or len(picked) < 2 or picked[0].weight is None or picked[1].weight is None:
+        return None
+    if picked[0].weight.shape != picked[1].weight.shape:
+        return None
+    whole = HeadLayer("linear", picked[0].weight + sign * picked[1].weight)
+    return dataclasses.replace(first, functions=(*first.functions[:-1], whole))
+
+
 def check_answer(value: Value | None) -> Value:
     """The value of a model's output, which has to be computed from the state after the last letter."""
     if value is None:
@@ -277,10 +315,11 @@ def check_answer(value: Value | None) -> Value:
     return value
 
 
-def parts_of(answer: Value, inputs: Floats) -> NetworkParts:
+def parts_of(answer: Value, inputs: Floats, *, odds: bool = False) -> NetworkParts:
     """The network that computes the answer, if our engine has all that it is made of.
 
-    ``inputs`` is what the first recurrent layer is fed for each letter.
+    ``inputs`` is what the first recurrent layer is fed for each letter. ``odds`` says that the logits of a number that
+    a softmax makes are its log odds (see ``picked_from_softmax``).
     """
     if not answer.layers:
         raise MismatchError("it has no recurrent layer")
@@ -296,6 +335,8 @@ def parts_of(answer: Value, inputs: Floats) -> NetworkParts:
     if len(cells) > 1:
         raise MismatchError("its recurrent layers are of different kinds")
     functions = list(answer.functions)
+    if odds and picked_from_softmax(answer) is not None:
+        functions[-2:] = [HeadLayer("log_odds", functions[-1].weight), HeadLayer("sigmoid")]
     activation = functions.pop().name if len(functions) > 1 and functions[-1].name in PROBABILITIES else ""
     odd = next((function.name for function in functions if function.name not in HEAD_FUNCTIONS), None)
     if odd is not None or not any(function.name == "linear" for function in functions):
@@ -311,6 +352,14 @@ def parts_of(answer: Value, inputs: Floats) -> NetworkParts:
     bias = np.zeros(len(weight), dtype=weight.dtype) if head.bias is None else head.bias
     cell = next(cell for cell in cells if cell is not None)
     return NetworkParts(cell, layers, weight, bias, inputs, tuple(rest), activation)
+
+
+def picked_from_softmax(answer: Value) -> HeadLayer | None:
+    """What picks the one number of a softmax that the answer is, where it is that."""
+    *_, softmax, choice = (None, None, *answer.functions)
+    if softmax is None or choice is None or softmax.name != "softmax" or not _chooses(choice):
+        return None
+    return choice if choice.weight is not None and choice.weight.shape[0] == 1 < choice.weight.shape[1] else None
 
 
 def _merged(functions: Sequence[HeadLayer]) -> list[HeadLayer]:

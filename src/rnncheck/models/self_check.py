@@ -199,7 +199,8 @@ def _headed(
     width = len(parts.head_weight)
     network = _network(parts, alphabet, {}, Decision(width, label=0 if width > 1 else None))
     trunk = CompiledNetwork(network, dtype=reading.dtype, threads=reading.threads, max_length=longest)
-    decision, last = reference.decision, parts.rest[-1].name
+    decision = reference.decision
+    last = next((layer.name for layer in reversed(parts.rest) if layer.name != "scale"), "linear")
     if decision.outputs == 1 and not decision.probability and last != "linear" and reading.probability is None:
         raise MismatchError(f"its last function is {last}, which does not say what it means (output='logit' does)")
     model = HeadedNetwork(trunk, parts.rest, _of_logits(decision), reference, {**facts, **decision.describe()})

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
+from typing import Any
 
 from rnncheck.errors import ModelError
 from rnncheck.models.labelled import network_of
@@ -60,9 +61,26 @@ def _network(task: Task) -> RecurrentNetwork | Finding:
             "the way, which a box does not know; ask for a property of one label (--label), or choose another method"
         )
     else:
-        kind = model.describe().get("kind", "a model")
-        why = f"a proof needs the weights of a network, and this model ({kind}) answers words alone"
+        why = _why_no_network(model.describe())
     return Finding(Outcome.UNDECIDED, why)
+
+
+def _why_no_network(facts: Mapping[str, Any]) -> str:
+    """What about a model leaves a proof without a network, and what helps."""
+    kind = facts.get("kind", "a model")
+    if "head" in facts:
+        layers = set(facts["head"].split(", "))
+        if layers <= {"linear", "scale"}:
+            helps = "they compute nothing that a single linear layer cannot: put that in their place and prove it"
+        elif layers <= {"linear", "scale", "log_odds"}:
+            helps = "return the logits instead of the probability of one label, and choose the label with --label"
+        else:
+            helps = "the method auto can search it for violations, and sample words"
+        return f"a proof is for recurrent layers with one linear layer after them; here follow {facts['head']}; {helps}"
+    reasons = (str(facts[name]) for name in ("compiling", "stepping") if name in facts)
+    reason = next((text for text in reasons if text.startswith("not possible")), None)
+    found = "" if reason is None else f"; to read its weights is {reason}"
+    return f"a proof needs the weights of a network, and this model ({kind}) is a black box{found}"
 
 
 def _attempts(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -21,7 +22,10 @@ Rows = npt.NDArray[Any]
 
 @dataclass(frozen=True, eq=False)
 class HeadLayer:
-    """One function of a head: a linear layer, a normalisation, or an activation; it reads each row by itself."""
+    """One function of a head: a linear layer, a normalisation, or an activation; it reads each row by itself.
+
+    ``weight`` is the slope of a leaky ReLU, and the row that picks one number where the log odds of one are meant.
+    """
 
     name: str
     weight: Rows | None = None
@@ -45,17 +49,44 @@ def _layer_norm(layer: HeadLayer, rows: Rows) -> Rows:
     )
 
 
+def _scale(layer: HeadLayer, rows: Rows) -> Rows:
+    """Every number times one of its own, and another one added."""
+    return np.asarray(rows * (1 if layer.weight is None else layer.weight) + (0 if layer.bias is None else layer.bias))
+
+
 def _log_softmax(layer: HeadLayer, rows: Rows) -> Rows:
     shifted = rows - rows.max(axis=-1, keepdims=True)
     return np.asarray(shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True)))
 
 
+def log_odds(logits: Rows, choice: Rows) -> Rows:
+    """The logit of one of the numbers that a softmax makes: its sigmoid is that number."""
+    chosen = int(choice.argmax())
+    others = np.delete(logits, chosen, axis=-1)
+    return np.asarray(logits[..., chosen, None] - np.logaddexp.reduce(others, axis=-1, keepdims=True))
+
+
+def _gelu(_: HeadLayer, rows: Rows) -> Rows:
+    return np.asarray(rows * ((1 + np.asarray(_ERF(rows / math.sqrt(2)), rows.dtype)) / 2))
+
+
+def _gelu_tanh(_: HeadLayer, rows: Rows) -> Rows:
+    return np.asarray(rows * ((1 + np.tanh(math.sqrt(2 / math.pi) * (rows + 0.044715 * rows**3))) / 2))
+
+
+_ERF = np.frompyfunc(math.erf, 1, 1)  # numpy has none
 _FUNCTIONS: Mapping[str, Callable[[HeadLayer, Rows], Rows]] = {
     "linear": _linear,
     "layer_norm": _layer_norm,
     "relu": lambda _, rows: np.maximum(rows, 0),
     "tanh": lambda _, rows: np.tanh(rows),
     "sigmoid": lambda _, rows: 1 / (1 + np.exp(-rows)),
+    "leaky_relu": lambda layer, rows: np.where(rows > 0, rows, rows * layer.weight),
+    "silu": lambda _, rows: rows / (1 + np.exp(-rows)),
+    "gelu": _gelu,
+    "gelu_tanh": _gelu_tanh,
+    "scale": _scale,
+    "log_odds": lambda layer, rows: log_odds(rows, np.asarray(layer.weight)),
     "softmax": lambda layer, rows: np.exp(_log_softmax(layer, rows)),
     "log_softmax": _log_softmax,
 }

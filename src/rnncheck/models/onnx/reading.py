@@ -293,7 +293,10 @@ class GraphReader:
         self._set(node.output[0], self._value(node).along_features(HeadLayer("linear", rows, bias), -1, "Gemm"))
 
     def each_number(self, node: Any) -> None:
-        function = HeadLayer(_EACH_NUMBER[node.op_type])
+        name = _EACH_NUMBER[node.op_type]
+        if name == "gelu" and settings_of(node).get("approximate", b"none") != b"none":
+            name = "gelu_tanh"
+        function = HeadLayer(name)
         self._set(node.output[0], self._value(node).through(function, node.op_type))
 
     def softmax(self, node: Any) -> None:
@@ -311,6 +314,15 @@ class GraphReader:
             "layer_norm", floats(scale), None if shift is None else floats(shift), float(settings.get("epsilon", 1e-5))
         )
         self._set(node.output[0], value.along_features(layer, int(settings.get("axis", -1)), node.op_type))
+
+    def batch_normalisation(self, node: Any) -> None:
+        settings, value = settings_of(node), self._value(node)
+        others = any(name in self.graph.used for name in node.output[1:])
+        if settings.get("training_mode") or not settings.get("spatial", 1) or others:
+            raise MismatchError("its BatchNormalization reads the words of a batch together")
+        scale, shift, mean, variance = (floats(self.constant(name, node)) for name in node.input[1:5])
+        epsilon = float(settings.get("epsilon", 1e-5))
+        self._set(node.output[0], value.normalised_in_batch(mean, variance, (scale, shift), epsilon))
 
     def reduce(self, node: Any) -> None:
         value, axes = self._value(node), self._axes(node)
@@ -413,6 +425,7 @@ _STEPS: Mapping[str, Callable[[GraphReader, Any], None]] = {
     "MatMul": GraphReader.matmul,
     "Gemm": GraphReader.gemm,
     "LayerNormalization": GraphReader.normalisation,
+    "BatchNormalization": GraphReader.batch_normalisation,
     "Concat": GraphReader.concat,
 }
 

@@ -87,7 +87,9 @@ def wrap_module(module: torch.nn.Module, alphabet: Alphabet, options: ModuleOpti
     }
     try:
         parts = _parts(evaluate, len(alphabet))
-        return compile_checked(parts, evaluate, alphabet, options.reading, empty, facts, rng, longest=options.longest)
+        model = compile_checked(parts, evaluate, alphabet, options.reading, empty, facts, rng, longest=options.longest)
+        asker.watch_buffers()
+        return model
     except MismatchError as reason:
         facts["stepping"] = f"not possible: {reason}"
     decision = _decision(evaluate, len(alphabet), options.reading, notes, rng)
@@ -132,6 +134,12 @@ class Asker:
             raise ModelError("the module has parameters without values (lazy layers); call it once before wrapping it")
         self.module = module
         self._calls = 0
+        self._with_buffers = False
+        self._parameters = self._fingerprint()
+
+    def watch_buffers(self) -> None:
+        """From now on no buffer may change either: numbers of some were read."""
+        self._with_buffers = True
         self._parameters = self._fingerprint()
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -203,10 +211,11 @@ class Asker:
                 part.training = training
 
     def _fingerprint(self) -> list[tuple[int, int]]:
-        """Changes when a parameter is replaced or changed in place."""
+        """Changes when a parameter, or a buffer that is watched, is replaced or changed in place."""
+        buffers = self.module.buffers() if self._with_buffers else ()
         return [
             (parameter.data_ptr(), 0 if parameter.is_inference() else parameter._version)
-            for parameter in self.module.parameters()
+            for parameter in (*self.module.parameters(), *buffers)
         ]
 
     def _device(self) -> Any:
@@ -392,7 +401,7 @@ def _parts(evaluate: Evaluator, letters: int) -> NetworkParts:
     for start in range(0, letters, at_once):
         word = [letter % letters for letter in range(start, max(min(start + at_once, letters), start + 2))]
         inputs.append(letter_rows(evaluate.read(tuple(word))[1], word))
-    return parts_of(readings[-1].answer, np.concatenate(inputs)[:letters])
+    return parts_of(readings[-1].answer, np.concatenate(inputs)[:letters], odds=True)
 
 
 def _decision(
@@ -422,7 +431,10 @@ def _first_tensor(output: Any) -> Any:
         return logits
     if isinstance(output, tuple | list) and output and isinstance(output[0], torch.Tensor):
         return output[0]
-    raise ModelError(f"the module returned a {type(output).__name__}, not a tensor")
+    raise ModelError(
+        f"the module returned a {type(output).__name__}, not a tensor; return a tensor, a tuple that begins "
+        "with one, or a dict or an object that has one called logits"
+    )
 
 
 def _as_numbers(tensor: Any) -> npt.NDArray[Any]:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from rnncheck.models.engine.heads import HeadLayer
+from rnncheck.models.engine.heads import HeadLayer, log_odds
 from rnncheck.models.graph_flow import (
     FEATURES,
     LAYERS,
@@ -23,15 +23,26 @@ from rnncheck.models.graph_flow import (
     check_answer,
     combined,
     joined,
+    picked_from_softmax,
+    summed,
 )
 from rnncheck.models.network import Floats, Layer
 from rnncheck.models.self_check import MismatchError
-from rnncheck.models.torch.recording import SINGLE_STEP, Call, Record, cell_called, tensors_in
+from rnncheck.models.torch.recording import (
+    SINGLE_STEP,
+    Call,
+    PlainSize,
+    Record,
+    RecordedSize,
+    Size,
+    cell_called,
+    tensors_in,
+)
 
 _NO_NUMBERS = {"dim", "ndim", "size", "shape", "dtype", "device", "is_floating_point", "is_cuda", "layout", "is_sparse"}
 _NO_NUMBERS |= {"is_nested", "requires_grad", "numel", "__len__"}
 _CAST = {"to", "type", "float", "double", "long", "int", "type_as"}
-_SAME = {"contiguous", "clone", "detach", "cpu", "data", "alias"}
+_SAME = {"contiguous", "clone", "detach", "detach.default", "cpu", "data", "alias"}
 _EACH_NUMBER = {"relu", "tanh", "sigmoid", "gelu", "silu", "elu", "leaky_relu", "hardtanh", "softplus", "selu"}
 _WITH_CONSTANT = {"add", "sub", "mul", "div", "true_divide", "__add__", "__radd__", "__sub__", "__rsub__", "rsub"}
 _WITH_CONSTANT |= {"__mul__", "__rmul__", "__truediv__", "__rtruediv__", "subtract", "multiply", "divide"}
@@ -42,6 +53,13 @@ _OF_CONSTANTS = _CAST | _SAME | _EACH_NUMBER | _WITH_CONSTANT | {
     *("squeeze", "unsqueeze", "view", "reshape", "flatten", "transpose", "permute", "t", "T", "mT", "__getitem__"),
     *("select", "exp", "neg", "sqrt", "abs", "unflatten", "view_as", "_weight_norm", "unbind", "chunk", "split"),
 }  # fmt: skip
+# What makes a tensor of which the word gives no more than the type.
+_NEW = {"new_zeros", "new_ones", "new_full", "zeros_like", "ones_like", "full_like"}
+# What may be done with one number that is the same for every word; "r" is before those that have it first.
+_ARITHMETIC = {"add": "add", "sub": "sub", "subtract": "sub", "rsub": "rsub", "mul": "mul", "multiply": "mul"}
+_ARITHMETIC |= {"div": "div", "divide": "div", "true_divide": "div"}
+_ARITHMETIC |= {"__add__": "add", "__radd__": "add", "__sub__": "sub", "__rsub__": "rsub", "__mul__": "mul"}
+_ARITHMETIC |= {"__rmul__": "mul", "__truediv__": "div"}
 # What changes a tensor though its name does not end with "_"; and what lets Python code change one unseen.
 _CHANGES = {f"__i{name}__" for name in ("add", "sub", "mul", "div", "truediv", "floordiv", "mod", "pow", "and", "or")}
 _CHANGES |= {"__setitem__", "__set__", "__ixor__", "__ilshift__", "__irshift__"}
@@ -95,9 +113,14 @@ def read_record(record: Record, word: tuple[Any, str], output: Any, constants: C
     for call in record.calls:
         try:
             reader.read(call)
-        except (AttributeError, IndexError, KeyError, TypeError, ValueError):  # arguments in a form of their own
-            raise MismatchError(f"it calls {call.name} in a way that is not understood") from None
-    reader.check_uses(record)
+        except MismatchError as reason:
+            if "takes letter" in str(reason):  # which letter may have been calculated, and then this says more
+                reader.check_uses([use for use in record.uses if use[1] == "calculates with"])
+            raise
+        except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:  # arguments in a form of its own
+            how = f"{type(error).__name__}: {error}"
+            raise MismatchError(f"it calls {call.name} in a way that is not understood ({how})") from error
+    reader.check_uses(record.uses)
     answer = check_answer(reader.values.get(id(output)))
     fed = reader.fed[id(answer.layers[0])] if answer.layers else None
     return Reading(answer, fed, reader.logits.get(id(output)))
@@ -121,9 +144,9 @@ class _Reader:
         names = tuple({"B": ONE, "T": TIME, "F": FEATURES}[axis] for axis in axes)
         self._set(tensor, Value(Stage.FEATURES if FEATURES in names else Stage.LETTERS, names))
 
-    def check_uses(self, record: Record) -> None:
+    def check_uses(self, uses: Sequence[tuple[Size, str]]) -> None:
         """Refuse code that does more with the length of the word than to hand it to PyTorch's functions."""
-        for size, how in record.uses:
+        for size, how in uses:
             if self._is_time(size.tensor, size.axis):
                 raise MismatchError(f"its Python code {how} the length of the word, and may treat some lengths apart")
 
@@ -136,6 +159,8 @@ class _Reader:
             self._read_size(call)
         elif not dependent:
             self._read_constant(call, timed)
+        elif call.name in _NEW and len(call.tensors) == 1 and call.tensors[0] is call.args[0]:
+            self._read_new(call, timed)
         else:
             self._check_origins(call)
             if call.options.get("out") is not None:
@@ -182,7 +207,15 @@ class _Reader:
                 self._constants.add(id(tensor))
             elif changed or id(tensor) not in self._constants:
                 self._constants.discard(id(tensor))
-                self._unseen[id(tensor)] = call.name
+                before = (self._unseen[id(one)] for one in call.tensors if id(one) in self._unseen)
+                self._unseen[id(tensor)] = next(before, call.name)
+
+    def _read_new(self, call: Call, timed: bool) -> None:
+        """Zeros, ones or a number, in a shape that must not be that of the word."""
+        if timed or (call.name.endswith("_like") and TIME in self._value(call).axes):
+            raise MismatchError(f"it calls {call.name} with the length of the word")
+        self._tracked.append(call.result)
+        self._constants.add(id(call.result))
 
     def _check_origins(self, call: Call) -> None:
         for tensor in call.tensors:
@@ -267,7 +300,14 @@ class _Reader:
 
     def reshape(self, call: Call) -> None:
         value = self._value(call)
-        self._shaped(call, value.reshaped(call.args[0].shape, call.result.shape, call.name))
+        given: Any = call.given[1:]
+        shape = given[0] if len(given) == 1 and isinstance(given[0], tuple | list) else given
+        known = {
+            place: self._is_time(size.tensor, size.axis)
+            for place, size in enumerate(shape)
+            if isinstance(size, RecordedSize | PlainSize) and id(size.tensor) in self._axes
+        }
+        self._shaped(call, value.reshaped(call.args[0].shape, call.result.shape, call.name, known))
 
     def squeeze(self, call: Call) -> None:
         value, shape, axes = self._value(call), call.args[0].shape, call.argument(1, "dim")
@@ -380,10 +420,28 @@ class _Reader:
         layer = HeadLayer("layer_norm", scale, shift, float(call.argument(4, "eps", 1e-5)))
         self._set(call.result, self._value(call).along_features(layer, -1, call.name))
 
+    def batch_norm(self, call: Call) -> None:
+        names = ("running_mean", "running_var", "weight", "bias", "training")
+        if len(call.args) == 9:  # in TorchScript the weights come first
+            weight, bias, mean, variance, training = call.args[1:6]
+        else:
+            mean, variance, weight, bias, training = (call.argument(i, name) for i, name in enumerate(names, start=1))
+        if training or mean is None or variance is None:
+            raise MismatchError("its batch_norm reads the words of a batch together, in evaluation mode too")
+        own = [None if array is None else self._numbers(array, call) for array in (weight, bias)]
+        statistics = self._numbers(mean, call), self._numbers(variance, call)
+        epsilon = float(call.argument(7, "eps", 1e-5))
+        self._set(call.result, self._value(call).normalised_in_batch(*statistics, own, epsilon))
+
     def each_number(self, call: Call) -> None:
         name = call.name.removesuffix("_")
         before = self._logits(call) if name in PROBABILITIES else None
-        self._set(call.result, self._value(call).through(HeadLayer(name), name), before)
+        layer = HeadLayer(name)
+        if name == "gelu" and call.argument(1, "approximate", "none") != "none":
+            layer = HeadLayer("gelu_tanh")
+        elif name == "leaky_relu":
+            layer = HeadLayer(name, np.array(call.argument(1, "negative_slope", 0.01), np.float32))
+        self._set(call.result, self._value(call).through(layer, name), before)
 
     def _logits(self, call: Call) -> Any:
         self._numbers_used.add(_memory(call.args[0]))
@@ -405,21 +463,45 @@ class _Reader:
         if len(values) > 1:
             if any(tensor.shape != call.result.shape for tensor in call.tensors):
                 raise MismatchError(f"it calls {call.name} on values of different kinds")
-            self._set(call.result, combined(values, call.name))
+            result, sign = None, {"add": 1, "sub": -1}.get(_ARITHMETIC.get(call.name, ""))
+            if sign is not None and len(values) == len(call.args) == 2 and not call.options:
+                result = summed(values, sign)
+            self._set(call.result, result or combined(values, call.name))
             return
         own = next(tensor for tensor in call.tensors if id(tensor) in self.values)
         others = [tensor for tensor in call.tensors if tensor is not own]
         for other in others:
             values[0].check_constant(other.shape, call.result.shape, own.shape, call.name)
-        if (
-            call.name in ("add", "__add__", "__radd__")
-            and len(others) == 1
-            and len(call.args) == 2
-            and not call.options
-        ):
-            self._set(call.result, values[0].shifted(self._numbers(others[0], call), call.name))
+        done = self._calculated(values[0], own, call)
+        self._set(call.result, done or values[0].through(HeadLayer(call.name), call.name))
+
+    def _calculated(self, value: Value, own: Any, call: Call) -> Value | None:
+        """A value with a constant added, subtracted, multiplied or divided by."""
+        kind = _ARITHMETIC.get(call.name)
+        if kind is None or value.each_letter or len(call.args) != 2 or call.options or call.result.dtype != own.dtype:
+            return None
+        first, second = call.args
+        if second is own:
+            kind, second = {"sub": "rsub", "div": "rdiv"}.get(kind, kind), first
+        if isinstance(second, torch.Tensor):
+            number = self._numbers(second, call)
         else:
-            self._set(call.result, values[0].through(HeadLayer(call.name), call.name))
+            number = np.asarray(second, dtype=np.float64)
+        number = number.reshape(-1).astype(str(own.dtype).removeprefix("torch."))
+        match kind:
+            case "add":
+                return value.shifted(number, call.name)
+            case "sub":
+                layer = HeadLayer("scale", None, -number)
+            case "rsub":
+                layer = HeadLayer("scale", np.full_like(number, -1), number)
+            case "mul":
+                layer = HeadLayer("scale", number)
+            case "div":
+                layer = HeadLayer("scale", 1 / number)
+            case _:
+                return None
+        return value.through(layer, call.name)
 
     def cat(self, call: Call) -> None:
         parts, axis = call.args[0], call.argument(1, "dim", 0)
@@ -499,6 +581,7 @@ _STEPS: Mapping[str, Callable[[_Reader, Call], None]] = {
     "one_hot": _Reader.one_hot,
     "linear": _Reader.linear,
     "layer_norm": _Reader.layer_norm,
+    "batch_norm": _Reader.batch_norm,
     "dropout": _Reader.dropout,
 }
 
@@ -513,6 +596,9 @@ def letter_rows(reading: Reading, letters: Sequence[int]) -> Floats:
 def logits_of(reading: Reading, outputs: int) -> npt.NDArray[np.float64]:
     """What the head put out last, before the last activation where that makes probabilities of it."""
     result = _floats(reading.logits).astype(np.float64)
+    choice = picked_from_softmax(reading.answer)
+    if choice is not None and choice.weight is not None:
+        result = log_odds(result.reshape(-1, choice.weight.shape[1])[-1:], choice.weight)
     if result.size % outputs:
         raise MismatchError(f"its linear layer puts out shape {result.shape} for a word, the module {outputs} numbers")
     return np.asarray(result.reshape(-1, outputs)[-1])

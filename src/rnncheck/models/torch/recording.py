@@ -47,6 +47,7 @@ class Call:
     result: Any
     lengths: tuple[Size, ...] = ()
     foreign: str = ""  # whose code may run in the function's place, where there is some
+    given: tuple[Any, ...] = ()  # the arguments as they were given, with sizes that know what they are of
 
     def argument(self, position: int, name: str, default: Any = None) -> Any:
         return self.args[position] if len(self.args) > position else self.options.get(name, default)
@@ -179,7 +180,7 @@ class Recorder(TorchFunctionMode):  # type: ignore[misc]
         result = func(*plain_args, **options)
         plain_args, options = _by_position(plain_args, options)
         name = _name_of(func)
-        self.record.calls.append(Call(name, plain_args, options, result, tuple(lengths), foreign))
+        self.record.calls.append(Call(name, plain_args, options, result, tuple(lengths), foreign, tuple(args)))
         if name in ("size", "shape", "sym_size"):
             return self._sizes(plain_args, options, result)
         return result
