@@ -3,7 +3,8 @@
 Partition refinement in whole-array rounds. The first rounds recompute the signature of every state (Moore), which
 settles most automata in a handful of rounds. An automaton that is not settled by then is deep, and the refinement goes
 on from the states whose class has just changed, always letting the largest part of a split class keep its number
-(Hopcroft's rule): each state is then renumbered at most log n times, and the work stays O(edges · log n).
+(Hopcroft's rule): each state is then renumbered at most log n times, and the work stays O(edges · log n). Where the
+rounds have little to do each, their overhead is most of the work, and the rest is done class by class in plain Python.
 
 Signatures are compared by 64-bit hashes. Unequal hashes are unequal signatures, so no split is ever wrong; equal ones
 are checked exactly at the end, and in the unheard-of case of a collision the refinement runs again with other numbers.
@@ -27,6 +28,8 @@ Ints: TypeAlias = npt.NDArray[np.signedinteger[Any]]
 _DENSE_ROUNDS = 8
 # Cells of the transition table hashed at a time: bounds the scratch memory of a round to a few megabytes.
 _CELLS_AT_ONCE = 1 << 18
+# After this many rounds that had fewer states on average, plain Python is quicker than operations on arrays.
+NARROW_ROUNDS, NARROW_WIDTH = 16, 64
 _LARGE, _MANY = 1 << 14, 256  # states of a round, and rounds, that take long enough to look at the time
 
 
@@ -59,13 +62,37 @@ def breadth_first_order(dfa: DFA) -> Ints:
     met[dfa.initial] = 1
     front = np.array([dfa.initial])
     order = [front]
+    found = 0
     while len(front):
         look_at_time(len(order), len(front))
         nexts = table[front].ravel()
         nexts = nexts[met[nexts] == 0]
         front = nexts[first_occurrences(nexts, met)]
         order.append(front)
+        found += len(front)
+        if is_narrow(len(order), found):
+            order.append(_followers(table, front, met))
+            break
     return np.concatenate(order)
+
+
+def is_narrow(rounds: int, states: int) -> bool:
+    """Whether so many rounds had so few states in all that to go on state by state is quicker."""
+    return rounds >= NARROW_ROUNDS and states < NARROW_WIDTH * rounds
+
+
+def _followers(table: Table, front: Ints, met: Ints) -> Ints:
+    """What the front leads to and was not met, breadth first, state by state."""
+    rows, seen = table.tolist(), (met != 0).tolist()
+    queue = front.tolist()
+    for place, state in enumerate(queue):  # grows while it is walked
+        if not place % _LARGE:
+            check_time()
+        for successor in rows[state]:
+            if not seen[successor]:
+                seen[successor] = True
+                queue.append(successor)
+    return np.array(queue[len(front) :], dtype=np.int64)
 
 
 def minimise(dfa: DFA) -> DFA:
@@ -198,9 +225,14 @@ def _refine_changed(table: Table, classes: Table, codes: Hashes, weights: Hashes
     starts, edges = _incoming(table)
     partition = _Partition(classes)
     changed = partition.all_but_the_largest()
-    rounds = 0
+    rounds = renumbered = 0
     while len(changed):
+        if is_narrow(rounds, renumbered):
+            return _refine_one_by_one(
+                starts, edges, letters, partition.classes, set(partition.classes[changed].tolist())
+            )
         rounds += 1
+        renumbered += len(changed)
         look_at_time(rounds, len(changed))
         # The news of a predecessor: which of its letters now lead to a renumbered class, and to which.
         begin, end = starts[changed], starts[changed + 1]
@@ -213,6 +245,41 @@ def _refine_changed(table: Table, classes: Table, codes: Hashes, weights: Hashes
         np.add.at(news, inverse, targets * weights[incoming % letters])
         changed = partition.split(touched, news)
     return partition.classes
+
+
+def _refine_one_by_one(starts: Ints, edges: Ints, letters: int, classes: Table, pending: set[int]) -> Table:
+    """Go on refining by the pending classes, one class and letter at a time (Hopcroft)."""
+    begins, incoming, owner = starts.tolist(), edges.tolist(), classes.tolist()
+    members: list[set[int]] = [set() for _ in range(max(owner) + 1)]
+    for state, number in enumerate(owner):
+        members[number].add(state)
+    worklist = sorted(pending)
+    for rounds, splitter in enumerate(worklist):  # grows while it is walked; a class comes at most once
+        look_at_time(rounds, len(members[splitter]))
+        sources: dict[int, list[int]] = {}
+        for state in members[splitter]:
+            for edge in incoming[begins[state] : begins[state + 1]]:
+                sources.setdefault(edge % letters, []).append(edge // letters)
+        for reading in sources.values():
+            touched: dict[int, list[int]] = {}
+            for source in reading:
+                touched.setdefault(owner[source], []).append(source)
+            for number, part in touched.items():
+                if len(part) < len(members[number]):
+                    worklist.append(len(members))
+                    _split_off(set(part), number, members, owner)
+    return np.array(owner, dtype=np.int32)
+
+
+def _split_off(part: set[int], number: int, members: list[set[int]], owner: list[int]) -> None:
+    """Split a class into a part and what is left of it; the smaller one gets a new number."""
+    whole = members[number]
+    if 2 * len(part) > len(whole):
+        part = whole - part
+    whole -= part
+    for state in part:
+        owner[state] = len(members)
+    members.append(part)
 
 
 def look_at_time(rounds: int, size: int) -> None:
