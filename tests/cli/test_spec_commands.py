@@ -198,3 +198,10 @@ def test_a_list_of_words_is_a_specification(run, tmp_path) -> None:
     wrong = run("spec", "show", "--word-list", file, "--alphabet", "a,c")
     assert wrong.code == 2
     assert f"{file}:2: unknown letter 'b'" in wrong.err
+
+
+def test_a_long_least_word_is_shown_by_its_ends(run) -> None:
+    code, out, _ = run("spec", "show", "--regex", "b a{499}", "--alphabet", "a,b")
+    assert code == 0
+    assert "500 letters: b " + " ".join("a" * 19) + " … " + " ".join("a" * 20) + "\n" in out
+    assert len(out) < 1_000

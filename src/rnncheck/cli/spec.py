@@ -24,11 +24,14 @@ from rnncheck.probability.distributions import WordDistribution
 from rnncheck.relations import Relation
 from rnncheck.runtime.files import write_atomically
 from rnncheck.spec import parse_spec
-from rnncheck.words import Alphabet, format_word, letter_text
+from rnncheck.words import Alphabet, Word, format_word, letter_text
 
 # A larger table is no longer read by people; the command says how to get it.
 _MOST_STATES_SHOWN = 40
 _MOST_LETTERS_SHOWN = 16
+# A longer word is shown by its first and last letters.
+_LONGEST_WORD_SHOWN = 200
+_ENDS_SHOWN = 20
 
 
 @click.group(cls=Group)
@@ -160,9 +163,17 @@ def _facts(dfa: DFA) -> list[tuple[str, str]]:
         ("states", f"{len(dfa)}, {int(dfa.accepting.sum())} accepting"),
         ("accepts", size),
         ("probability", f"{mass:.6g} that a random word is accepted (uniform letters, mean length 99)"),
-        ("shortest accepted word", "none" if accepted is None else format_word(accepted)),
-        ("shortest rejected word", "none" if rejected is None else format_word(rejected)),
+        ("shortest accepted word", _shown(accepted)),
+        ("shortest rejected word", _shown(rejected)),
     ]
+
+
+def _shown(word: Word | None) -> str:
+    if word is None:
+        return "none"
+    if len(word) <= _LONGEST_WORD_SHOWN:
+        return format_word(word)
+    return f"{len(word)} letters: {format_word(word[:_ENDS_SHOWN])} … {format_word(word[-_ENDS_SHOWN:])}"
 
 
 def _table(dfa: DFA) -> str:
