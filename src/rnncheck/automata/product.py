@@ -88,7 +88,7 @@ def _least_word(a: DFA, b: DFA, wanted: Combination) -> Word | None:
         hit = search.accepting(search.front, wanted)
         if hit.any():
             return a.alphabet.decode(search.word_to(int(np.argmax(hit))))
-        if is_narrow(len(search.levels), search.met) and len(search.front) < NARROW_WIDTH:
+        if is_narrow(search.rounds, search.met) and len(search.front) < NARROW_WIDTH:
             search.advance_narrowly(wanted)
         else:
             search.advance()
@@ -115,12 +115,18 @@ class _PairSearch:
         self.front: Ints = np.array([(a.initial << self.shift) + b.initial])
         self._seen.new(self.front)
         self.levels: list[Ints] = [self.front]
-        self._steps: list[Ints] = []  # for each level after the first: parent's place in its level · letters + letter
+        # For each length of words after the first: parent's place in its front · letters + letter.
+        self._steps: list[Ints | list[int]] = []
         self.met = 1
         # For going on pair by pair: the tables as lists, and the pairs of the first ``_known_levels`` levels.
         self._rows: list[list[list[int]]] = []
         self._known: set[int] = set()
         self._known_levels = 0
+
+    @property
+    def rounds(self) -> int:
+        """How many letters the words of the front have."""
+        return len(self._steps)
 
     def states(self, pairs: Ints) -> tuple[Ints, Ints]:
         """The states of a and of b in these pairs."""
@@ -163,31 +169,35 @@ class _PairSearch:
             self._rows = [table.tolist() for table in self._tables]
         rows, accepting = self._rows, [mask.tolist() for mask in self._accepting]
         both = wanted(np.array([[False], [True]]), np.array([False, True])).tolist()
-        mask, first_level = (1 << self.shift) - 1, len(self.levels)
+        mask = (1 << self.shift) - 1
         known = self._known
         for level in self.levels[self._known_levels :]:
             known.update(level.tolist())
         front: list[int] = self.front.tolist()
-        hit = False
-        while len(self.levels) == first_level or (0 < len(front) < _NARROW_ENDS and not hit):
-            look_at_time(len(self.levels), len(front))
-            steps, new = [], []
-            for place, pair in enumerate(front):
+        found: list[int] = []
+        hit, begun = False, len(self._steps)
+        while len(self._steps) == begun or (0 < len(front) < _NARROW_ENDS and not hit):
+            look_at_time(len(self._steps), len(front))
+            steps, new, step = [], [], -1
+            for pair in front:
                 left, right = rows[0][pair >> self.shift], rows[1][pair & mask]
-                for letter in range(self.letters):
-                    successor = (left[letter] << self.shift) + right[letter]
+                for to_left, to_right in zip(left, right, strict=True):
+                    step += 1
+                    successor = (to_left << self.shift) + to_right
                     if successor not in known:
                         known.add(successor)
-                        steps.append(place * self.letters + letter)
+                        steps.append(step)
                         new.append(successor)
-                        hit = hit or both[accepting[0][left[letter]]][accepting[1][right[letter]]]
-            self._steps.append(np.array(steps, dtype=np.int64))
-            self.levels.append(np.array(new, dtype=np.int64))
+                        hit = hit or both[accepting[0][to_left]][accepting[1][to_right]]
+            self._steps.append(steps)
+            found += new
             front = new
             self.met = len(known)
             self._check_met()
-        self.front, self._known_levels = self.levels[-1], len(self.levels)
-        self._seen.new(np.concatenate(self.levels[first_level:]))
+        self.front = np.array(front, dtype=np.int64)
+        self.levels.append(np.array(found, dtype=np.int64))
+        self._known_levels = len(self.levels)
+        self._seen.new(self.levels[-1])
 
     def _check_met(self) -> None:
         if self.met > _MAX_PAIRS_MET:
