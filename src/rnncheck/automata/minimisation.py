@@ -12,7 +12,6 @@ are checked exactly at the end, and in the unheard-of case of a collision the re
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -42,17 +41,44 @@ def reachable(dfa: DFA) -> Mask:
 
 def coreachable(dfa: DFA) -> Mask:
     """The states from which some word leads to acceptance."""
-    predecessors = incoming_states(dfa.transitions)
-    found = dfa.accepting.copy()
+    return leading_to(dfa.transitions, dfa.accepting)
+
+
+def leading_to(table: Table, goal: Mask) -> Mask:
+    """The states from which some word leads to the goal."""
+    return closed_backwards(table, goal, np.ones(len(table), dtype=np.int64))
+
+
+def closed_backwards(table: Table, found: Mask, missing: Ints) -> Mask:
+    """``found``, and every state of which at least ``missing`` edges lead to such states."""
+    starts, sources = _predecessors(table)
+    found, missing = found.copy(), missing.copy()
     front = np.flatnonzero(found)
-    rounds = 0
+    rounds = total = 0
     while len(front):
         rounds += 1
+        total += len(front)
         look_at_time(rounds, len(front))
-        new = np.unique(predecessors(front))
-        front = new[~found[new]]
+        if is_narrow(rounds, total):
+            return _closed_one_by_one(starts, sources, front, found, missing)
+        touched, edges = np.unique(sources[_ranges(starts[front], starts[front + 1])], return_counts=True)
+        missing[touched] -= edges
+        front = touched[~found[touched] & (missing[touched] <= 0)]
         found[front] = True
     return found
+
+
+def _closed_one_by_one(starts: Ints, sources: Ints, front: Ints, found: Mask, missing: Ints) -> Mask:
+    """Go on from the front, state by state."""
+    begins, seen, lacking, queue = starts.tolist(), found.tolist(), missing.tolist(), front.tolist()
+    for place, state in enumerate(queue):  # grows while it is walked
+        look_at_time(place, 0)
+        for source in sources[begins[state] : begins[state + 1]].tolist():
+            lacking[source] -= 1
+            if lacking[source] <= 0 and not seen[source]:
+                seen[source] = True
+                queue.append(source)
+    return np.array(seen)
 
 
 def breadth_first_order(dfa: DFA) -> Ints:
@@ -325,11 +351,10 @@ def _incoming(table: Table) -> tuple[Ints, Ints]:
     return starts, edges
 
 
-def incoming_states(table: Table) -> Callable[[Ints], Ints]:
-    """A function from states to their predecessors, one entry for each edge into one of the states."""
+def _predecessors(table: Table) -> tuple[Ints, Ints]:
+    """The predecessors of state q are ``sources[starts[q]:starts[q + 1]]``, one for each edge into q."""
     starts, edges = _incoming(table)
-    sources = edges // table.shape[1]
-    return lambda states: sources[_ranges(starts[states], starts[states + 1])]
+    return starts, edges // table.shape[1]
 
 
 def _ranges(begin: Ints, end: Ints) -> Ints:
