@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import subprocess
@@ -14,6 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 from aalpy.base import SUL, Oracle
 from aalpy.learning_algs import run_Lstar
@@ -22,10 +24,14 @@ from cliff_rows.row import Measured, Row, processor_seconds, seconds_of
 from rnncheck.automata.dfa import DFA
 from rnncheck.automata.formats.dfa_json import write_json
 from rnncheck.automata.formats.libraries import to_automata_lib
+from rnncheck.automata.ltlf.compiler import compile_ltlf
 from rnncheck.automata.minimisation import canonical, minimise
 from rnncheck.automata.product import difference_witness, inclusion_witness, intersection
 from rnncheck.automata.regex.compiler import compile_regex
+from rnncheck.errors import ResourceLimitError, StateLimitError
 from rnncheck.learning import Query, make_learner
+from rnncheck.verdict.facts import SpecFacts
+from rnncheck.verification.verify import never_begun
 from rnncheck.words import Alphabet, Codes, WordBatch
 
 POOL, WORD_LENGTH = 2_000, 50
@@ -231,6 +237,29 @@ def specifications(quick: bool) -> Iterator[Measured]:
             f"spec show, chain of {states}", f"{seconds:.2f} s, {printed} characters", f"10 states: {least:.2f} s",
             f"{seconds / least:.1f}",
         )  # fmt: skip
+    yield document(10_000 if quick else 1_000_000)
+    for pairs in (10, 20):
+        seconds = seconds_of(lambda pairs=pairs: responses(pairs))
+        yield Measured(f"{pairs} responses in one formula, or their limit", f"{seconds:.2f} s", "", "")
+
+
+def document(states: int) -> Measured:
+    """How large the JSON of a verdict with this automaton is, and how large with the automaton in a file."""
+    dfa = chain(states + 1)
+    verdict = never_begun("measured", dfa.alphabet)
+    verdict = msgspec.structs.replace(verdict, spec_facts=SpecFacts(states=len(dfa), automaton=dfa))
+    inside = len(verdict.to_json())
+    document, beside = map(len, verdict.to_files(Path("verdict.json")).values())
+    sizes = f"{document / 1e6:.3f} MB, {beside / 1e6:.1f} MB beside it"
+    return Measured(
+        f"JSON with {len(dfa)} states", sizes, f"inside: {inside / 1e6:.1f} MB", f"{(document + beside) / inside:.2f}"
+    )
+
+
+def responses(pairs: int) -> None:
+    text = " & ".join(f"G(l{i} -> F l{i + pairs})" for i in range(pairs))
+    with contextlib.suppress(StateLimitError, ResourceLimitError):
+        compile_ltlf(text, alphabet(2 * pairs))
 
 
 # -- growth -----------------------------------------------------------------------------------------------------------
