@@ -15,6 +15,7 @@ import msgspec
 
 from rnncheck.automata.dfa import DFA
 from rnncheck.automata.formats.dfa_json import DFADocument
+from rnncheck.verdict.automaton_files import AutomatonFile
 from rnncheck.verdict.value import Verdict
 from rnncheck.words import Alphabet
 
@@ -23,8 +24,8 @@ _PLACE = "#/$defs/{name}"
 
 def verdict_schema() -> dict[str, Any]:
     """The schema of ``Verdict``, in which automata and the alphabet have the form that documents give them."""
-    (reference, _), definitions = msgspec.json.schema_components(
-        (Verdict, DFADocument), schema_hook=_in_documents, ref_template=_PLACE
+    (reference, *_), definitions = msgspec.json.schema_components(
+        (Verdict, DFADocument, AutomatonFile), schema_hook=_in_documents, ref_template=_PLACE
     )
     for definition in definitions.values():
         if "description" in definition:  # a docstring, indented or not as the Python that runs this likes it
@@ -40,7 +41,7 @@ def verdict_schema() -> dict[str, Any]:
 def _in_documents(kind: type) -> dict[str, Any]:
     """The schema of what msgspec knows none for."""
     if kind is DFA:
-        return {"$ref": _PLACE.format(name=DFADocument.__name__)}
+        return {"anyOf": [{"$ref": _PLACE.format(name=form.__name__)} for form in (DFADocument, AutomatonFile)]}
     if kind is Alphabet:
         return {"type": "array", "items": {"type": "string"}}
     raise NotImplementedError(f"{kind} has no form in a verdict's document")

@@ -78,16 +78,16 @@ class FormatError(InputError):
 class StateLimitError(RnncheckError):
     """Building an automaton would need more states than the limit allows."""
 
-    def __init__(self, what: str, limit: int) -> None:
+    def __init__(self, what: str, limit: int, instead: str = "simplify the property") -> None:
         self.what = what
         self.limit = limit
+        self.instead = instead
         super().__init__(
-            f"{what} needs more than {limit} states, the limit; "
-            "raise it (--max-states, max_states=) or simplify the property"
+            f"{what} needs more than {limit} states, the limit; raise it (--max-states, max_states=) or {instead}"
         )
 
     def __reduce__(self) -> tuple[object, ...]:
-        return (type(self), (self.what, self.limit))
+        return (type(self), (self.what, self.limit, self.instead))
 
 
 class ResourceLimitError(RnncheckError):

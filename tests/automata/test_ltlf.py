@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import itertools
+import re
 import shutil
 import subprocess
 import sys
+from unittest.mock import patch
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 
+from rnncheck.automata.ltlf import compiler
 from rnncheck.automata.ltlf.compiler import compile_ltlf, letters_in_ltlf
 from rnncheck.errors import ExpressionError, InputError, ResourceLimitError, StateLimitError
 from rnncheck.words import Alphabet
@@ -296,6 +299,33 @@ class TestLimits:
         text, letters = monster(name)
         with pytest.raises(StateLimitError, match="more than 500 states"):
             compile_ltlf(text, Alphabet(letters), max_states=500)
+
+    def test_conjunctions_that_are_too_large_say_what_to_do(self):
+        """Should name the limit, the states and the parts, which can be verified one by one."""
+        text, letters = monster("responses")
+        parts = text.count("&") + 1
+        remedy = rf"give its {parts} conjuncts as separate properties of a property file: `check` verifies each"
+        with pytest.raises(StateLimitError, match=f"more than 500 states.* or {remedy}"):
+            compile_ltlf(text, Alphabet(letters), max_states=500)
+        with patch.object(compiler, "_TERMS_PER_STATE", 1), pytest.raises(ResourceLimitError) as caught:
+            compile_ltlf(text, Alphabet(letters))
+        assert re.search(
+            rf"more than 100000 terms.* [0-9]{{3,}} states were worked out by then: {remedy}", str(caught.value)
+        )
+
+    @pytest.mark.parametrize(
+        ("text", "parts"),
+        [
+            ("a & F b & X c", 3),
+            ("(F a & F b) & (F a & F c)", 4),
+            ("response(a, b) & (a | b & c)", 2),
+            ("F a & F b -> F c", 0),
+        ],
+    )
+    def test_conjuncts_are_counted(self, text, parts):
+        with pytest.raises(StateLimitError) as caught:
+            compile_ltlf(text, ABC, max_states=0)
+        assert (f"its {parts} conjuncts" in str(caught.value)) == (parts > 0)
 
     def test_exactly_the_limit_is_enough(self):
         states = len(compile_ltlf("F(a & X X X b)", ABC))

@@ -248,3 +248,39 @@ class TestCanonical:
         other = swollen(rng, with_letters(dfa, order), 3)
         assert canonical(other) == canonical(dfa)
         assert canonical(dfa).alphabet.letters == tuple(sorted(dfa.alphabet))
+
+
+# -- deep automata: state by state ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dense", [0, 1, 8])
+@given(dfa=dfas(max_states=12))
+def test_state_by_state_and_by_arrays_are_the_same(dense: int, dfa: DFA) -> None:
+    found = []
+    for rounds in (0, 10**9):
+        with patch.object(code, "NARROW_ROUNDS", rounds), patch.object(code, "NARROW_WIDTH", 10**9):
+            found.append((minimised(dfa, dense), breadth_first_order(dfa).tolist()))
+    assert found[0] == found[1]
+    assert len(found[0][0]) == fewest_states(dfa)
+
+
+@pytest.mark.parametrize("closed", [False, True])
+@pytest.mark.parametrize("states", [30, 200, 1000])
+def test_chains_in_many_copies(states: int, closed: bool) -> None:
+    dfa = chain(states, closed=closed)
+    assert minimise(dfa) == dfa
+    assert minimise(swollen(np.random.default_rng(states), dfa, 3)) == dfa
+
+
+def test_a_random_automaton_behind_a_chain() -> None:
+    """Should be as by arrays alone: the refinement and the search go over from one way to the other."""
+    rng = np.random.default_rng(8)
+    stem, wide = 150, 400
+    table = np.concatenate(
+        [np.repeat(np.arange(1, stem + 1)[:, None], 2, axis=1), rng.integers(0, wide, (wide, 2)) + stem]
+    )
+    dfa = swollen(rng, DFA(Alphabet(["a", "b"]), table, rng.random(stem + wide) < 0.02), 2)
+    with patch.object(code, "NARROW_ROUNDS", 10**9):
+        expected = minimise(dfa)
+    assert minimise(dfa) == expected
+    assert minimised(dfa, 0) == expected

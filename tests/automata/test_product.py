@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rnncheck.automata import minimisation
 from rnncheck.automata import product as code
 from rnncheck.automata.dfa import DFA
 from rnncheck.automata.minimisation import breadth_first_order, minimise
@@ -46,6 +47,56 @@ MEMORIES = pytest.mark.parametrize(("flat", "cells"), [(1 << 27, 1 << 21), (0, 1
 def memory(flat: int, cells: int):
     with patch.object(code, "_FLAT_PAIRS", flat), patch.object(code, "_CELLS_AT_ONCE", cells):
         yield
+
+
+@contextlib.contextmanager
+def narrow(rounds: int, ends: int):
+    """Go on pair by pair after so many rounds, until there are so many pairs of one length."""
+    with patch.object(minimisation, "NARROW_ROUNDS", rounds), patch.object(code, "_NARROW_ENDS", ends):
+        yield
+
+
+class TestDeep:
+    """Few pairs at each length: the search goes on pair by pair, and back to arrays where there are many."""
+
+    @pytest.mark.parametrize("flat", [0, 1 << 27])
+    @pytest.mark.parametrize("ends", [2, 3, 1000])
+    @pytest.mark.parametrize(("witness", "meaning"), WITNESSES)
+    @given(pair=dfa_pairs())
+    @settings(max_examples=40)
+    def test_the_least_word_is_the_same(self, flat, ends, witness, meaning, pair):
+        a, b = pair
+        with memory(flat, 1 << 21), narrow(1, ends):
+            found = witness(a, b)
+        with narrow(10**9, ends):
+            assert found == witness(a, b)
+        assert found is None or meaning(a.accepts(found), b.accepts(found))
+
+    @pytest.mark.parametrize("states", [40, 300])
+    def test_the_end_of_a_chain_is_found(self, states):
+        a = chain(states)
+        nothing = DFA(a.alphabet, [[0, 0]], [False])
+        assert inclusion_witness(a, nothing) == ("l0",) * (states - 2)
+        assert inclusion_witness(nothing, a) is None
+        assert difference_witness(a, chain(states)) is None
+        assert difference_witness(a, chain(states + 1)) == ("l0",) * (states - 2)
+
+    def test_a_chain_that_ends_in_a_wide_part(self):
+        """Should find the same word as pair by pair, and as by arrays, where the search goes over twice."""
+        rng = np.random.default_rng(3)
+        wide, stem = 600, 100
+        table = rng.integers(0, wide, (wide, 3)) + stem
+        table = np.concatenate([np.repeat(np.arange(1, stem + 1)[:, None], 3, axis=1), table])
+        accepting = np.zeros(len(table), dtype=bool)
+        a = DFA(Alphabet(["a", "b", "c"]), table, accepting)
+        accepting[int(breadth_first_order(a)[-1])] = True
+        b = DFA(Alphabet(["a", "b", "c"]), table, accepting)
+        found = difference_witness(a, b)
+        for rounds in (1, 10**9):
+            with narrow(rounds, 10**9):
+                assert difference_witness(a, b) == found
+        assert found is not None
+        assert b.accepts(found)
 
 
 class TestOperations:

@@ -198,3 +198,20 @@ def test_a_list_of_words_is_a_specification(run, tmp_path) -> None:
     wrong = run("spec", "show", "--word-list", file, "--alphabet", "a,c")
     assert wrong.code == 2
     assert f"{file}:2: unknown letter 'b'" in wrong.err
+
+
+def test_a_long_least_word_is_shown_by_its_ends(run) -> None:
+    code, out, _ = run("spec", "show", "--regex", "b a{499}", "--alphabet", "a,b")
+    assert code == 0
+    assert "500 letters: b " + " ".join("a" * 19) + " … " + " ".join("a" * 20) + "\n" in out
+    assert len(out) < 1_000
+
+
+def test_a_probability_too_small_for_a_float_is_a_bound(run) -> None:
+    """Should not be 0, nor what rounding leaves of the smallest floats."""
+    code, out, _ = run("spec", "show", "--regex", "a{40000}", "--alphabet", "a,b", "--max-states", "50000")
+    assert code == 0
+    assert "below 2e-308 that a random word is accepted" in out
+    code, out, _ = run("spec", "show", "--regex", "∅", "--alphabet", "a,b")
+    assert code == 0
+    assert "0 that a random word is accepted" in out

@@ -18,6 +18,7 @@ from rnncheck.automata.minimisation import canonical, minimise
 from rnncheck.automata.product import difference_witness
 from rnncheck.errors import InconsistentAnswersError, InputError, LearningBoundReached
 from rnncheck.learning import LEARNERS, Learner, Query, Search, make_learner
+from rnncheck.learning.learners import runs
 from rnncheck.learning.learners.answers import Answers
 from rnncheck.learning.learners.counterexamples import _evenly_between, states_on, wrong_transitions
 from rnncheck.learning.learners.discrimination_tree import ROOT, DiscriminationTree
@@ -160,6 +161,35 @@ def test_disagreements_are_found_among_many_words() -> None:
         if n % 37 == 0:
             assert len(answers.disagreements(dfa, 1000)) == (n + 1) // 100
     assert answers.disagreements(dfa, 3) == [words[99], words[199], words[299]]
+
+
+@pytest.mark.parametrize("followed", [True, False])
+@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize("seed", range(3))
+def test_disagreements_of_a_growing_hypothesis(
+    monkeypatch: pytest.MonkeyPatch, name: str, seed: int, followed: bool
+) -> None:
+    """Should be those that running every word again finds, whether words are followed from the start or never."""
+    monkeypatch.setattr(runs, "_TRANSITIONS_PER_LETTER", 0 if followed else 10**9)
+    monkeypatch.setattr(runs, "_TRANSITIONS_PER_CHANGE", 0)
+    dfa = random_dfa(40, 2, seed)
+    original, looks = Answers.disagreements, 0
+
+    def checked(self: Answers, hypothesis: DFA, limit: int, *others: Any) -> list[Codes]:
+        nonlocal looks
+        looks += 1
+        found = original(self, hypothesis, limit, *others)
+        batch = WordBatch.from_codes(list(self._answers))
+        wrong = np.flatnonzero(hypothesis.accepts_batch(batch) != np.array(list(self._answers.values())))
+        assert found == sorted((batch[int(i)] for i in wrong), key=shortlex_key)[:limit]
+        return found
+
+    monkeypatch.setattr(Answers, "disagreements", checked)
+    rng = np.random.default_rng(seed)
+    known = [tuple(rng.integers(0, 2, 30).tolist()) for _ in range(20)]
+    learner = make_learner(name, dfa.alphabet, Log(dfa).ask, known=known)
+    teach(learner, dfa, padding=20)
+    assert looks > 10 or name != "ttt"
 
 
 # -- counterexamples --------------------------------------------------------------------------------------------------
@@ -309,7 +339,7 @@ def paths(tree: DiscriminationTree) -> dict[int, list[Codes]]:
     above: dict[int, list[Codes]] = {ROOT: []}
     for node, discriminator in enumerate(tree.discriminators):
         if discriminator is not None:
-            for child in tree._children[node]:
+            for child in range(tree._first_child[node], tree._first_child[node] + 2):
                 above[child] = [*above[node], discriminator]
     return above
 

@@ -20,7 +20,8 @@ from rnncheck.probability.conditioned import conditioned
 from rnncheck.probability.distributions import WordDistribution, _padded, _places
 from rnncheck.spec import Spec
 from rnncheck.words import Alphabet
-from support.strategies import all_words, dfas, plain_alphabets, random_dfa
+from support.clocks import calls_of
+from support.strategies import all_words, chain, dfas, plain_alphabets, random_dfa
 
 AB = Alphabet(["a", "b"])
 TEXT = [("a", "b", "b"), ("b",), ("a", "a", "b"), ()]
@@ -69,13 +70,15 @@ def test_masses_are_right_to_nearly_the_last_digit(pair) -> None:
     assert distribution.mass(dfa) == pytest.approx(float(truth), rel=rounding, abs=0.0)
 
 
-@given(drawn_from())
+@pytest.mark.parametrize("eliminated", [0, 1, 2, 3])
+@given(pair=drawn_from())
 @settings(max_examples=30)
-def test_steps_added_up_are_as_exact(pair) -> None:
+def test_steps_added_up_are_as_exact(eliminated: int, pair) -> None:
+    """Should be so however large the components are whose states are eliminated."""
     distribution, dfa = pair
     if distribution.stopping[0] < 0.01:
         return  # millions of steps
-    with patch.object(expected, "_ELIMINATED", 0):
+    with patch.object(expected, "_ELIMINATED", eliminated):
         assert distribution.mass(dfa) == pytest.approx(float(exactly(distribution, dfa)), rel=1e-10, abs=0.0)
 
 
@@ -91,6 +94,19 @@ def test_the_mass_of_one_long_word(eliminated: int) -> None:
         drawn = conditioned(distribution, dfa)
         assert drawn is not None
         assert list(drawn.sample(np.random.default_rng(0), 3)) == [(0,) * length] * 3
+
+
+def test_work_of_a_deep_automaton() -> None:
+    """Should grow like its states: each round over all of them took the square."""
+    distribution = WordDistribution(chain(3).alphabet)
+
+    def work(states: int) -> int:
+        return calls_of(lambda: distribution.mass(chain(states)))
+
+    with patch.object(expected, "_added_up", side_effect=AssertionError("a chain needs no steps")):
+        assert work(16_000) < 12 * work(2_000)
+        # A chain accepts the words of one length.
+        assert distribution.mass(chain(5_002)) == pytest.approx(0.01 * 0.99**5_000, rel=1e-10)
 
 
 @given(drawn_from())

@@ -242,7 +242,8 @@ def test_the_schema_tells_every_part_of_a_verdict(scripts_on_path: None, reader_
 
 def typed_parts(value: Any, schema: dict[str, Any], kinds: dict[str, Any]) -> Iterator[tuple[str, Any]]:
     """Every part of a document that the schema has a type for, with the name of that type."""
-    schema = next((one for one in schema.get("anyOf", ()) if one.get("type") != "null"), schema)
+    while "anyOf" in schema:
+        schema = next(one for one in schema["anyOf"] if one.get("type") != "null")
     if value is not None and "$ref" in schema:
         name = schema["$ref"].rpartition("/")[2]
         yield name, value

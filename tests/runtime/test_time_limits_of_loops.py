@@ -14,10 +14,14 @@ from rnncheck.automata.edits import Edits, ball
 from rnncheck.automata.minimisation import coreachable, minimise
 from rnncheck.automata.product import intersection
 from rnncheck.models.adapters import DFAModel
+from rnncheck.oracle.membership import MembershipOracle
 from rnncheck.probability.distributions import WordDistribution
+from rnncheck.relations import Property, Relation
 from rnncheck.robust.walk import prefixes
 from rnncheck.runtime.budget import Budget, BudgetExceeded
 from rnncheck.runtime.watchdog import watchdog
+from rnncheck.search.exhaustive import ExhaustiveSearch
+from rnncheck.search.prefix_tree import PrefixTree
 from rnncheck.verification.settings import VerifySettings
 from rnncheck.words import Alphabet
 from support.clocks import Ticking
@@ -51,6 +55,15 @@ def test_work_on_automata_ends_soon_after_the_time_is_over(work: Callable[[], ob
         work()
     assert clock() < 5.0
     work()
+
+
+def test_the_price_of_long_words_keeps_the_time_limit() -> None:
+    """Should look at the time: where no word of hundreds of letters can be a violation, all are for nothing."""
+    spec, clock = chain(400), Ticking()
+    search = ExhaustiveSearch(PrefixTree(MembershipOracle(DFAModel(spec)).stepper, Property(spec, Relation.SUPERSET)))
+    with pytest.raises(BudgetExceeded), watchdog(Budget.lasting(1.0, clock=clock).remaining):
+        search.price(600)
+    assert search.price(600) >= 0
 
 
 @pytest.mark.parametrize("method", ["auto", "pdv", "smc"])

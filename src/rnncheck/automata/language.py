@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from rnncheck.automata.dfa import DFA
-from rnncheck.automata.minimisation import coreachable, incoming_states, reachable
+from rnncheck.automata.minimisation import closed_backwards, coreachable, reachable
 from rnncheck.automata.product import inclusion_witness
 from rnncheck.errors import InputError
 from rnncheck.words import Alphabet, Word
@@ -45,16 +45,8 @@ def is_finite(dfa: DFA) -> bool:
     """Whether only finitely many words are accepted."""
     useful = reachable(dfa) & coreachable(dfa)
     # The language is finite if and only if the useful part has no cycle: peel off states without useful successors.
-    predecessors = incoming_states(dfa.transitions)
-    left = useful[dfa.transitions].sum(axis=1)  # useful successors not yet peeled off, letter by letter
-    leaves = np.flatnonzero(useful & (left == 0))
-    peeled = 0
-    while len(leaves):
-        peeled += len(leaves)
-        touched, times = np.unique(predecessors(leaves), return_counts=True)
-        left[touched] -= times
-        leaves = touched[useful[touched] & (left[touched] == 0)]
-    return bool(peeled == useful.sum())
+    onward = np.where(useful, useful[dfa.transitions].sum(axis=1), dfa.transitions.size + 1)
+    return bool(closed_backwards(dfa.transitions, onward == 0, onward).sum() == useful.sum())
 
 
 def least_word(dfa: DFA) -> Word | None:

@@ -3,7 +3,8 @@
 Partition refinement in whole-array rounds. The first rounds recompute the signature of every state (Moore), which
 settles most automata in a handful of rounds. An automaton that is not settled by then is deep, and the refinement goes
 on from the states whose class has just changed, always letting the largest part of a split class keep its number
-(Hopcroft's rule): each state is then renumbered at most log n times, and the work stays O(edges · log n).
+(Hopcroft's rule): each state is then renumbered at most log n times, and the work stays O(edges · log n). Where the
+rounds have little to do each, their overhead is most of the work, and the rest is done class by class in plain Python.
 
 Signatures are compared by 64-bit hashes. Unequal hashes are unequal signatures, so no split is ever wrong; equal ones
 are checked exactly at the end, and in the unheard-of case of a collision the refinement runs again with other numbers.
@@ -11,7 +12,6 @@ are checked exactly at the end, and in the unheard-of case of a collision the re
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -27,6 +27,8 @@ Ints: TypeAlias = npt.NDArray[np.signedinteger[Any]]
 _DENSE_ROUNDS = 8
 # Cells of the transition table hashed at a time: bounds the scratch memory of a round to a few megabytes.
 _CELLS_AT_ONCE = 1 << 18
+# After this many rounds that had fewer states on average, plain Python is quicker than operations on arrays.
+NARROW_ROUNDS, NARROW_WIDTH = 16, 64
 _LARGE, _MANY = 1 << 14, 256  # states of a round, and rounds, that take long enough to look at the time
 
 
@@ -39,17 +41,44 @@ def reachable(dfa: DFA) -> Mask:
 
 def coreachable(dfa: DFA) -> Mask:
     """The states from which some word leads to acceptance."""
-    predecessors = incoming_states(dfa.transitions)
-    found = dfa.accepting.copy()
+    return leading_to(dfa.transitions, dfa.accepting)
+
+
+def leading_to(table: Table, goal: Mask) -> Mask:
+    """The states from which some word leads to the goal."""
+    return closed_backwards(table, goal, np.ones(len(table), dtype=np.int64))
+
+
+def closed_backwards(table: Table, found: Mask, missing: Ints) -> Mask:
+    """``found``, and every state of which at least ``missing`` edges lead to such states."""
+    starts, sources = _predecessors(table)
+    found, missing = found.copy(), missing.copy()
     front = np.flatnonzero(found)
-    rounds = 0
+    rounds = total = 0
     while len(front):
         rounds += 1
+        total += len(front)
         look_at_time(rounds, len(front))
-        new = np.unique(predecessors(front))
-        front = new[~found[new]]
+        if is_narrow(rounds, total):
+            return _closed_one_by_one(starts, sources, front, found, missing)
+        touched, edges = np.unique(sources[_ranges(starts[front], starts[front + 1])], return_counts=True)
+        missing[touched] -= edges
+        front = touched[~found[touched] & (missing[touched] <= 0)]
         found[front] = True
     return found
+
+
+def _closed_one_by_one(starts: Ints, sources: Ints, front: Ints, found: Mask, missing: Ints) -> Mask:
+    """Go on from the front, state by state."""
+    begins, seen, lacking, queue = starts.tolist(), found.tolist(), missing.tolist(), front.tolist()
+    for place, state in enumerate(queue):  # grows while it is walked
+        look_at_time(place, 0)
+        for source in sources[begins[state] : begins[state + 1]].tolist():
+            lacking[source] -= 1
+            if lacking[source] <= 0 and not seen[source]:
+                seen[source] = True
+                queue.append(source)
+    return np.array(seen)
 
 
 def breadth_first_order(dfa: DFA) -> Ints:
@@ -59,13 +88,37 @@ def breadth_first_order(dfa: DFA) -> Ints:
     met[dfa.initial] = 1
     front = np.array([dfa.initial])
     order = [front]
+    found = 0
     while len(front):
         look_at_time(len(order), len(front))
         nexts = table[front].ravel()
         nexts = nexts[met[nexts] == 0]
         front = nexts[first_occurrences(nexts, met)]
         order.append(front)
+        found += len(front)
+        if is_narrow(len(order), found):
+            order.append(_followers(table, front, met))
+            break
     return np.concatenate(order)
+
+
+def is_narrow(rounds: int, states: int) -> bool:
+    """Whether so many rounds had so few states in all that to go on state by state is quicker."""
+    return rounds >= NARROW_ROUNDS and states < NARROW_WIDTH * rounds
+
+
+def _followers(table: Table, front: Ints, met: Ints) -> Ints:
+    """What the front leads to and was not met, breadth first, state by state."""
+    rows, seen = table.tolist(), (met != 0).tolist()
+    queue = front.tolist()
+    for place, state in enumerate(queue):  # grows while it is walked
+        if not place % _LARGE:
+            check_time()
+        for successor in rows[state]:
+            if not seen[successor]:
+                seen[successor] = True
+                queue.append(successor)
+    return np.array(queue[len(front) :], dtype=np.int64)
 
 
 def minimise(dfa: DFA) -> DFA:
@@ -198,9 +251,14 @@ def _refine_changed(table: Table, classes: Table, codes: Hashes, weights: Hashes
     starts, edges = _incoming(table)
     partition = _Partition(classes)
     changed = partition.all_but_the_largest()
-    rounds = 0
+    rounds = renumbered = 0
     while len(changed):
+        if is_narrow(rounds, renumbered):
+            return _refine_one_by_one(
+                starts, edges, letters, partition.classes, set(partition.classes[changed].tolist())
+            )
         rounds += 1
+        renumbered += len(changed)
         look_at_time(rounds, len(changed))
         # The news of a predecessor: which of its letters now lead to a renumbered class, and to which.
         begin, end = starts[changed], starts[changed + 1]
@@ -213,6 +271,41 @@ def _refine_changed(table: Table, classes: Table, codes: Hashes, weights: Hashes
         np.add.at(news, inverse, targets * weights[incoming % letters])
         changed = partition.split(touched, news)
     return partition.classes
+
+
+def _refine_one_by_one(starts: Ints, edges: Ints, letters: int, classes: Table, pending: set[int]) -> Table:
+    """Go on refining by the pending classes, one class and letter at a time (Hopcroft)."""
+    begins, incoming, owner = starts.tolist(), edges.tolist(), classes.tolist()
+    members: list[set[int]] = [set() for _ in range(max(owner) + 1)]
+    for state, number in enumerate(owner):
+        members[number].add(state)
+    worklist = sorted(pending)
+    for rounds, splitter in enumerate(worklist):  # grows while it is walked; a class comes at most once
+        look_at_time(rounds, len(members[splitter]))
+        sources: dict[int, list[int]] = {}
+        for state in members[splitter]:
+            for edge in incoming[begins[state] : begins[state + 1]]:
+                sources.setdefault(edge % letters, []).append(edge // letters)
+        for reading in sources.values():
+            touched: dict[int, list[int]] = {}
+            for source in reading:
+                touched.setdefault(owner[source], []).append(source)
+            for number, part in touched.items():
+                if len(part) < len(members[number]):
+                    worklist.append(len(members))
+                    _split_off(set(part), number, members, owner)
+    return np.array(owner, dtype=np.int32)
+
+
+def _split_off(part: set[int], number: int, members: list[set[int]], owner: list[int]) -> None:
+    """Split a class into a part and what is left of it; the smaller one gets a new number."""
+    whole = members[number]
+    if 2 * len(part) > len(whole):
+        part = whole - part
+    whole -= part
+    for state in part:
+        owner[state] = len(members)
+    members.append(part)
 
 
 def look_at_time(rounds: int, size: int) -> None:
@@ -258,11 +351,10 @@ def _incoming(table: Table) -> tuple[Ints, Ints]:
     return starts, edges
 
 
-def incoming_states(table: Table) -> Callable[[Ints], Ints]:
-    """A function from states to their predecessors, one entry for each edge into one of the states."""
+def _predecessors(table: Table) -> tuple[Ints, Ints]:
+    """The predecessors of state q are ``sources[starts[q]:starts[q + 1]]``, one for each edge into q."""
     starts, edges = _incoming(table)
-    sources = edges // table.shape[1]
-    return lambda states: sources[_ranges(starts[states], starts[states + 1])]
+    return starts, edges // table.shape[1]
 
 
 def _ranges(begin: Ints, end: Ints) -> Ints:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rnncheck.automata.dfa import DEFAULT_MAX_STATES, DFA, Mask, Table
-from rnncheck.automata.minimisation import Ints, first_occurrences, look_at_time
+from rnncheck.automata.minimisation import NARROW_WIDTH, Ints, first_occurrences, is_narrow, look_at_time
 from rnncheck.errors import ResourceLimitError, StateLimitError
 from rnncheck.words import Word
 
@@ -21,6 +21,8 @@ Combination = Callable[[Mask, Mask], Mask]
 # Pairs of states are remembered in one flat table while it has at most this many cells (512 MiB, of which only the
 # pages actually met are ever touched), otherwise in sorted lists that grow with the pairs met.
 _FLAT_PAIRS = 1 << 27
+# Pairs of one length from which on operations on arrays are quicker again.
+_NARROW_ENDS = 4 * NARROW_WIDTH
 _MAX_PAIRS_MET = 30_000_000
 # Successors worked out at a time: bounds the scratch memory of a step to some tens of megabytes.
 _CELLS_AT_ONCE = 1 << 21
@@ -86,7 +88,10 @@ def _least_word(a: DFA, b: DFA, wanted: Combination) -> Word | None:
         hit = search.accepting(search.front, wanted)
         if hit.any():
             return a.alphabet.decode(search.word_to(int(np.argmax(hit))))
-        search.advance()
+        if is_narrow(search.rounds, search.met) and len(search.front) < NARROW_WIDTH:
+            search.advance_narrowly(wanted)
+        else:
+            search.advance()
     return None
 
 
@@ -102,6 +107,7 @@ class _PairSearch:
         self.shift = (len(b) - 1).bit_length()
         self.letters = len(a.alphabet)
         self._accepting = a.accepting, b.accepting
+        self._tables = a.transitions, b.transitions
         self._left = a.transitions.astype(np.int64) << self.shift
         self._right = b.transitions
         bound = len(a) << self.shift
@@ -109,8 +115,18 @@ class _PairSearch:
         self.front: Ints = np.array([(a.initial << self.shift) + b.initial])
         self._seen.new(self.front)
         self.levels: list[Ints] = [self.front]
-        self._steps: list[Ints] = []  # for each level after the first: parent's place in its level · letters + letter
+        # For each length of words after the first: parent's place in its front · letters + letter.
+        self._steps: list[Ints | list[int]] = []
         self.met = 1
+        # For going on pair by pair: the tables as lists, and the pairs of the first ``_known_levels`` levels.
+        self._rows: list[list[list[int]]] = []
+        self._known: set[int] = set()
+        self._known_levels = 0
+
+    @property
+    def rounds(self) -> int:
+        """How many letters the words of the front have."""
+        return len(self._steps)
 
     def states(self, pairs: Ints) -> tuple[Ints, Ints]:
         """The states of a and of b in these pairs."""
@@ -139,13 +155,55 @@ class _PairSearch:
             steps.append(first_met + start * self.letters)
             new.append(candidates[first_met])
             self.met += len(first_met)
-            if self.met > _MAX_PAIRS_MET:
-                raise ResourceLimitError(
-                    f"comparing two automata met more than {_MAX_PAIRS_MET} pairs of states; minimise them first"
-                )
+            self._check_met()
         self.front = np.concatenate(new)
         self._steps.append(np.concatenate(steps))
         self.levels.append(self.front)
+
+    def advance_narrowly(self, wanted: Combination) -> None:
+        """Go on pair by pair until a pair is ``wanted``, there are no new pairs, or many of one length.
+
+        Levels with few pairs take longer by operations on arrays.
+        """
+        if not self._rows:
+            self._rows = [table.tolist() for table in self._tables]
+        rows, accepting = self._rows, [mask.tolist() for mask in self._accepting]
+        both = wanted(np.array([[False], [True]]), np.array([False, True])).tolist()
+        mask = (1 << self.shift) - 1
+        known = self._known
+        for level in self.levels[self._known_levels :]:
+            known.update(level.tolist())
+        front: list[int] = self.front.tolist()
+        found: list[int] = []
+        hit, begun = False, len(self._steps)
+        while len(self._steps) == begun or (0 < len(front) < _NARROW_ENDS and not hit):
+            look_at_time(len(self._steps), len(front))
+            steps, new, step = [], [], -1
+            for pair in front:
+                left, right = rows[0][pair >> self.shift], rows[1][pair & mask]
+                for to_left, to_right in zip(left, right, strict=True):
+                    step += 1
+                    successor = (to_left << self.shift) + to_right
+                    if successor not in known:
+                        known.add(successor)
+                        steps.append(step)
+                        new.append(successor)
+                        hit = hit or both[accepting[0][to_left]][accepting[1][to_right]]
+            self._steps.append(steps)
+            found += new
+            front = new
+            self.met = len(known)
+            self._check_met()
+        self.front = np.array(front, dtype=np.int64)
+        self.levels.append(np.array(found, dtype=np.int64))
+        self._known_levels = len(self.levels)
+        self._seen.new(self.levels[-1])
+
+    def _check_met(self) -> None:
+        if self.met > _MAX_PAIRS_MET:
+            raise ResourceLimitError(
+                f"comparing two automata met more than {_MAX_PAIRS_MET} pairs of states; minimise them first"
+            )
 
     def word_to(self, place: int) -> list[int]:
         """The letters of the shortlex-least word to the pair at this place of the front."""

@@ -81,7 +81,8 @@ def _to_draw(
         raise FormatError(f"cannot be read: {error.strerror}", source) from None
     schema = _schema(data)
     if schema.startswith("rnncheck/verdict/"):
-        return *_of_verdict(Verdict.from_json(data, source), source, part, flow), False
+        verdict = Verdict.from_json(data, source, folder=Path(source).parent)
+        return *_of_verdict(verdict, source, part, flow), False
     if schema.startswith("rnncheck/moore/"):
         machine = read_moore_json(data, source)
         dfa = DFA(machine.alphabet, machine.transitions, [False] * len(machine), machine.initial, state_names(machine))

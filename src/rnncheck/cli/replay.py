@@ -163,7 +163,7 @@ class _Replaying:
         if is_certificate(text):
             proof = Certificate.from_json(text, str(files.verdict))
             return self._replayed(proof, self._loaded(self.model, proof.alphabet), settings)
-        claims = read_claims(text, str(files.verdict))
+        claims = read_claims(text, str(files.verdict), files.verdict.parent)
         compared, letters = claims.verdict.comparison, claims.verdict.alphabet
         by_label = claims.verdict.label_question is not None or (compared is not None and compared.by_label)
         model, old = (self._loaded(each, letters, any_label=by_label) for each in (self.model, self.old))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from rnncheck.automata.dfa import DFA
 from rnncheck.automata.edits import within
 from rnncheck.automata.formats.dfa_json import write_json
 from rnncheck.automata.formats.dot import write_dot
-from rnncheck.automata.language import is_empty, is_finite, is_universal, least_word
+from rnncheck.automata.language import is_finite, least_word
 from rnncheck.automata.minimisation import minimise
 from rnncheck.cli.command import Group
 from rnncheck.cli.edit_options import edit_options, edits_of
@@ -24,11 +25,14 @@ from rnncheck.probability.distributions import WordDistribution
 from rnncheck.relations import Relation
 from rnncheck.runtime.files import write_atomically
 from rnncheck.spec import parse_spec
-from rnncheck.words import Alphabet, format_word, letter_text
+from rnncheck.words import Alphabet, Word, format_word, letter_text
 
 # A larger table is no longer read by people; the command says how to get it.
 _MOST_STATES_SHOWN = 40
 _MOST_LETTERS_SHOWN = 16
+# A longer word is shown by its first and last letters.
+_LONGEST_WORD_SHOWN = 200
+_ENDS_SHOWN = 20
 
 
 @click.group(cls=Group)
@@ -143,9 +147,10 @@ def automaton_text(target: str) -> Callable[[DFA], str]:
 def _facts(dfa: DFA) -> list[tuple[str, str]]:
     letters = ", ".join(map(letter_text, dfa.alphabet[:_MOST_LETTERS_SHOWN]))
     more = ", …" if len(dfa.alphabet) > _MOST_LETTERS_SHOWN else ""
-    if is_empty(dfa):
+    accepted, rejected = least_word(dfa), least_word(dfa.complement())
+    if accepted is None:
         size = "no word at all"
-    elif is_universal(dfa):
+    elif rejected is None:
         size = "every word"
     elif is_finite(dfa):
         size = "finitely many words"
@@ -154,15 +159,24 @@ def _facts(dfa: DFA) -> list[tuple[str, str]]:
     else:
         size = "infinitely many words, and infinitely many not"
     mass = WordDistribution(dfa.alphabet).mass(dfa)
-    accepted, rejected = least_word(dfa), least_word(dfa.complement())
+    tiny = accepted is not None and mass < sys.float_info.min
+    chance = f"below {sys.float_info.min:.0e}" if tiny else f"{mass:.6g}"
     return [
         ("letters", f"{len(dfa.alphabet)}: {letters}{more}"),
         ("states", f"{len(dfa)}, {int(dfa.accepting.sum())} accepting"),
         ("accepts", size),
-        ("probability", f"{mass:.6g} that a random word is accepted (uniform letters, mean length 99)"),
-        ("shortest accepted word", "none" if accepted is None else format_word(accepted)),
-        ("shortest rejected word", "none" if rejected is None else format_word(rejected)),
+        ("probability", f"{chance} that a random word is accepted (uniform letters, mean length 99)"),
+        ("shortest accepted word", _shown(accepted)),
+        ("shortest rejected word", _shown(rejected)),
     ]
+
+
+def _shown(word: Word | None) -> str:
+    if word is None:
+        return "none"
+    if len(word) <= _LONGEST_WORD_SHOWN:
+        return format_word(word)
+    return f"{len(word)} letters: {format_word(word[:_ENDS_SHOWN])} … {format_word(word[-_ENDS_SHOWN:])}"
 
 
 def _table(dfa: DFA) -> str:

@@ -40,6 +40,7 @@ from rnncheck.learning.task import Progress
 from rnncheck.models.markers import letters_read
 from rnncheck.models.protocol import Model
 from rnncheck.runtime.budget import BudgetExceeded
+from rnncheck.runtime.files import keeps_nothing, write_atomically
 from rnncheck.search.flows import FlowSettings
 from rnncheck.spec import Spec
 from rnncheck.verdict.facts import Outcome
@@ -296,18 +297,26 @@ def command_line(ctx: click.Context) -> str:
 
 
 def _tell(verdict: Verdict, json_file: Path | None, report: Path | None) -> None:
-    kept = None if json_file is None or str(json_file) == "-" else str(json_file)
-    written: list[Path] = []
+    kept = None if json_file is None or str(json_file) == "-" else json_file
+    written: list[str] = []
+    # A device has no place beside it: large automata stay in the document.
+    files = {} if kept is None or keeps_nothing(kept) else verdict.to_files(kept)
+    document = verdict.to_json() if kept is None or not files else files.pop(kept)
+
+    def write_automaton(path: Path) -> None:
+        write_atomically(path, files[path])
+        written.append(f"automaton written to {path}")
 
     def write_report(path: Path) -> None:
-        verdict.save_report(path, date=today(), document=kept, ours=True)
-        written.append(path)
+        verdict.save_report(path, date=today(), document=None if kept is None else str(kept), ours=True)
+        written.append(f"report written to {path}")
 
     try:
-        tell_result(verdict.to_json(), described(verdict), json_file, [(report, write_report)])
+        beside = [(path, write_automaton) for path in files]
+        tell_result(document, described(verdict), json_file, [*beside, (report, write_report)])
     finally:
-        for path in written:
-            say(f"report written to {path}", err=True)
+        for line in written:
+            say(line, err=True)
 
 
 @contextlib.contextmanager

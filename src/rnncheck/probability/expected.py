@@ -2,8 +2,9 @@
 
 The probability of a rare language is such a sum. A linear solve would get it right to some digits of 1, and the
 probability of a rare language has none of these. So nothing is ever subtracted here: states are eliminated one by one
-as Grassmann, Taksar and Heyman do for stationary chains, or, where there are too many, steps are added up until
-nothing changes.
+as Grassmann, Taksar and Heyman do for stationary chains. Where there are too many, they are taken component by
+component, the last ones first: a deep automaton has many small ones, and each state of it is looked at once. Within a
+large component steps are added up until nothing changes.
 """
 
 from __future__ import annotations
@@ -13,15 +14,15 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from rnncheck.automata.dfa import Mask
-from rnncheck.automata.minimisation import incoming_states, look_at_time
+from rnncheck.automata.components import components
+from rnncheck.automata.minimisation import leading_to, look_at_time
 from rnncheck.runtime.watchdog import check_time
 from rnncheck.words import IntArray
 
 Probabilities: TypeAlias = npt.NDArray[np.float64]
 Integers: TypeAlias = npt.NDArray[np.integer]
 
-# Up to so many states they are eliminated (under 0.3 s); above, steps are added up.
+# Up to so many states of a component are eliminated (under 0.3 s); above, steps are added up.
 _ELIMINATED = 600
 _STEPS = 16  # between two looks whether anything changes
 
@@ -33,7 +34,8 @@ def expected_rewards(
 
     From state i the walk goes to ``goes_to[i, a]`` with probability ``chance[i, a]``, and ends with ``ends[i]``.
     """
-    alive = _leads_to(goes_to, chance, rewards > 0.0)
+    stay = np.arange(len(rewards))[:, None]
+    alive = leading_to(np.where(chance > 0.0, goes_to, stay), rewards > 0.0)
     expected = np.zeros(len(rewards))
     rows = np.flatnonzero(alive)
     if not len(rows):
@@ -44,24 +46,9 @@ def expected_rewards(
     lost = ~alive[goals]  # where nothing can be gained any more the walk may as well end
     gone = ends[rows] + np.where(lost, moves, 0.0).sum(axis=1)
     goals, moves = number[goals], np.where(lost, 0.0, moves)
-    solve = _eliminated if len(rows) <= _ELIMINATED else _added_up
+    solve = _eliminated if len(rows) <= _ELIMINATED else _by_components
     expected[rows] = solve(goals, moves, gone, rewards[rows].astype(np.float64))
     return expected
-
-
-def _leads_to(goes_to: Integers, chance: Probabilities, goal: Mask) -> Mask:
-    """From which states a walk can come to the goal."""
-    here = np.arange(len(goal))[:, None]
-    predecessors = incoming_states(np.where(chance > 0.0, goes_to, here))
-    reached = goal.copy()
-    front, rounds = np.flatnonzero(goal), 0
-    while len(front):
-        rounds += 1
-        look_at_time(rounds, len(front))
-        before = np.unique(predecessors(front))
-        front = before[~reached[before]]
-        reached[front] = True
-    return reached
 
 
 def _eliminated(goals: IntArray, moves: Probabilities, gone: Probabilities, rewards: Probabilities) -> Probabilities:
@@ -80,6 +67,32 @@ def _eliminated(goals: IntArray, moves: Probabilities, gone: Probabilities, rewa
     expected = np.zeros(size)
     for k in range(size):
         expected[k] = (table[k, size + 1] + (table[k, :k] * expected[:k]).sum()) / away[k]
+    return expected
+
+
+def _by_components(goals: IntArray, moves: Probabilities, gone: Probabilities, rewards: Probabilities) -> Probabilities:
+    """Component by component: what leads out of one leads to states whose expectation is known."""
+    size = len(rewards)
+    expected = np.zeros(size)
+    number = np.full(size, -1)
+    for rounds, states in enumerate(components(np.where(moves > 0.0, goals, np.arange(size)[:, None]))):
+        look_at_time(rounds, len(states))
+        if len(states) == 1:  # as in the general case, without arrays: a deep automaton has many of these
+            (state,) = states
+            away, gain = gone[state], rewards[state]
+            for successor, move in zip(goals[state].tolist(), moves[state].tolist(), strict=True):
+                if successor != state:
+                    away, gain = away + move, gain + move * expected[successor]
+            expected[state] = gain / away
+            continue
+        number[states] = np.arange(len(states))
+        within = number[goals[states]]
+        number[states] = -1
+        staying = np.where(within >= 0, moves[states], 0.0)
+        leaving = moves[states] - staying
+        gains = rewards[states] + (leaving * expected[goals[states]]).sum(axis=1)
+        solve = _eliminated if len(states) <= _ELIMINATED else _added_up
+        expected[states] = solve(np.maximum(within, 0), staying, gone[states] + leaving.sum(axis=1), gains)
     return expected
 
 

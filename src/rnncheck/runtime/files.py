@@ -58,7 +58,7 @@ def write_atomically(path: str | Path, data: bytes | str, *, mode: int | None = 
     target = Path(path)
     content = data.encode("utf-8") if isinstance(data, str) else data
     try:
-        if _keeps_nothing(target):
+        if keeps_nothing(target):
             with target.open("wb") as device:
                 device.write(content)
             return
@@ -91,7 +91,7 @@ def check_writable(path: str | Path) -> None:
     try:
         if target.is_dir():
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-        if _keeps_nothing(target):  # opening a pipe would wait for its reader, or end the reader's waiting
+        if keeps_nothing(target):  # opening a pipe would wait for its reader, or end the reader's waiting
             if not os.access(target, os.W_OK):
                 raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
             return
@@ -102,7 +102,7 @@ def check_writable(path: str | Path) -> None:
     temporary.unlink(missing_ok=True)
 
 
-def _keeps_nothing(path: Path) -> bool:
+def keeps_nothing(path: Path) -> bool:
     """Whether what stands there is a device or a pipe."""
     try:
         mode = path.stat().st_mode

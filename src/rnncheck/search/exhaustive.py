@@ -6,6 +6,7 @@ is, at the last length, every word that cannot be a violation whatever the model
 
 from __future__ import annotations
 
+from rnncheck.automata.minimisation import look_at_time
 from rnncheck.search.prefix_tree import DEFAULT_MEMORY, Frontier, PrefixTree
 from rnncheck.words import Codes
 
@@ -61,6 +62,7 @@ class ExhaustiveSearch:
         """
         counts, total = self._kept_words, 0
         for length in range(self._kept_length + 1, longest + 1 if longest > self.length else 0):
+            look_at_time(0, length * len(counts))
             counts = self._longer(counts)
             passing = self._tree.within(longest - length) if self._descends else self._tree.open_states
             wanted = passing if length < longest else self._tree.breakable

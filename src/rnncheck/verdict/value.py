@@ -7,6 +7,7 @@ in its schema, and in what ``replay`` reads.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
 
@@ -20,6 +21,7 @@ from rnncheck.errors import FormatError, InputError, visible
 from rnncheck.relations import Relation
 from rnncheck.runtime.budget import INTERRUPTED
 from rnncheck.runtime.files import write_atomically
+from rnncheck.verdict.automaton_files import LARGEST_INSIDE, in_file, read_document
 from rnncheck.verdict.facts import AutomatonFacts, Count, HealthNote, Interval, Outcome, Round, SpecFacts, TotalCost
 from rnncheck.verdict.guarantee import AssumptionFacts, Evaluation, Guarantee, Searched
 from rnncheck.verdict.questions import Comparison, LabelQuestion
@@ -159,17 +161,34 @@ class Verdict(
 
     def to_json(self) -> str:
         """The JSON document (schema ``rnncheck/verdict/1``), indented."""
-        return msgspec.json.format(msgspec.json.encode(self, enc_hook=encode_part), indent=2).decode() + "\n"
+        return _document(self, encode_part)
+
+    def to_files(self, path: Path) -> dict[Path, str]:
+        """The document as the file ``path``, first, and the files beside it for automata of more than 10 000 states."""
+        beside: dict[Path, str] = {}
+
+        def encoded(value: object) -> Any:
+            if not isinstance(value, DFA) or len(value) <= LARGEST_INSIDE:
+                return encode_part(value)
+            named, text = in_file(value, path)
+            beside[path.with_name(named.file)] = text
+            return named
+
+        return {path: _document(self, encoded), **beside}
 
     @classmethod
-    def from_json(cls, text: str | bytes, source: str = "verdict") -> Verdict:
-        """The verdict in a JSON document; ``source`` names it in errors."""
+    def from_json(cls, text: str | bytes, source: str = "verdict", *, folder: str | Path | None = None) -> Verdict:
+        """The verdict in a JSON document; ``source`` names it in errors.
+
+        ``folder`` is where its large automata are, which ``verify --json FILE`` writes beside the document.
+        """
+        document = read_document(text, source, None if folder is None else Path(folder))
         try:
-            verdict = msgspec.json.decode(text, type=cls, dec_hook=decode_part)
+            verdict = msgspec.convert(document, cls, dec_hook=decode_part)
             _check_words(verdict)
             _check_labels(verdict)
             _check_comparison(verdict)
-        except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
+        except (msgspec.MsgspecError, RecursionError) as error:
             raise FormatError(f"not a verdict: {visible(str(error))}", source) from None
         except InputError as error:
             raise FormatError(f"not a verdict whose parts belong together: {error}", source) from None
@@ -182,6 +201,10 @@ class Verdict(
         With ``ours`` the page names the code that the verdict's command imports; a document may come from anybody.
         """
         write_atomically(path, page_of(self, date=date, document=document, ours=ours))
+
+
+def _document(verdict: Verdict, hook: Callable[[Any], Any]) -> str:
+    return msgspec.json.format(msgspec.json.encode(verdict, enc_hook=hook), indent=2).decode() + "\n"
 
 
 def _check_words(verdict: Verdict) -> None:

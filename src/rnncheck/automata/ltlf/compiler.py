@@ -29,7 +29,7 @@ from rnncheck.automata.ltlf.ldlf import PathClaims
 from rnncheck.automata.ltlf.patterns import COUNT_PARAMETER, PATTERNS
 from rnncheck.automata.ltlf.progression import ALWAYS, EMPTY, NEVER, NOT_EMPTY, Claim, Progression, negate
 from rnncheck.automata.ltlf.tokens import tokens_of
-from rnncheck.errors import ExpressionError, ResourceLimitError, short_repr
+from rnncheck.errors import ExpressionError, ResourceLimitError, StateLimitError, short_repr
 from rnncheck.words import EPSILON, Alphabet, letter_text
 
 _TERMS_PER_STATE = 15
@@ -52,9 +52,6 @@ def compile_ltlf(text: str, alphabet: Alphabet, *, nonempty: bool = False, max_s
     builder = _Builder(classes.size, max_terms=_TERMS_PER_STATE * max(max_states, DEFAULT_MAX_STATES))
     letters = {letter: classes.of_letter[alphabet.index(letter)] for letter in _letters_of(steps)}
     claims = builder.claims
-    start = builder.build(steps, lambda step: claims.one_of({letters[letter] for letter in step.letters}))
-    if nonempty:
-        start = claims.both(start, NOT_EMPTY)
     expanded = 0
 
     def successors(claim: Claim) -> list[Claim]:
@@ -67,15 +64,27 @@ def compile_ltlf(text: str, alphabet: Alphabet, *, nonempty: bool = False, max_s
             )
         return claims.after_each(claim)
 
-    return explore(
-        alphabet,
-        start,
-        successors,
-        lambda claim: bool(claim & 1),
-        what=f"the automaton of {short_repr(text)}",
-        max_states=max_states,
-        letter_class=classes.of_letter,
-    )
+    try:
+        start = builder.build(steps, lambda step: claims.one_of({letters[letter] for letter in step.letters}))
+        return explore(
+            alphabet,
+            claims.both(start, NOT_EMPTY) if nonempty else start,
+            successors,
+            lambda claim: bool(claim & 1),
+            what=f"the automaton of {short_repr(text)}",
+            max_states=max_states,
+            letter_class=classes.of_letter,
+        )
+    except (StateLimitError, ResourceLimitError) as limit:
+        if (parts := builder.conjuncts(steps)) < 2:
+            raise
+        instead = (
+            f"give its {parts} conjuncts as separate properties of a property file: `check` verifies each "
+            "(L(R) ⊆ L(A ∩ B) if and only if L(R) ⊆ L(A) and L(R) ⊆ L(B))"
+        )
+        if isinstance(limit, StateLimitError):
+            raise StateLimitError(limit.what, limit.limit, instead) from None
+        raise ResourceLimitError(f"{limit}; {expanded} states were worked out by then: {instead}") from None
 
 
 def letters_in_ltlf(text: str) -> tuple[str, ...]:
@@ -112,6 +121,11 @@ def _remedy(letter: str, alphabet: Alphabet) -> str:
 @functools.lru_cache(maxsize=256)
 def _template_steps(name: str, count: int) -> tuple[Step, ...]:
     return parse_ltlf(PATTERNS[name].template(count))
+
+
+def _arguments(step: Step) -> list[str]:
+    """The parameters of a pattern that claims stand for."""
+    return [name for name in PATTERNS[step.name].parameters if name != COUNT_PARAMETER]
 
 
 class _Builder:
@@ -180,9 +194,21 @@ class _Builder:
                 stack.append(self._constants[step.op])
         return stack.pop()
 
+    def conjuncts(self, steps: Sequence[Step]) -> int:
+        """How many formulas the ``&`` at the top of a formula connect; 1 where something else is at its top."""
+        stack: list[int] = []
+        for step in steps:
+            taken = 1 if step.op in self._unary else 2 if step.op in self._binary else 0
+            if step.op == CALL:
+                taken = len(_arguments(step))
+            parts = stack[len(stack) - taken :]
+            del stack[len(stack) - taken :]
+            stack.append(sum(parts) if step.op == "&" else 1)
+        return stack.pop()
+
     def _call(self, step: Step, stack: list[int]) -> Claim:
         """What a pattern says of the claims on the stack. Each argument is built once, however often it is used."""
-        names = [name for name in PATTERNS[step.name].parameters if name != COUNT_PARAMETER]
+        names = _arguments(step)
         arguments = dict(zip(names, stack[-len(names) :], strict=True))
         del stack[-len(names) :]
         return self.build(_template_steps(step.name, step.number), lambda parameter: arguments[parameter.letters[0]])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import heapq
-import itertools
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeAlias
@@ -13,12 +12,12 @@ import numpy.typing as npt
 
 from rnncheck.automata.dfa import DFA
 from rnncheck.errors import InconsistentAnswersError, InputError, LearningBoundReached, short_repr
+from rnncheck.learning.learners.runs import Runs, StateOutputs
 from rnncheck.oracle import Query
 from rnncheck.runtime.turns import Turns, finish
 from rnncheck.words import Codes, WordBatch, shortlex_key
 
 Ask: TypeAlias = Callable[[Sequence[Query]], Iterable[int]]  # yes and no, or the positions of labels
-StateOutputs: TypeAlias = npt.NDArray[np.generic]  # of an automaton: one a state
 
 # Below this a loop over the words is quicker than whole-array steps, of which there are as many as letters in a word.
 _FEW_WORDS = 64
@@ -64,10 +63,13 @@ class Answers:
         self.prefixes = prefixes
         self._answers: dict[Codes, int] = {}
         self._shelves: defaultdict[int, _Shelf] = defaultdict(_Shelf)  # by the number of bits of the words' lengths
-        self._shelved = 0
+        self._runs: Runs | None = None
+        self._log: list[tuple[Codes, int]] = []  # every word of an answer, and where its query was split
+        self._filed = self._filed_at = 0  # how many of them are on shelves or followed; transitions when filing began
 
     def __getstate__(self) -> dict[str, object]:
-        return {**self.__dict__, "_ask": None, "_shelves": defaultdict(_Shelf), "_shelved": 0}
+        unfiled: dict[str, object] = {"_shelves": defaultdict(_Shelf), "_runs": None, "_filed": 0, "_filed_at": 0}
+        return {**self.__dict__, "_ask": None, **unfiled}
 
     def connect(self, ask: Ask) -> None:
         """Ask here from now on."""
@@ -87,7 +89,9 @@ class Answers:
         """Remember an answer that somebody else got."""
         answer = self._read(answer)
         self._check([answer])
-        first = self._answers.setdefault(word, answer)
+        if word not in self._answers:
+            self._remember({word: ((), word)}, [answer])
+        first = self._answers[word]
         if first != answer:
             raise (
                 InconsistentAnswersError(word, before=bool(first))
@@ -110,7 +114,7 @@ class Answers:
             for batch in self._batches(new):
                 if self.prefixes:
                     batch |= self._new_prefixes(batch.values())
-                self._answers.update(zip(batch, self._replies(list(batch.values())), strict=True))
+                self._remember(batch, self._replies(list(batch.values())))
                 yield
         return [self._answers[word] for word in words]
 
@@ -120,21 +124,47 @@ class Answers:
             for word, reply in zip(words, self._replies([((), word) for word in words]), strict=True):
                 self.tell(word, reply)
 
-    def disagreements(self, dfa: DFA, limit: int, outputs: StateOutputs | None = None) -> list[Codes]:
+    def _remember(self, batch: dict[Codes, Query], answers: Sequence[int]) -> None:
+        self._answers.update(zip(batch, answers, strict=True))
+        self._log += [(word, len(access)) for word, (access, _) in batch.items()]
+
+    def disagreements(
+        self, dfa: DFA, limit: int, outputs: StateOutputs | None = None, access: Sequence[Codes] = ()
+    ) -> list[Codes]:
         """The shortlex-least remembered words, at most ``limit``, to which the automaton gives another answer.
 
-        Its answers are acceptance, unless ``outputs`` says another thing of each state.
+        Its answers are acceptance, unless ``outputs`` says another thing of each state. ``access`` are words that reach
+        its states, as in every further automaton that has them: then only what has changed is run again.
         """
         says = dfa.accepting if outputs is None else outputs
-        for word in itertools.islice(self._answers, self._shelved, None):
-            self._shelves[len(word).bit_length()].fresh[word] = self._answers[word]
-        self._shelved = len(self._answers)
-        wrong: list[Codes] = []
+        runs = self._runs_on(dfa, says, access)
+        for word, split in self._log[self._filed :]:
+            answer = self._answers[word]
+            if runs is None or not runs.add(word, split, answer):
+                self._shelves[len(word).bit_length()].fresh[word] = answer
+        self._filed = len(self._log)
+        wrong = [] if runs is None else list(runs.wrong)
         for bits in sorted(self._shelves):
-            if len(wrong) >= limit:  # all further words are longer
+            if sum(len(word).bit_length() < bits for word in wrong) >= limit:  # all further words are longer
                 break
             wrong += self._shelves[bits].disagreements(dfa, says)
         return heapq.nsmallest(limit, wrong, key=shortlex_key)
+
+    def _runs_on(self, dfa: DFA, outputs: StateOutputs, access: Sequence[Codes]) -> Runs | None:
+        """The words that are followed from one automaton to the next.
+
+        All words are filed anew when the automaton has doubled, as more of them are worth following then; and when it
+        has changed in so many places that they all are run again until it has doubled.
+        """
+        if dfa.transitions.size >= 2 * self._filed_at:
+            self._runs = Runs(dfa, outputs, access) if access else None
+        elif self._runs is None or self._runs.follow(dfa, outputs, access):
+            return self._runs
+        else:
+            self._runs = None
+        self._shelves.clear()
+        self._filed, self._filed_at = 0, dfa.transitions.size
+        return self._runs
 
     def _batches(self, new: dict[Codes, Query]) -> Iterator[dict[Codes, Query]]:
         """The queries in batches of not many letters, those of access words only where each word is read anew."""

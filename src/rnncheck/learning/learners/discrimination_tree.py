@@ -21,7 +21,7 @@ class DiscriminationTree:
     def __init__(self, outputs: int = 2) -> None:
         self._outputs = outputs
         self.discriminators: list[Codes | None] = [None]  # None: a leaf
-        self._children: list[Sequence[int]] = [()]
+        self._first_child: list[int] = [ROOT]
         self._parents: list[int] = [ROOT]
         self._depths: list[int] = [0]
         self.split(ROOT, ())
@@ -30,10 +30,14 @@ class DiscriminationTree:
         twin = DiscriminationTree.__new__(DiscriminationTree)
         twin._outputs = self._outputs
         twin.discriminators = self.discriminators.copy()
-        twin._children = self._children.copy()
+        twin._first_child = self._first_child.copy()
         twin._parents = self._parents.copy()
         twin._depths = self._depths.copy()
         return twin
+
+    def __len__(self) -> int:
+        """The number of nodes."""
+        return len(self.discriminators)
 
     def is_leaf(self, node: int) -> bool:
         return self.discriminators[node] is None
@@ -42,9 +46,9 @@ class DiscriminationTree:
         """Turn a leaf into an inner node with new leaves."""
         new, outputs = len(self.discriminators), self._outputs
         self.discriminators[leaf] = discriminator
-        self._children[leaf] = range(new, new + outputs)
+        self._first_child[leaf] = new
         self.discriminators += [None] * outputs
-        self._children += [()] * outputs
+        self._first_child += [ROOT] * outputs
         self._parents += [leaf] * outputs
         self._depths += [self._depths[leaf] + 1] * outputs
 
@@ -54,7 +58,7 @@ class DiscriminationTree:
         while moving := [i for i, node in enumerate(at) if not self.is_leaf(node)]:
             queries = [(words[i], self.discriminators[at[i]] or ()) for i in moving]
             for i, answer in zip(moving, (yield from answers.asking(queries)), strict=True):
-                at[i] = self._children[at[i]][answer]
+                at[i] = self._first_child[at[i]] + answer
         return at
 
     def parting(self, nodes: Iterable[int]) -> Codes:

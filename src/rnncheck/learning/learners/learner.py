@@ -183,7 +183,9 @@ class Learner(ABC, Generic[S]):
         yield from self._answers.asking([((), word) for word in self._unanswered])
         self._unanswered = ()
         structure, machine = self._started()
-        while words := self._answers.disagreements(machine.support, self._at_once, machine.outputs):
+        while words := self._answers.disagreements(
+            machine.support, self._at_once, machine.outputs, structure.access_words
+        ):
             structure = yield from self._refined(structure, machine.support, words)
             machine = structure.machine(self.alphabet, self.labels)
             self._current = structure, machine

@@ -22,7 +22,8 @@ DEFAULT_AT_ONCE = 16
 class TreeHypothesis:
     """States with access words, each at home in a leaf, and for each transition the node it is known to lead to.
 
-    A transition is open while that node is an inner one: its word (access word + letter) has still to be sifted down.
+    A transition is open while its word (access word + letter) has still to be sifted down from that node. ``state_at``
+    has for each node the first state at home there, -1 for none; ``blocks`` the states of leaves with several.
     Access words are closed under prefixes, so every state is reached by its own.
     """
 
@@ -30,29 +31,45 @@ class TreeHypothesis:
         self.max_states = max_states
         self.tree = DiscriminationTree(outputs)
         self.access_words: list[Codes] = []
-        self.outputs: list[int] = []
-        self.members: dict[int, list[int]] = {}
+        self.outputs: IntArray = np.empty(0, dtype=np.int64)
+        self.state_at: IntArray = np.full(len(self.tree), -1)
+        self.blocks: dict[int, list[int]] = {}
         self.targets: IntArray = np.empty((0, letters), dtype=np.int64)
+        self._open: set[tuple[int, int]] = set()
 
     def copy(self) -> TreeHypothesis:
+        """A twin of a complete hypothesis, which has no blocks and no open transitions."""
         twin = TreeHypothesis.__new__(TreeHypothesis)
         twin.max_states = self.max_states
         twin.tree = self.tree.copy()
         twin.access_words = self.access_words.copy()
-        twin.outputs = self.outputs.copy()
-        twin.members = {leaf: states.copy() for leaf, states in self.members.items()}
+        twin.outputs = self.outputs
+        twin.state_at = self.state_at.copy()
+        twin.blocks, twin._open = {}, set()
         twin.targets = self.targets.copy()
         return twin
 
+    def members(self, leaf: int) -> list[int]:
+        """The states at home in a leaf."""
+        state = int(self.state_at[leaf])
+        return self.blocks.get(leaf, [] if state < 0 else [state])
+
     def add_state(self, word: Codes, leaf: int, answers: Answers) -> None:
         """A new state at home in a leaf; its transitions are open."""
-        if len(self.access_words) >= self.max_states:
+        state, letters = len(self.access_words), self.targets.shape[1]
+        if state >= self.max_states:
             raise LearningBoundReached("max_states", self.max_states)
-        self.members.setdefault(leaf, []).append(len(self.access_words))
+        self._settle(state, leaf)
         self.access_words.append(word)
-        self.outputs.append(answers[word])
-        open_row = np.full((1, self.targets.shape[1]), ROOT, dtype=np.int64)
-        self.targets = np.concatenate([self.targets, open_row])
+        self.outputs = np.append(self.outputs, answers[word])
+        self.targets = np.concatenate([self.targets, np.full((1, letters), ROOT)])
+        self._open.update((state, letter) for letter in range(letters))
+
+    def _settle(self, state: int, leaf: int) -> None:
+        if there := self.members(leaf):
+            self.blocks[leaf] = [*there, state]
+        else:
+            self.state_at[leaf] = state
 
     def add_states(self, wrong: Iterable[WrongTransition], answers: Answers) -> dict[int, Codes]:
         """A new state for each leaf to which one of these transitions leads: the word of the transition with the
@@ -70,35 +87,35 @@ class TreeHypothesis:
 
         Returns the new leaves that have states.
         """
-        states = self.members.pop(leaf)
+        states = self.members(leaf)
+        self.blocks.pop(leaf, None)
+        self.state_at[leaf] = -1
+        self._open.update(zip(*(places.tolist() for places in np.nonzero(self.targets == leaf)), strict=True))
         self.tree.split(leaf, discriminator)
+        self.state_at = np.append(self.state_at, np.full(len(self.tree) - len(self.state_at), -1))
         homes = yield from self.tree.sift([self.access_words[state] for state in states], [leaf] * len(states), answers)
         for state, home in zip(states, homes, strict=True):
-            self.members.setdefault(home, []).append(state)
+            self._settle(state, home)
         return list(dict.fromkeys(homes))
 
     def close(self, answers: Answers) -> Turns[None]:
         """Sift the words of all open transitions down. The first to come to an empty leaf is a new state."""
-        while True:
-            inner = np.array([d is not None for d in self.tree.discriminators])
-            places = np.argwhere(inner[self.targets]).tolist()
-            if not places:
-                return
+        while self._open:
+            places, self._open = sorted(self._open), set()
             words = [(*self.access_words[state], letter) for state, letter in places]
-            nodes = [int(self.targets[state, letter]) for state, letter in places]
+            nodes = [int(self.targets[place]) for place in places]
             ends = yield from self.tree.sift(words, nodes, answers)
-            for (state, letter), end in zip(places, ends, strict=True):
-                self.targets[state, letter] = end
-            for word, end in sorted(zip(words, ends, strict=True), key=lambda pair: shortlex_key(pair[0])):
-                if end not in self.members:
+            for place, end in zip(places, ends, strict=True):
+                self.targets[place] = end
+            found = [(word, end) for word, end in zip(words, ends, strict=True) if self.state_at[end] < 0]
+            for word, end in sorted(found, key=lambda pair: shortlex_key(pair[0])):
+                if self.state_at[end] < 0:
                     self.add_state(word, end, answers)
 
     def machine(self, alphabet: Alphabet, labels: tuple[str, ...]) -> MooreMachine:
         """The hypothesis; every leaf that a transition leads to must have exactly one state."""
-        number = np.full(len(self.tree.discriminators), -1)
-        for leaf, states in self.members.items():
-            (number[leaf],) = states
-        return MooreMachine(alphabet, labels, number[self.targets], self.outputs)
+        assert not self.blocks
+        return MooreMachine(alphabet, labels, self.state_at[self.targets], self.outputs)
 
 
 class TreeLearner(Learner[TreeHypothesis]):

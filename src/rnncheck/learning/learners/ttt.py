@@ -80,7 +80,7 @@ class _Blocks:
         """For the blocks that have one: the shortest that is a letter and a discriminator of the tree."""
         found = {}
         for block in self.suffixes:
-            rows = self.hypothesis.targets[self.hypothesis.members[block]]
+            rows = self.hypothesis.targets[self.hypothesis.members(block)]
             parting = np.flatnonzero((rows != rows[0]).any(axis=0)).tolist()
             choice = [(c, *self.hypothesis.tree.parting(rows[:, c].tolist())) for c in parting]
             if choice:
@@ -91,14 +91,14 @@ class _Blocks:
         for block, discriminator in discriminators.items():
             suffixes = self.suffixes.pop(block)
             for leaf in (yield from self.hypothesis.split(block, discriminator, self.answers)):
-                if len(self.hypothesis.members[leaf]) > 1:
+                if len(self.hypothesis.members(leaf)) > 1:
                     self.suffixes[leaf] = suffixes.copy()
 
     def _shortest_evidence(self) -> list[_Evidence]:
         """The least of each block."""
         least = []
         for block, suffixes in self.suffixes.items():
-            first, *others = self.hypothesis.members[block]
+            first, *others = self.hypothesis.members(block)
             for suffix in sorted(suffixes, key=shortlex_key):
                 value = self._value(first, suffix)
                 other = next((state for state in others if self._value(state, suffix) != value), None)
@@ -119,7 +119,7 @@ class _Blocks:
         for leaf, each in further.items():
             self.suffixes.setdefault(leaf, []).append(each.suffix[1:])
         access = self.hypothesis.access_words
-        residents = {leaf: [access[state] for state in self.hypothesis.members[leaf]] for leaf in further}
+        residents = {leaf: [access[state] for state in self.hypothesis.members(leaf)] for leaf in further}
         arrivals = {
             leaf: [(*access[state], each.suffix[0]) for state in (each.one, each.other)]
             for leaf, each in further.items()

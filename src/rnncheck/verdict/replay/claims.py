@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from rnncheck.errors import FormatError, short_repr, visible
+from rnncheck.verdict.automaton_files import read_document
 from rnncheck.verdict.facts import TotalCost
 from rnncheck.verdict.guarantee import Guarantee
 from rnncheck.verdict.replay.checks import Check, left_open, refuted
@@ -108,15 +110,19 @@ class Claims:
         return text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]}… ({len(word)} letters)"
 
 
-def read_claims(text: str | bytes, source: str = "verdict") -> Claims:
-    """Read a document. A FormatError is raised only for what is no document of a verdict at all."""
+def read_claims(text: str | bytes, source: str = "verdict", folder: Path | None = None) -> Claims:
+    """Read a document, and its large automata in files of the ``folder``.
+
+    A FormatError is raised only for what is no document of a verdict at all, and for such a file that is not there or
+    not the one that was written with the document.
+    """
+    raw = read_document(text, source, folder)
+    if not isinstance(raw, dict):
+        raise FormatError("not a verdict: it is not an object", source)
     try:
-        raw = msgspec.json.decode(text)
-        if not isinstance(raw, dict):
-            raise FormatError("not a verdict: it is not an object", source)
         problems = list(_mended(raw))
         verdict = msgspec.convert(raw, Verdict, dec_hook=decode_part)
-    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
+    except (msgspec.MsgspecError, RecursionError) as error:
         raise FormatError(f"not a verdict: {visible(str(error))}", source) from None
     lettered = not any(check.name == "alphabet" for check in problems)
     asked = Asked()

@@ -1,0 +1,102 @@
+"""Where remembered words end in a hypothesis that grows: only words that pass a changed transition are run again."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from rnncheck.automata.dfa import DFA, Table
+from rnncheck.words import Codes
+
+StateOutputs = npt.NDArray[np.generic]  # of an automaton: one a state
+
+# A word is followed when the automaton has this many transitions for each of its letters: a small change then passes
+# few words by. And a change is followed when it leaves all but one in this many transitions as they were.
+_TRANSITIONS_PER_LETTER = 32
+_TRANSITIONS_PER_CHANGE = 8
+
+
+class Runs:
+    """Words with their answers, run on one automaton, then on those that ``follow`` it.
+
+    ``wrong`` are the words to which the present automaton gives another answer. A word is run from the state of an
+    access word that it begins with: the way there never changes.
+    """
+
+    def __init__(self, dfa: DFA, outputs: StateOutputs, access: Sequence[Codes]) -> None:
+        self.wrong: set[Codes] = set()
+        self._letters = len(dfa.alphabet)
+        self._initial = dfa.initial
+        self._transitions: Table = dfa.transitions.ravel()
+        self._outputs = outputs
+        self._access = list(access)
+        self._state = {word: state for state, word in enumerate(access)}
+        # States are numbers of their first transition, so that a step is one addition and one look-up.
+        self._targets: list[int] = (self._transitions * self._letters).tolist()
+        self._says: list[int] = outputs.tolist()
+        self._items: list[tuple[Codes, int, int, Codes]] = []  # word, answer, where its run begins, what it reads
+        # For each transition the items that pass it, and some that did before an earlier transition of theirs changed.
+        self._passing: defaultdict[int, list[int]] = defaultdict(list)
+
+    def add(self, word: Codes, split: int, answer: int) -> bool:
+        """Follow a word that was asked for as an access word, or a letter more, of ``split`` letters and a suffix.
+
+        False, and nothing is done, where that costs more than running it again with all others.
+        """
+        begin = next((n for n in (split, split - 1) if n > 0 and word[:n] in self._state), 0)
+        if (len(word) - begin) * _TRANSITIONS_PER_LETTER > len(self._targets):
+            return False
+        place = self._letters * (self._state[word[:begin]] if begin else self._initial)
+        item, suffix, passing = len(self._items), word[begin:], self._passing
+        self._items.append((word, answer, place, suffix))
+        for letter in suffix:
+            place += letter
+            passing[place].append(item)
+            place = self._targets[place]
+        self._judge(item, place)
+        return True
+
+    def follow(self, dfa: DFA, outputs: StateOutputs, access: Sequence[Codes]) -> bool:
+        """Go on to an automaton whose first states are those of the present one.
+
+        False, and nothing is done, where it differs too much for that to pay.
+        """
+        known, transitions = len(self._access), dfa.transitions.ravel()
+        if dfa.initial != self._initial or access[:known] != self._access:
+            return False
+        changed = np.flatnonzero(transitions[: len(self._transitions)] != self._transitions).tolist()
+        if len(changed) * _TRANSITIONS_PER_CHANGE > len(transitions) or (outputs[:known] != self._outputs).any():
+            return False
+        self._targets += (transitions[len(self._transitions) :] * self._letters).tolist()
+        self._says += outputs[known:].tolist()
+        self._state.update(zip(access[known:], range(known, len(access)), strict=True))
+        self._access += access[known:]
+        for place in changed:
+            self._targets[place] = int(transitions[place]) * self._letters
+        self._transitions, self._outputs = transitions, outputs
+        self._run_again(set(changed))
+        return True
+
+    def _run_again(self, changed: set[int]) -> None:
+        """Run the words that pass one of these transitions, and note what they pass from there on."""
+        passing, targets = self._passing, self._targets
+        for item in sorted(set[int]().union(*(passing.pop(place, ()) for place in changed))):
+            _, _, place, suffix = self._items[item]
+            is_new = False
+            for letter in suffix:
+                place += letter
+                is_new = is_new or place in changed
+                if is_new:
+                    passing[place].append(item)
+                place = targets[place]
+            self._judge(item, place)
+
+    def _judge(self, item: int, place: int) -> None:
+        word, answer, _, _ = self._items[item]
+        if self._says[place // self._letters] == answer:
+            self.wrong.discard(word)
+        else:
+            self.wrong.add(word)
