@@ -96,13 +96,13 @@ def run(limit, steps):
     return {PEAK_KIB} >> 10
 
 before = run(4, 0)
-print(run(24, 60_000) - before, run(1000, 60_000) - before)
+print(run(16, 60_000) - before, run(1000, 60_000) - before)
 """
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads the peak of a process from /proc")
 def test_the_memory_limit_covers_what_grows_with_the_work(tmp_path) -> None:
-    """All levels of the prefix tree that are kept, the beams, the states and the answers: 24 MiB together."""
+    """All levels of the prefix tree that are kept, the beams, the states and the answers: 16 MiB together."""
     import os
 
     program = tmp_path / "program.py"
@@ -111,4 +111,4 @@ def test_the_memory_limit_covers_what_grows_with_the_work(tmp_path) -> None:
     done = subprocess.run([sys.executable, program], capture_output=True, text=True, env=environment)
     assert done.returncode == 0, done.stderr
     limited, unlimited = map(int, done.stdout.split())
-    assert limited <= 24 < unlimited
+    assert limited <= 16 < unlimited

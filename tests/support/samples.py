@@ -48,7 +48,7 @@ HOSTILE = (
 
 @functools.cache
 def faulty() -> Verdict:
-    """Violated, with scores and five flows."""
+    """Violated, with scores and several flows."""
     entry = zoo.entry("response-faulty-lstm")
     return rnncheck.verify(rnncheck.load_model(entry.path), entry.spec(), timeout=60, settings=QUICK)
 

@@ -176,7 +176,7 @@ def test_a_property_that_leaves_few_words_open_takes_no_time() -> None:
     verdict = verify(DFAModel(spec.dfa), spec, **LOOSE)
     assert verdict.satisfied
     assert verdict.cost.membership_queries < 10_000
-    assert verdict.cost.network_steps < 100_000
+    assert verdict.cost.network_steps < 150_000  # of the million that a search may take
 
 
 def notes(verdict) -> str:

@@ -19,7 +19,7 @@ from rnncheck.words import Codes, WordBatch, shortlex_key
 _FLOWS_REPORTED = 5
 # Confirming flows takes one step of the reference for so many that were made before, or fewer where a step has many
 # products, or a few.
-_REFERENCE_SHARE, _REFERENCE_PRODUCTS, _REFERENCE_LEAST = 32, 1 << 29, 2_000
+_REFERENCE_SHARE, _REFERENCE_PRODUCTS, _REFERENCE_LEAST = 16, 1 << 29, 2_000
 _SETTLING_LOOPS = 1000  # at most, to see whether the model's state comes back to itself
 _SHORT_WORDS = 0.4  # the share of the steps for a shorter counterexample that every short word is queried with
 

@@ -39,7 +39,17 @@ _VALUES: Mapping[str, Callable[[str], object]] = {
         ("--max-states", "--max-hypothesis", "--max-query", "--memory", "--exhaustive", "--max-length"), _number
     ),
     **dict.fromkeys(
-        ("--search-steps", "--mass", "--pumps", "--hits", "--loops", "--longest-loop", "--counterexamples"), _number
+        (
+            "--search-steps",
+            "--explain",
+            "--mass",
+            "--pumps",
+            "--hits",
+            "--loops",
+            "--longest-loop",
+            "--counterexamples",
+        ),
+        _number,
     ),
 }
 # Of these, the ones by which ``replay`` reads the same model and the same files.
