@@ -13,7 +13,7 @@ from rnncheck.verification.task import Task
 from rnncheck.words import Codes
 
 _SHORT_WORDS = 0.4  # the share of the steps that every short word is queried with
-_MOST_SHORT_WORDS = 2 / 3  # the same, where this leads as far as querying every word plainly would
+_MOST_SHORT_WORDS = 0.7  # the same, where this leads as far as querying every word plainly would
 _MERGED_SHARE = 0.3  # of the steps that are left; beams have the rest
 _FEWEST_STEPS = 5_000  # of a pass that is worth beginning
 _BEAM_WIDTH = 512
