@@ -247,6 +247,55 @@ def test_a_ranking_of_two_kinds_has_the_best_of_both_at_every_state() -> None:
         assert len(best & set(here[np.argsort(np.abs(scores[here]))][:7].tolist())) >= 5
 
 
+@pytest.mark.parametrize("columns", [3, 60])
+def test_what_is_unusual_differs_where_the_others_are_alike(columns: int) -> None:
+    """At each of two states 20 words differ much in one direction; one differs a little in another, and ranks first."""
+    rng = np.random.default_rng(0)
+    states = np.zeros((40, columns))
+    states[:, 0], states[:, 1] = rng.choice([-3, 3], size=40), 0.01 * rng.normal(size=40)
+    states[[6, 9], 1] = 1.0
+    frontier = Frontier(np.zeros((40, 1), dtype=np.int32), states, np.arange(40, dtype=np.int32) % 2)
+    tree = tree_of(DFAModel(random_dfa(1, 3)), random_dfa(2, 3), Relation.SUBSET)
+    scores = np.zeros(40)
+
+    values = Ranking.UNUSUAL.values(tree, frontier, scores, rng)
+
+    assert {int(values[0::2].argmax()) * 2, int(values[1::2].argmax()) * 2 + 1} == {6, 9}
+    apart = states[0::2] - states[0::2].mean(axis=0)
+    ridge = 0.01 * np.square(apart).sum() / columns
+    inverse = np.linalg.inv(apart.T @ apart + ridge * np.eye(columns))
+    assert np.allclose(values[0::2], np.einsum("ij,jk,ik->i", apart, inverse, apart))
+    alike = dataclasses.replace(frontier, states=np.ones((40, columns)))
+    assert not Ranking.UNUSUAL.values(tree, alike, scores, rng).any()
+
+
+def test_a_find_bounds_the_next_beam() -> None:
+    """Every word of three letters and more is a violation: after one of three letters none of two is found."""
+    chain = DFA(["a", "b"], [[min(i + 1, 3)] * 2 for i in range(4)], np.arange(4) == 3)
+    nothing = DFA(["a", "b"], [[0, 0]], np.array([False]))
+    search = GuidedSearch(tree_of(DFAModel(chain), nothing, Relation.SUBSET), np.random.default_rng(0), shorter_than=9)
+    while not search.finished:
+        search.advance()
+    assert len(search.violation) == 3
+    search.seek_shorter(3)
+    assert not search.finished
+    for _ in range(100):
+        search.advance()
+    assert search.violation is None
+    search.seek_shorter(1)
+    assert search.finished
+
+
+def test_as_far_as_plainly_only_where_enough_steps_are_left() -> None:
+    """Of two letters there are 2 + 4 + 8 + 16 words of at most four letters, each one more step."""
+    chain = DFA(["a", "b"], [[0, 0]], np.array([False]))
+    nothing = DFA(["a", "b"], [[0, 0]], np.array([False]))
+    search = ExhaustiveSearch(tree_of(DFAModel(chain), nothing, Relation.SUBSET))
+    assert search.affordable(9, steps=6) == 2
+    assert search.affordable(9, steps=6, plainly=30, most=30) == 4
+    assert search.affordable(9, steps=6, plainly=30, most=29) == 3
+
+
 def test_beams_keep_within_the_memory() -> None:
     """Every word of a beam is extended by every letter: with many letters that is much."""
     letters = Alphabet([f"l{i}" for i in range(50)])

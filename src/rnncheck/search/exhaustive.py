@@ -44,14 +44,17 @@ class ExhaustiveSearch:
         """The longest words of one length that are all held, but for those from which nothing can be violated."""
         return self._kept
 
-    def affordable(self, longest: int, steps: int, plainly: int = 0) -> int:
+    def affordable(self, longest: int, steps: int, plainly: int = 0, most: int = 0) -> int:
         """Up to which length, at most ``longest``, all words can be asked for so many network steps.
 
         It is at least the length that asking every word, from the beginning and leaving out none, comes to for
-        ``plainly`` steps.
+        ``plainly`` steps, where going there takes ``most`` steps or fewer.
         """
         length = self.length
-        while length < longest and (self.price(length + 1) <= steps or self._plain_price(length + 1) <= plainly):
+        while length < longest:
+            price = self.price(length + 1)
+            if price > steps and (price > most or self._plain_price(length + 1) > plainly):
+                break
             length += 1
         return length
 

@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import enum
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
+from rnncheck.models.engine.threads import single_threaded_blas
 from rnncheck.models.protocol import Scores
 from rnncheck.relations import Relation
 from rnncheck.search.prefix_tree import DEFAULT_MEMORY, Frontier, PrefixTree
@@ -24,6 +25,7 @@ from rnncheck.words import Codes, IntArray
 _FIRST_LENGTH = 24
 _WIDER = 4
 _OUTLIERS = 5  # one word in so many is an outlier, about
+_RIDGE = 0.01  # of the mean variance of one direction is added to the variance of each
 
 
 class Ranking(enum.Enum):
@@ -35,6 +37,7 @@ class Ranking(enum.Enum):
     NEAR_DECISION = "the score is close to the decision"
     NEAR_DECISION_OR_OUTLIER = "the score is close to the decision, or, for one word in so many, the state is far off"
     TOWARDS_VIOLATION = "the score is on the side that a violation needs"
+    UNUSUAL = "the model's state is far from the others' mean, for the directions in which they differ"
     RANDOM = "chance"
 
     def values(self, tree: PrefixTree, frontier: Frontier, scores: Scores, rng: np.random.Generator) -> Scores:
@@ -44,6 +47,8 @@ class Ranking(enum.Enum):
             return noise
         if self is Ranking.OUTLIER:
             return _distance_from_mean(frontier)
+        if self is Ranking.UNUSUAL:
+            return _unusualness(frontier)
         if self is Ranking.OUTLIER_LOOSELY:
             return _distance_from_mean(frontier) * np.exp(0.5 * noise)
         ties = 1e-3 * noise  # saturated scores are all alike
@@ -69,14 +74,42 @@ RANKINGS = (
 
 def _distance_from_mean(frontier: Frontier) -> Scores:
     """How far each word's state is, squared, from the mean of the states at the same state of the specification."""
+    return _by_group(frontier, lambda apart: np.einsum("ij,ij->i", apart, apart))
+
+
+def _unusualness(frontier: Frontier) -> Scores:
+    """The same, where each direction is measured by how much the states differ in it (Mahalanobis' distance).
+
+    A state that is unlike the others in a direction in which they are all alike stands out, however near it is.
+    """
+    with single_threaded_blas:
+        return _by_group(frontier, _leverages)
+
+
+def _leverages(apart: Scores) -> Scores:
+    """For each of some rows with mean zero: how much it counts in a ridge regression on them."""
+    rows, columns = apart.shape
+    turned = rows > columns  # whichever square matrix is the smaller one
+    products = apart.T @ apart if turned else apart @ apart.T
+    ridge = _RIDGE * float(np.trace(products)) / columns
+    if not 0.0 < ridge < np.inf:  # all rows are alike, or some are beyond all numbers
+        return np.zeros(rows)
+    identity = np.eye(len(products))
+    inverse = np.linalg.inv(products + ridge * identity)
+    counts = np.einsum("ij,ij->i", apart @ inverse, apart) if turned else 1 - ridge * inverse.diagonal()
+    return np.asarray(counts)
+
+
+def _by_group(frontier: Frontier, measure: Callable[[Scores], Scores]) -> Scores:
+    """A number per word, measured on the differences from the mean of its state of the specification."""
     states = frontier.states.reshape(len(frontier), -1)
-    squared = np.empty(len(frontier), dtype=np.float64)
+    result = np.empty(len(frontier), dtype=np.float64)
     _, group = np.unique(frontier.spec_states, return_inverse=True)
     for rows in np.split(np.argsort(group, kind="stable"), np.cumsum(np.bincount(group))[:-1]):
         apart = states[rows].astype(np.float64)  # one group at a time stays in the cache
         apart -= apart.sum(axis=0) / len(rows)
-        squared[rows] = np.einsum("ij,ij->i", apart, apart)
-    return squared
+        result[rows] = measure(apart)
+    return result
 
 
 def _places(frontier: Frontier, values: Scores) -> Scores:
@@ -176,6 +209,11 @@ class GuidedSearch:
         """Whether a violation was found, or none can be: no state is open, or no length is allowed."""
         possible = self._tree.open_states[self._tree.spec.initial] and self._shorter_than not in (0, 1)
         return self.violation is not None or not possible
+
+    def seek_shorter(self, than: int) -> None:
+        """Go on after a violation with the next beam: the ones before found none that is shorter."""
+        self.violation, self._shorter_than = None, than
+        self._begin_beam()
 
     def advance(self) -> None:
         """Let the beam grow by one letter; when it is long enough, the next one begins."""

@@ -12,7 +12,7 @@ from rnncheck.search.flows import Flow, FlowSettings, by_reference, find_flows
 from rnncheck.search.shrinking import shrink
 from rnncheck.verification.effort import Effort
 from rnncheck.verification.several import find_others
-from rnncheck.verification.shorter import shorter_violation, shortest_violation
+from rnncheck.verification.shorter import short_words, shorter_violation
 from rnncheck.verification.task import Task
 from rnncheck.words import Codes, WordBatch, shortlex_key
 
@@ -21,7 +21,6 @@ _FLOWS_REPORTED = 5
 # products, or a few.
 _REFERENCE_SHARE, _REFERENCE_PRODUCTS, _REFERENCE_LEAST = 16, 1 << 29, 2_000
 _SETTLING_LOOPS = 1000  # at most, to see whether the model's state comes back to itself
-_SHORT_WORDS = 0.4  # the share of the steps for a shorter counterexample that every short word is queried with
 
 
 class Polish:
@@ -42,7 +41,7 @@ class Polish:
             spent = task.oracle.cost.work
             told = task.settings.shorter_steps
             steps = self._effort.shorter if told is None else told
-            self._move(shortest_violation(task, self.word, int(_SHORT_WORDS * steps), plainly=spent + steps))
+            self._move(short_words(task, self.word, steps))
             if task.oracle.stepping:
                 self._move(shorter_violation(task, self.word, end=spent + steps))
                 self._shrink()
