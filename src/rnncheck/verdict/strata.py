@@ -10,6 +10,7 @@ of all words sees.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeAlias
 
@@ -118,14 +119,15 @@ def how_often(interval: Interval, scope: str = "") -> str:
         middle = math.sqrt(low * high)
         if middle >= _TELLING:
             return f"about {middle:.0%} of all {words} are violations"
-        return f"about 1 in {_two_digits(1 / middle, round):,} {words} is a violation"
+        return f"about 1 in {_one_in(middle, round):,} {words} is a violation"
     if 0.0 < high <= _TELLING:
-        return f"fewer than 1 in {_two_digits(1 / high, math.floor):,} {words} are violations"
+        return f"fewer than 1 in {_one_in(high, math.floor):,} {words} are violations"
     if low > 0.0:
-        return f"at least 1 in {_two_digits(1 / low, math.ceil):,} {words} is a violation"
+        return f"at least 1 in {_one_in(low, math.ceil):,} {words} is a violation"
     return f"at most {high:.0%} of all {words} are violations"
 
 
-def _two_digits(number: float, rounded: Callable[[float], int]) -> int:
+def _one_in(probability: float, rounded: Callable[[float], int]) -> int:
+    number = 1 / max(probability, sys.float_info.min)  # smaller ones have no inverse
     unit: int = 10 ** max(0, math.floor(math.log10(number)) - 1)
     return rounded(number / unit) * unit
