@@ -225,6 +225,51 @@ def test_a_length_that_is_calculated_is_the_reason() -> None:
     assert "calculates with the length of the word" in model.describe()["stepping"]
 
 
+def shifted_probability(self, out):
+    return F.softmax(self.head(out[:, -1]), dim=1)[:, 1] + 0.0
+
+
+def smoothed_probability(self, out):
+    return F.softmax(self.head(out[:, -1]), dim=1)[:, 1] * 0.9 + 0.05
+
+
+def probability_of_the_rest(self, out):
+    return 1 - F.softmax(self.head(out[:, -1]), dim=1)[:, 1]
+
+
+def two_probabilities(self, out):
+    probabilities = F.softmax(self.head(out[:, -1]), dim=1)
+    return probabilities[:, 0] + probabilities[:, 2]
+
+
+@pytest.mark.parametrize(
+    "ending", [shifted_probability, smoothed_probability, probability_of_the_rest, two_probabilities]
+)
+def test_a_number_that_is_made_of_probabilities_is_no_logit(ending: Any) -> None:
+    module = Usual(ending, 3, "GRU").eval()
+    model = wrap(module, LETTERS, threads=1)
+    assert model.describe()["output"] == "probability"
+    for word in [(0,), (1,), (2,), (0, 1, 2), (2, 2, 2, 2)]:
+        assert model.reference_answer(word) == (module(torch.tensor([word])).item() > 0.5)
+
+
+def test_a_number_that_is_made_of_probabilities_is_compiled_where_its_meaning_is_given() -> None:
+    module = Usual(lambda self, out: smoothed_probability(self, out) - 0.5, 2, "GRU").eval()
+    model = wrap(module, LETTERS, threads=1, output="logit")
+    assert isinstance(model, SteppingModel)
+    check_scores(model, module)
+
+
+def test_a_constant_that_a_value_is_subtracted_from_the_other_way_round_is_understood() -> None:
+    def ending(self, out):
+        return torch.rsub(self.one.bias[:1], self.head(out[:, -1]))
+
+    module = Usual(ending, 1, "GRU").eval()
+    model = wrap(module, LETTERS, threads=1)
+    assert isinstance(model, SteppingModel), model.describe()["stepping"]
+    check_scores(model, module)
+
+
 # --- what a proof says ------------------------------------------------------------------------------------------------
 
 

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from rnncheck.errors import InputError, ModelError, short_repr
 from rnncheck.models.engine.compiled import CompiledNetwork, SelfCheck, SelfCheckError
-from rnncheck.models.engine.heads import HeadedNetwork, HeadLayer
+from rnncheck.models.engine.heads import KEEP_MEANING, HeadedNetwork, HeadLayer
 from rnncheck.models.engine.reference import Judgement
 from rnncheck.models.label_reference import LabelReference
 from rnncheck.models.network import Cell, Floats, Layer, RecurrentNetwork
@@ -200,7 +200,7 @@ def _headed(
     network = _network(parts, alphabet, {}, Decision(width, label=0 if width > 1 else None))
     trunk = CompiledNetwork(network, dtype=reading.dtype, threads=reading.threads, max_length=longest)
     decision = reference.decision
-    last = next((layer.name for layer in reversed(parts.rest) if layer.name != "scale"), "linear")
+    last = next((layer.name for layer in reversed(parts.rest) if layer.name not in KEEP_MEANING), "linear")
     if decision.outputs == 1 and not decision.probability and last != "linear" and reading.probability is None:
         raise MismatchError(f"its last function is {last}, which does not say what it means (output='logit' does)")
     model = HeadedNetwork(trunk, parts.rest, _of_logits(decision), reference, {**facts, **decision.describe()})
