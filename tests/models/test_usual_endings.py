@@ -15,7 +15,7 @@ from rnncheck.models.files.loading import load_model
 from rnncheck.models.protocol import SteppingModel
 from rnncheck.models.whole_words import WholeWords
 from rnncheck.models.wrapping import wrap
-from rnncheck.words import Alphabet
+from rnncheck.words import Alphabet, WordBatch
 
 torch = pytest.importorskip("torch")
 
@@ -299,6 +299,22 @@ def test_statistics_that_change_after_wrapping_are_an_error() -> None:
     module.norm.running_mean.add_(1)
     with pytest.raises(ModelError, match="have changed since it was wrapped"):
         model.reference_answer((0, 1))
+
+
+@pytest.mark.parametrize("ending", [one_probability, logits_subtracted, lambda self, out: self.head(out[:, -1]) * 2])
+def test_a_word_on_which_a_compiled_module_overflows_has_no_answer(ending: Any) -> None:
+    """Should be an error, as for a black box; what is no number is not larger than the threshold, yet no rejection."""
+    module = Usual(ending, 2, "RNN").eval()
+    module.core = nn.RNN(4, HIDDEN, nonlinearity="relu", batch_first=True)
+    with torch.no_grad():
+        module.core.weight_hh_l0.copy_(torch.eye(HIDDEN) * 1.2)
+    model = wrapped(module)
+    assert isinstance(model, HeadedNetwork)
+    assert len(model.accepts_batch([["a"] * 300])) == 1
+    with pytest.raises(ModelError, match="for a word of 900 letters, which is neither yes nor no"):
+        model.accepts_batch([["a"] * 900])
+    with pytest.raises(ModelError, match="neither yes nor no"):
+        model.labeller()(WordBatch.from_codes([(0,) * 900]))
 
 
 def test_the_function_that_is_not_constant_is_named_and_not_what_reads_it() -> None:

@@ -64,7 +64,8 @@ def log_odds(logits: Rows, choice: Rows) -> Rows:
     """The logit of one of the numbers that a softmax makes: its sigmoid is that number."""
     chosen = int(choice.argmax())
     others = np.delete(logits, chosen, axis=-1)
-    return np.asarray(logits[..., chosen, None] - np.logaddexp.reduce(others, axis=-1, keepdims=True))
+    with np.errstate(invalid="ignore"):
+        return np.asarray(logits[..., chosen, None] - np.logaddexp.reduce(others, axis=-1, keepdims=True))
 
 
 def _gelu(_: HeadLayer, rows: Rows) -> Rows:
@@ -143,7 +144,7 @@ class HeadedNetwork(SteppingModel):
         with np.errstate(all="ignore"):
             for layer in self._head:
                 rows = layer(rows)
-        return self._decision.scores(rows.astype(np.float64))
+            return self._decision.scores(rows.astype(np.float64))
 
     def reference_answer(self, codes: Codes) -> bool:
         return bool(self._judge(tuple(codes)).accepted)
