@@ -263,6 +263,32 @@ def test_a_dropout_of_constants_draws_random_numbers(tmp_path: Any) -> None:
     assert facts["compiling"] == "not possible: its operator Dropout draws random numbers"
 
 
+def test_an_addition_to_a_probability_is_no_linear_layer(tmp_path: Path) -> None:
+    """Should take 0.9 p + 0.05 for a probability, by its range, as the module's own graph has no logit there."""
+    rng = np.random.default_rng(0)
+    arrays = {
+        "W": rng.normal(size=(1, 4, 3)).astype(np.float32), "R": rng.normal(size=(1, 4, 4)).astype(np.float32),
+        "H": rng.normal(size=(4, 1)).astype(np.float32), "last": np.array(-1),
+        "most": np.array(0.9, np.float32), "least": np.array(0.05, np.float32),
+    }  # fmt: skip
+    node = helper.make_node
+    nodes = [
+        node("RNN", ["x", "W", "R"], ["s"], hidden_size=4), node("Gather", ["s", "last"], ["t"], axis=0),
+        node("Gather", ["t", "last"], ["u"], axis=0), node("MatMul", ["u", "H"], ["z"]),
+        node("Sigmoid", ["z"], ["p"]), node("Mul", ["p", "most"], ["q"]), node("Add", ["q", "least"], ["y"]),
+    ]  # fmt: skip
+    graph = helper.make_graph(
+        nodes, "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["t", "b", 3])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)],
+        [numpy_helper.from_array(value, name) for name, value in arrays.items()],
+    )  # fmt: skip
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+    (tmp_path / "m.onnx").write_bytes(model.SerializeToString())
+    facts = load_model(tmp_path / "m.onnx", alphabet=LETTERS, threads=1).describe()
+    assert facts["output"] == "probability"
+    assert any("by its range" in note for note in facts["notes"])
+
+
 # --- alphabets of the model itself ------------------------------------------------------------------------------------
 
 

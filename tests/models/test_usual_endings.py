@@ -15,7 +15,7 @@ from rnncheck.models.files.loading import load_model
 from rnncheck.models.protocol import SteppingModel
 from rnncheck.models.whole_words import WholeWords
 from rnncheck.models.wrapping import wrap
-from rnncheck.words import Alphabet
+from rnncheck.words import Alphabet, WordBatch
 
 torch = pytest.importorskip("torch")
 
@@ -225,6 +225,51 @@ def test_a_length_that_is_calculated_is_the_reason() -> None:
     assert "calculates with the length of the word" in model.describe()["stepping"]
 
 
+def shifted_probability(self, out):
+    return F.softmax(self.head(out[:, -1]), dim=1)[:, 1] + 0.0
+
+
+def smoothed_probability(self, out):
+    return F.softmax(self.head(out[:, -1]), dim=1)[:, 1] * 0.9 + 0.05
+
+
+def probability_of_the_rest(self, out):
+    return 1 - F.softmax(self.head(out[:, -1]), dim=1)[:, 1]
+
+
+def two_probabilities(self, out):
+    probabilities = F.softmax(self.head(out[:, -1]), dim=1)
+    return probabilities[:, 0] + probabilities[:, 2]
+
+
+@pytest.mark.parametrize(
+    "ending", [shifted_probability, smoothed_probability, probability_of_the_rest, two_probabilities]
+)
+def test_a_number_that_is_made_of_probabilities_is_no_logit(ending: Any) -> None:
+    module = Usual(ending, 3, "GRU").eval()
+    model = wrap(module, LETTERS, threads=1)
+    assert model.describe()["output"] == "probability"
+    for word in [(0,), (1,), (2,), (0, 1, 2), (2, 2, 2, 2)]:
+        assert model.reference_answer(word) == (module(torch.tensor([word])).item() > 0.5)
+
+
+def test_a_number_that_is_made_of_probabilities_is_compiled_where_its_meaning_is_given() -> None:
+    module = Usual(lambda self, out: smoothed_probability(self, out) - 0.5, 2, "GRU").eval()
+    model = wrap(module, LETTERS, threads=1, output="logit")
+    assert isinstance(model, SteppingModel)
+    check_scores(model, module)
+
+
+def test_a_constant_that_a_value_is_subtracted_from_the_other_way_round_is_understood() -> None:
+    def ending(self, out):
+        return torch.rsub(self.one.bias[:1], self.head(out[:, -1]))
+
+    module = Usual(ending, 1, "GRU").eval()
+    model = wrap(module, LETTERS, threads=1)
+    assert isinstance(model, SteppingModel), model.describe()["stepping"]
+    check_scores(model, module)
+
+
 # --- what a proof says ------------------------------------------------------------------------------------------------
 
 
@@ -254,6 +299,22 @@ def test_statistics_that_change_after_wrapping_are_an_error() -> None:
     module.norm.running_mean.add_(1)
     with pytest.raises(ModelError, match="have changed since it was wrapped"):
         model.reference_answer((0, 1))
+
+
+@pytest.mark.parametrize("ending", [one_probability, logits_subtracted, lambda self, out: self.head(out[:, -1]) * 2])
+def test_a_word_on_which_a_compiled_module_overflows_has_no_answer(ending: Any) -> None:
+    """Should be an error, as for a black box; what is no number is not larger than the threshold, yet no rejection."""
+    module = Usual(ending, 2, "RNN").eval()
+    module.core = nn.RNN(4, HIDDEN, nonlinearity="relu", batch_first=True)
+    with torch.no_grad():
+        module.core.weight_hh_l0.copy_(torch.eye(HIDDEN) * 1.2)
+    model = wrapped(module)
+    assert isinstance(model, HeadedNetwork)
+    assert len(model.accepts_batch([["a"] * 300])) == 1
+    with pytest.raises(ModelError, match="for a word of 900 letters, which is neither yes nor no"):
+        model.accepts_batch([["a"] * 900])
+    with pytest.raises(ModelError, match="neither yes nor no"):
+        model.labeller()(WordBatch.from_codes([(0,) * 900]))
 
 
 def test_the_function_that_is_not_constant_is_named_and_not_what_reads_it() -> None:

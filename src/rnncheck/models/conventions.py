@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rnncheck.errors import InputError, ModelError, short_repr
-from rnncheck.models.whole_words import Outputs
+from rnncheck.models.whole_words import Outputs, check_finite
 from rnncheck.runtime.budget import BudgetExceeded
 from rnncheck.words import IntArray
 
@@ -178,11 +178,7 @@ def _outputs_of_single_words(
     for length in lengths_within((1, 2, 5), longest):
         codes = rng.integers(letters, size=(1, length))
         first, second = (_attempt(call, encode, codes) for _ in range(2))
-        if not np.isfinite(first).all():
-            raise ModelError(
-                f"the model puts out {short_repr(first.ravel().tolist())} for a word of {length} letters, which is "
-                "neither yes nor no; give a model whose values stay finite"
-            )
+        check_finite(first, length)
         if first.shape != second.shape or not _close(first, second):
             raise ModelError("the model answers the same word differently when asked twice; it is not a function")
         sizes[length] = first.size

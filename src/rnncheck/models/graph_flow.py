@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from rnncheck.models.engine.heads import HEAD_FUNCTIONS, HeadLayer
+from rnncheck.models.engine.heads import HEAD_FUNCTIONS, LINEAR, HeadLayer
 from rnncheck.models.network import Cell, Floats, Layer
 from rnncheck.models.self_check import MismatchError, NetworkParts
 
@@ -162,7 +162,7 @@ class Value:
 
     def _choosing(self, chosen: Any, size: int) -> Value:
         rows = np.eye(size, dtype=np.float32)[chosen]
-        return dataclasses.replace(self, functions=(*self.functions, HeadLayer("linear", rows)))
+        return dataclasses.replace(self, functions=(*self.functions, HeadLayer("pick", rows)))
 
     # --- functions ----------------------------------------------------------------------------------------------------
 
@@ -262,7 +262,7 @@ def joined(values: Sequence[Value], axis: int, sizes: Sequence[Sequence[int]], n
 def _side_by_side(values: Sequence[Value]) -> Value | None:
     """Linear layers that read the same numbers, and whose outputs are joined, are one."""
     first = values[0]
-    linear = [value.functions[-1] for value in values if value.functions and value.functions[-1].name == "linear"]
+    linear = [value.functions[-1] for value in values if value.functions and value.functions[-1].name in LINEAR]
     alike = all(
         value.stage is first.stage and value.layers == first.layers and value.functions[:-1] == first.functions[:-1]
         for value in values
@@ -271,7 +271,10 @@ def _side_by_side(values: Sequence[Value]) -> Value | None:
         return None
     weights = [layer.weight for layer in linear if layer.weight is not None]
     biases = [np.zeros(len(w), w.dtype) if layer.bias is None else layer.bias for w, layer in zip(weights, linear)]  # noqa: B905
-    whole = HeadLayer("linear", np.concatenate(weights), np.concatenate(biases))
+    if all(layer.name == "pick" for layer in linear):
+        whole = HeadLayer("pick", np.concatenate(weights))
+    else:
+        whole = HeadLayer("linear", np.concatenate(weights), np.concatenate(biases))
     return dataclasses.replace(first, functions=(*first.functions[:-1], whole))
 
 
@@ -302,7 +305,7 @@ def summed(values: Sequence[Value], sign: int) -> Value | None:
         return None
     if picked[0].weight.shape != picked[1].weight.shape:
         return None
-    whole = HeadLayer("linear", picked[0].weight + sign * picked[1].weight)
+    whole = HeadLayer("pick", picked[0].weight + sign * picked[1].weight)
     return dataclasses.replace(first, functions=(*first.functions[:-1], whole))
 
 
@@ -339,14 +342,14 @@ def parts_of(answer: Value, inputs: Floats, *, odds: bool = False) -> NetworkPar
         functions[-2:] = [HeadLayer("log_odds", functions[-1].weight), HeadLayer("sigmoid")]
     activation = functions.pop().name if len(functions) > 1 and functions[-1].name in PROBABILITIES else ""
     odd = next((function.name for function in functions if function.name not in HEAD_FUNCTIONS), None)
-    if odd is not None or not any(function.name == "linear" for function in functions):
+    if odd is not None or not any(function.name in LINEAR for function in functions):
         why = "no linear layer" if odd is None else f"{odd}, which is not compiled,"
         raise MismatchError(f"it has {why} after its recurrent layers")
     head, *rest = _merged(functions)
     if len(rest) > 1 and rest[-2].name in PROBABILITIES and _chooses(rest[-1]):
         raise MismatchError(f"its output is one of the numbers that {rest[-2].name} makes, and no logits are seen")
     layers = tuple(layer.layer for layer in answer.layers if layer.layer is not None)
-    if head.weight is None or head.name != "linear":  # the hidden state itself is what the rest reads
+    if head.weight is None or head.name not in LINEAR:  # the hidden state itself is what the rest reads
         head, rest = HeadLayer("linear", np.eye(layers[-1].hidden, dtype=inputs.dtype)), [head, *rest]
     weight = np.asarray(head.weight)
     bias = np.zeros(len(weight), dtype=weight.dtype) if head.bias is None else head.bias
@@ -376,11 +379,11 @@ def _merged(functions: Sequence[HeadLayer]) -> list[HeadLayer]:
 
 
 def _chooses(function: HeadLayer) -> bool:
-    """Whether a function is a linear layer that only picks some of its inputs."""
+    """Whether a function only takes some of its inputs."""
     weight = function.weight
-    if function.name != "linear" or function.bias is not None or weight is None:
+    if function.name != "pick" or weight is None:
         return False
-    return bool(((weight == 0) | (weight == 1)).all() and (weight.sum(axis=1) == 1).all())
+    return bool((weight >= 0).all() and (weight.sum(axis=1) == 1).all())
 
 
 def _picked(linear: HeadLayer, choice: HeadLayer) -> HeadLayer:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from rnncheck.models.labelled import labels_by_score
-from rnncheck.models.whole_words import Decision, Outputs, calibrated, equal_lengths
+from rnncheck.models.whole_words import Decision, Outputs, calibrated, check_finite, equal_lengths
 from rnncheck.words import Codes, IntArray, WordBatch
 
 
@@ -34,7 +34,8 @@ class LabelReference:
                 labels[rows] = self._alone(words[int(rows[0])])
                 continue
             outputs = self._original(codes)
-            scores = np.stack([each.scores(outputs) for each in self._decision.each()], axis=1)
+            with np.errstate(invalid="ignore"):  # what is no finite number is asked again, alone, and is an error then
+                scores = np.stack([each.scores(outputs) for each in self._decision.each()], axis=1)
             found, unsure = labels_by_score(
                 scores if scores.shape[1] > 1 else np.hstack([-scores, scores]), self._margin
             )
@@ -44,6 +45,7 @@ class LabelReference:
 
     def _alone(self, word: Codes) -> int:
         outputs = self._original(np.array([word], dtype=np.int64))
+        check_finite(outputs, len(word))
         if self._decision.label is None:
             return int(self._decision.accepts(outputs)[0])
         return int(outputs[0].argmax())

@@ -18,12 +18,12 @@ import numpy.typing as npt
 
 from rnncheck.errors import InputError, ModelError, short_repr
 from rnncheck.models.engine.compiled import CompiledNetwork, SelfCheck, SelfCheckError
-from rnncheck.models.engine.heads import HeadedNetwork, HeadLayer
+from rnncheck.models.engine.heads import KEEP_MEANING, HeadedNetwork, HeadLayer
 from rnncheck.models.engine.reference import Judgement
 from rnncheck.models.label_reference import LabelReference
 from rnncheck.models.network import Cell, Floats, Layer, RecurrentNetwork
 from rnncheck.models.protocol import SteppingModel
-from rnncheck.models.whole_words import Decision, Outputs
+from rnncheck.models.whole_words import Decision, Outputs, check_finite
 from rnncheck.words import Alphabet, Codes, IntArray, WordBatch, format_word
 
 _LENGTHS = (1, 1, 2, 2, 2, 3, 3, *range(1, 41), 50, 60, 75, 99, 150, 300)  # a length may be treated apart
@@ -105,8 +105,10 @@ class Reference:
             logits, outputs = self.original.see(word)
         except MismatchError:  # an original that treats some words apart, such as the empty one
             outputs = self.original(np.array([word], dtype=np.int64))[0]
+            check_finite(outputs, len(word))
             score = self.decision.scores(outputs[None])
         else:
+            check_finite(outputs, len(word))
             score = _of_logits(self.decision).scores(logits[None])
         return Judgement(float(score[0]), bool(self.decision.accepts(outputs[None])[0]))
 
@@ -200,7 +202,7 @@ def _headed(
     network = _network(parts, alphabet, {}, Decision(width, label=0 if width > 1 else None))
     trunk = CompiledNetwork(network, dtype=reading.dtype, threads=reading.threads, max_length=longest)
     decision = reference.decision
-    last = next((layer.name for layer in reversed(parts.rest) if layer.name != "scale"), "linear")
+    last = next((layer.name for layer in reversed(parts.rest) if layer.name not in KEEP_MEANING), "linear")
     if decision.outputs == 1 and not decision.probability and last != "linear" and reading.probability is None:
         raise MismatchError(f"its last function is {last}, which does not say what it means (output='logit' does)")
     model = HeadedNetwork(trunk, parts.rest, _of_logits(decision), reference, {**facts, **decision.describe()})

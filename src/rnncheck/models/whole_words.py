@@ -86,6 +86,15 @@ class Decision:
         return np.asarray(self.scores(outputs) > 0.0)
 
 
+def check_finite(outputs: npt.NDArray[Any], length: int) -> None:
+    """Raise ModelError where a model puts out something else than finite numbers for a word: there is no answer."""
+    if not np.isfinite(outputs).all():
+        raise ModelError(
+            f"the model puts out {short_repr(outputs.ravel().tolist())} for a word of {length} letters, which is "
+            "neither yes nor no; give a model whose values stay finite"
+        )
+
+
 def logit(probability: float | npt.NDArray[np.float64]) -> Any:
     """The inverse of the sigmoid."""
     return np.log(probability) - np.log1p(-np.asarray(probability))

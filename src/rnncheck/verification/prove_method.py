@@ -70,9 +70,9 @@ def _why_no_network(facts: Mapping[str, Any]) -> str:
     kind = facts.get("kind", "a model")
     if "head" in facts:
         layers = set(facts["head"].split(", "))
-        if layers <= {"linear", "scale"}:
+        if layers <= {"linear", "pick", "scale"}:
             helps = "they compute nothing that a single linear layer cannot: put that in their place and prove it"
-        elif layers <= {"linear", "scale", "log_odds"}:
+        elif layers <= {"linear", "pick", "scale", "log_odds"}:
             helps = "return the logits instead of the probability of one label, and choose the label with --label"
         else:
             helps = "the method auto can search it for violations, and sample words"

@@ -25,6 +25,7 @@ class HeadLayer:
     """One function of a head: a linear layer, a normalisation, or an activation; it reads each row by itself.
 
     ``weight`` is the slope of a leaky ReLU, and the row that picks one number where the log odds of one are meant.
+    "pick" is a linear layer that has no weights of its own: it takes numbers, their sums or their differences.
     """
 
     name: str
@@ -63,7 +64,8 @@ def log_odds(logits: Rows, choice: Rows) -> Rows:
     """The logit of one of the numbers that a softmax makes: its sigmoid is that number."""
     chosen = int(choice.argmax())
     others = np.delete(logits, chosen, axis=-1)
-    return np.asarray(logits[..., chosen, None] - np.logaddexp.reduce(others, axis=-1, keepdims=True))
+    with np.errstate(invalid="ignore"):
+        return np.asarray(logits[..., chosen, None] - np.logaddexp.reduce(others, axis=-1, keepdims=True))
 
 
 def _gelu(_: HeadLayer, rows: Rows) -> Rows:
@@ -77,6 +79,7 @@ def _gelu_tanh(_: HeadLayer, rows: Rows) -> Rows:
 _ERF = np.frompyfunc(math.erf, 1, 1)  # numpy has none
 _FUNCTIONS: Mapping[str, Callable[[HeadLayer, Rows], Rows]] = {
     "linear": _linear,
+    "pick": _linear,
     "layer_norm": _layer_norm,
     "relu": lambda _, rows: np.maximum(rows, 0),
     "tanh": lambda _, rows: np.tanh(rows),
@@ -91,6 +94,8 @@ _FUNCTIONS: Mapping[str, Callable[[HeadLayer, Rows], Rows]] = {
     "log_softmax": _log_softmax,
 }
 HEAD_FUNCTIONS = tuple(_FUNCTIONS)
+LINEAR = ("linear", "pick")
+KEEP_MEANING = ("pick", "scale")  # of logits they make logits, of probabilities probabilities, or neither
 
 
 class HeadedNetwork(SteppingModel):
@@ -139,7 +144,7 @@ class HeadedNetwork(SteppingModel):
         with np.errstate(all="ignore"):
             for layer in self._head:
                 rows = layer(rows)
-        return self._decision.scores(rows.astype(np.float64))
+            return self._decision.scores(rows.astype(np.float64))
 
     def reference_answer(self, codes: Codes) -> bool:
         return bool(self._judge(tuple(codes)).accepted)

@@ -220,6 +220,12 @@ class Graph:
             name = node.input[0]
         return name, ""
 
+    def is_linear(self, name: str) -> bool:
+        """Whether a linear layer makes a value; its bias may be an operator of its own."""
+        node = self.made_by(name)
+        products = [node] if node is None or node.op_type != "Add" else [self.made_by(each) for each in node.input]
+        return any(node is not None and node.op_type in ("Gemm", "MatMul") for node in products)
+
     def rows_looked_up(self, name: str) -> int | None:
         """How many rows the table has in which the values of this input are looked up; None where there is none."""
         names = {name}

@@ -131,10 +131,9 @@ class OnnxFile:
         probability = reading.probability
         if outputs == 1 and probability is None:
             name, activation = self._graph.before_activation(self._interface.output)
-            node = self._graph.made_by(name)
             if activation == "Sigmoid":
                 probability = True
-            elif not activation and node is not None and node.op_type in ("Gemm", "MatMul", "Add"):
+            elif not activation and self._graph.is_linear(name):
                 probability = False
         if outputs == 1 and probability is None:
             probability = probability_by_range(self.original, len(self._alphabet), self._rng)

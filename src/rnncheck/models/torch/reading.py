@@ -482,7 +482,7 @@ class _Reader:
             return None
         first, second = call.args
         if second is own:
-            kind, second = {"sub": "rsub", "div": "rdiv"}.get(kind, kind), first
+            kind, second = {"sub": "rsub", "rsub": "sub", "div": "rdiv"}.get(kind, kind), first
         if isinstance(second, torch.Tensor):
             number = self._numbers(second, call)
         else:
