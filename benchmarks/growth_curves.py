@@ -32,10 +32,14 @@ def all_curves() -> list[Curve]:
 
 def exponent(points: Sequence[tuple[int, float]]) -> float:
     """The slope of the line through the largest sizes, both axes logarithmic: small sizes show what starting costs."""
+    sizes, seconds = np.log(np.array(_largest(points), dtype=float)).T
+    return float(np.polyfit(sizes, seconds, 1)[0])
+
+
+def _largest(points: Sequence[tuple[int, float]]) -> Sequence[tuple[int, float]]:
     largest = max(size for size, _ in points)
     chosen = [point for point in points if point[0] * _UPPER >= largest]
-    sizes, seconds = np.log(np.array(chosen if len(chosen) > 1 else points[-2:], dtype=float)).T
-    return float(np.polyfit(sizes, seconds, 1)[0])
+    return chosen if len(chosen) > 1 else points[-2:]
 
 
 def picture(curve: Curve, points: Sequence[tuple[int, float]]) -> bytes:
@@ -47,12 +51,15 @@ def picture(curve: Curve, points: Sequence[tuple[int, float]]) -> bytes:
         sizes, seconds = zip(*points, strict=True)
         colour, marker = LOOKS[0]
         panel.plot(sizes, seconds, marker=marker, color=colour, label=f"exponent {exponent(points):.2f} at the end")
-        allowed = [seconds[-1] * (size / sizes[-1]) ** curve.most for size in sizes]
-        panel.plot(sizes, allowed, "--", color="0.5", linewidth=1, label=f"exponent {curve.most:g}")
+        fitted = _largest(points)
+        (size, begin), (last, _) = fitted[0], fitted[-1]
+        allowed = [begin, begin * (last / size) ** curve.most]
+        panel.plot([size, last], allowed, "--", color="0.5", linewidth=1, label=f"exponent {curve.most:g}")
         panel.set(xscale="log", yscale="log", xlabel=curve.axis, ylabel="processor seconds")
         panel.set_ylim(bottom=min(seconds) / 2)
         panel.xaxis.set_major_formatter("{x:,.0f}")
         panel.yaxis.set_major_formatter("{x:g}")
+        panel.yaxis.set_minor_formatter("")
         panel.legend(frameon=False)
 
     return chart(draw, "svg")
@@ -60,7 +67,7 @@ def picture(curve: Curve, points: Sequence[tuple[int, float]]) -> bytes:
 
 def section(curve: Curve, points: Sequence[tuple[int, float]]) -> str:
     """The curve in words, as a table and as a picture, for the page."""
-    figures = ", ".join(f"{seconds:.2f} s" for _, seconds in points)
+    figures = ", ".join(f"{seconds:.2g} s" for _, seconds in points)
     sizes = ", ".join(f"{size:,}".replace(",", " ") for size, _ in points)
     fitted = f"Exponent {exponent(points):.2f}, aim at most {curve.most:g}."
     sentence = f"{curve.what}: {sizes} {curve.axis} take {figures}. {fitted}"
@@ -74,7 +81,7 @@ def measure_curves(names: Sequence[str], *, write: bool) -> None:
             continue
         points = curve.measure(curve.sizes)
         print(f"{curve.name:>22}: exponent {exponent(points):.2f} (at most {curve.most:g}); "
-              + ", ".join(f"{size} {seconds:.2f} s" for size, seconds in points), flush=True)  # fmt: skip
+              + ", ".join(f"{size} {seconds:.2g} s" for size, seconds in points), flush=True)  # fmt: skip
         if write:
             write_atomically(DOCS / "assets" / f"growth-{curve.name}.svg", picture(curve, points))
             _put(curve.name, section(curve, points))

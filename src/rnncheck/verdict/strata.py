@@ -113,18 +113,22 @@ def interval_of(strata: Sequence[Stratum], least: float) -> Interval:
 
 
 def how_often(interval: Interval, scope: str = "") -> str:
-    """What an interval for the probability of violations says: one number where it is narrow, else one bound."""
-    (low, high), words = interval, f"random words{scope}"
+    """What an interval for the probability of violations says of random words, as a sentence."""
+    often, words = frequency(interval), f"random words{scope}"
+    if often.endswith("%"):
+        return f"{often} of all {words} are violations"
+    return f"{often} {words} {'are violations' if often.startswith('fewer') else 'is a violation'}"
+
+
+def frequency(interval: Interval) -> str:
+    """One number where the interval is narrow, else one bound."""
+    low, high = interval
     if 0.0 < high <= _NEAR * low:
         middle = math.sqrt(low * high)
-        if middle >= _TELLING:
-            return f"about {middle:.0%} of all {words} are violations"
-        return f"about 1 in {_one_in(middle, round):,} {words} is a violation"
+        return f"about {middle:.0%}" if middle >= _TELLING else f"about 1 in {_one_in(middle, round):,}"
     if 0.0 < high <= _TELLING:
-        return f"fewer than 1 in {_one_in(high, math.floor):,} {words} are violations"
-    if low > 0.0:
-        return f"at least 1 in {_one_in(low, math.ceil):,} {words} is a violation"
-    return f"at most {high:.0%} of all {words} are violations"
+        return f"fewer than 1 in {_one_in(high, math.floor):,}"
+    return f"at least 1 in {_one_in(low, math.ceil):,}" if low > 0.0 else f"at most {high:.0%}"
 
 
 def _one_in(probability: float, rounded: Callable[[float], int]) -> int:

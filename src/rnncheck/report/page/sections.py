@@ -15,6 +15,7 @@ from rnncheck.report.page.trace_table import trace_table
 from rnncheck.report.plots import rounds_plot
 from rnncheck.verdict.facts import Outcome
 from rnncheck.verdict.guarantee import at_most
+from rnncheck.verdict.strata import frequency
 from rnncheck.verdict.value import Verdict
 from rnncheck.verdict.violation import mistake_sentences
 from rnncheck.words import format_word
@@ -244,10 +245,8 @@ def _tiles(verdict: Verdict) -> Markup:
         tiles.append(("faulty flows", f"{len(verdict.faulty_flows)}"))
     guarantee = verdict.guarantee
     if verdict.violation_mass is not None:
-        low, high = verdict.violation_mass
-        tiles.insert(
-            0, (f"P({'difference' if verdict.comparison is not None else 'violation'})", f"{low:.2g} to {high:.2g}")
-        )
+        what = "differences" if verdict.comparison is not None else "violations"
+        tiles.insert(0, (f"{what} in random words", frequency(verdict.violation_mass)))
     if verdict.data is not None:
         tiles.append(("on your data", f"{verdict.data.violations} of {verdict.data.counted}"))
     if guarantee is not None and guarantee.epsilon is not None:
