@@ -30,7 +30,7 @@ def main() -> None:
 
 
 def _end_at_once() -> None:
-    """Hear both signals until the command line does, unless whoever started us wants them ignored."""
+    """Hear both signals until the command line does, unless the program that started this one ignores them."""
     for number in (signal.SIGINT, signal.SIGTERM):
         if signal.getsignal(number) not in (signal.SIG_IGN, _end):
             _before[number] = signal.signal(number, _end)

@@ -183,7 +183,7 @@ def test_a_fingerprint_is_for_code_alone(tmp_path: Path) -> None:
 
 
 def test_an_edited_checkpoint_is_refused(tmp_path: Path) -> None:
-    """Should not tell the verdict of one property as that of another, whose digest somebody wrote beside it."""
+    """Should not report the verdict of one property as that of another whose digest was written beside it."""
     kept, suite = tmp_path / "kept", tmp_path / "suite.toml"
     suite.write_text(FILE.format(name="no-b", regex="a*") + '[properties.no-a]\nregex = "b*"\n')
     save_network(robust_network(Spec.from_regex("a*", ["a", "b"]).dfa), tmp_path / "net.safetensors")

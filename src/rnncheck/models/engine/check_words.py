@@ -2,7 +2,8 @@
 
 What the comparison establishes, and by what:
 
-- Every weight is where it belongs. Any word shows it, as each of its letters reads all weights.
+- Every weight is where it belongs. Any word shows it, as each of its letters reads all weights but the inputs of other
+  letters; with many letters some of these are in no word.
 - Rounding changes scores no more than was seen: random words of up to a hundred letters, and short loops repeated that
   often, along which it may add up.
 - It does not grow later on either: words of 250 and 500 letters.

@@ -206,7 +206,7 @@ def _name_of(func: Any) -> str:
         return str(getattr(getattr(func, "__self__", None), "__name__", name))
     if isinstance(func, torch._ops.OpOverload | torch._ops.OpOverloadPacket):
         space = func._qualified_op_name.partition("::")[0] if hasattr(func, "_qualified_op_name") else func.namespace
-        return name if space == "aten" else f"{space}::{name}"  # an operator of somebody else may have any name
+        return name if space == "aten" else f"{space}::{name}"  # an operator of another library may have any name
     if isinstance(func, types.FunctionType) and func.__module__.partition(".")[0] != "torch":
         return f"{func.__module__}.{name}"  # and so may a function
     return name
