@@ -29,7 +29,7 @@ from extract_networks import NAMES, STOP, network
 from rnncheck.automata.dfa import DFA
 from rnncheck.automata.moore import Hypothesis
 from rnncheck.extraction.extract import extract_automaton
-from rnncheck.learning.settings import LearningSettings
+from rnncheck.learning.learning_settings import LearningSettings
 from rnncheck.models.protocol import Model
 from rnncheck.oracle import MembershipOracle
 from rnncheck.probability.distributions import WordDistribution

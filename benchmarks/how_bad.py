@@ -20,9 +20,9 @@ from rnncheck.oracle import MembershipOracle
 from rnncheck.probability.confidence import Confidence
 from rnncheck.relations import Property, Relation
 from rnncheck.verdict.facts import Outcome
-from rnncheck.verification.how_bad import how_bad
-from rnncheck.verification.settings import VerifySettings
-from rnncheck.verification.task import Finding, Task
+from rnncheck.verification.explanation.severity import how_bad
+from rnncheck.verification.verification_task import Finding, Task
+from rnncheck.verification.verify_settings import VerifySettings
 from rnncheck.words import Alphabet, Codes
 
 AB = Alphabet(["a", "b"])

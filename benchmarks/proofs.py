@@ -20,18 +20,18 @@ sys.path[:0] = [str(Path(__file__).resolve().parents[1] / "tests")]
 from rnncheck import zoo  # noqa: E402 - found by the line above
 from rnncheck.automata.dfa import DFA  # noqa: E402
 from rnncheck.automata.minimisation import minimise  # noqa: E402
+from rnncheck.checker import Status, replay  # noqa: E402
 from rnncheck.models.engine.compiled import CompiledNetwork, SelfCheckError  # noqa: E402
 from rnncheck.models.engine.reference import reference_judgement  # noqa: E402
-from rnncheck.models.intervals import Box  # noqa: E402
 from rnncheck.models.network import Cell, RecurrentNetwork  # noqa: E402
-from rnncheck.proving.abstract_network import AbstractNetwork  # noqa: E402
-from rnncheck.proving.certifying import certificate_of  # noqa: E402
-from rnncheck.proving.closure import holds  # noqa: E402
-from rnncheck.proving.prove import Invariant, ProofSettings, find_invariant  # noqa: E402
+from rnncheck.proofs.abstract_network import AbstractNetwork  # noqa: E402
+from rnncheck.proofs.certifying import certificate_of  # noqa: E402
+from rnncheck.proofs.domains.interval import Box  # noqa: E402
+from rnncheck.proofs.invariant import holds  # noqa: E402
+from rnncheck.proofs.proof_search import Invariant, ProofSettings, find_invariant  # noqa: E402
 from rnncheck.relations import Property, Relation  # noqa: E402
 from rnncheck.spec import Spec  # noqa: E402
 from rnncheck.training import harden  # noqa: E402
-from rnncheck.verdict.replay import Status, replay  # noqa: E402
 from rnncheck.words import WordBatch  # noqa: E402
 from support.proofs import engine_step, points_in, random_dfa, with_one_word_changed  # noqa: E402
 from support.robust_networks import robust_network  # noqa: E402

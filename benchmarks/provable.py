@@ -22,11 +22,11 @@ sys.path[:0] = [str(Path(__file__).resolve().parents[1] / "tests")]
 from rnncheck import zoo  # noqa: E402 - found by the line above
 from rnncheck.automata.dfa import DFA  # noqa: E402
 from rnncheck.automata.minimisation import minimise  # noqa: E402
+from rnncheck.checker import replay  # noqa: E402
 from rnncheck.models.engine.compiled import CompiledNetwork  # noqa: E402
 from rnncheck.models.network import Cell  # noqa: E402
 from rnncheck.spec import Spec  # noqa: E402
 from rnncheck.training import HardeningSettings, ProvableNetwork, harden, train_provable  # noqa: E402
-from rnncheck.verdict.replay import replay  # noqa: E402
 from support.proofs import random_dfa  # noqa: E402
 
 NAMED: dict[str, Callable[[], Spec]] = {

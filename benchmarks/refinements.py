@@ -14,15 +14,15 @@ from provable import specification
 from torch import nn
 
 from rnncheck.automata.dfa import DFA
+from rnncheck.checker import Status, replay
 from rnncheck.models.engine.compiled import CompiledNetwork
 from rnncheck.models.engine.reference import reference_judgement
 from rnncheck.models.network import Cell, Layer, RecurrentNetwork
-from rnncheck.proving import induction
-from rnncheck.proving.certifying import certificate_of
-from rnncheck.proving.prove import Invariant, NotProved, ProofSettings, find_invariant
+from rnncheck.proofs import induction
+from rnncheck.proofs.certifying import certificate_of
+from rnncheck.proofs.proof_search import Invariant, NotProved, ProofSettings, find_invariant
 from rnncheck.relations import Property, Relation
 from rnncheck.training.torch_network import torch_threads
-from rnncheck.verdict.replay import Status, replay
 
 SPECS = ("response", "tomita-4", "even", "tomita-7")
 MODULES = {Cell.RNN_TANH: nn.RNN, Cell.GRU: nn.GRU, Cell.LSTM: nn.LSTM}

@@ -32,11 +32,11 @@ from rnncheck.models.engine.compiled import stepped
 from rnncheck.models.files.safetensors_file import read_safetensors
 from rnncheck.models.labelled import network_of
 from rnncheck.models.network import RecurrentNetwork
-from rnncheck.repairing.conclusion import Repaired
-from rnncheck.repairing.mining import mined
-from rnncheck.repairing.pupils import NetworkPupil, scores_along
-from rnncheck.repairing.requirements import Demands
-from rnncheck.repairing.values import Ending, RepairProgress
+from rnncheck.repairs.repair_conclusion import Repaired
+from rnncheck.repairs.repair_report import Ending, RepairProgress
+from rnncheck.repairs.repaired_models import NetworkPupil, scores_along
+from rnncheck.repairs.requirements import Demands
+from rnncheck.repairs.violation_mining import mined
 from rnncheck.runtime.budget import UNLIMITED, Budget
 from rnncheck.training import TrainingSettings, data_from_automaton, train_on_automaton
 from rnncheck.training.batches import Stage

@@ -22,7 +22,7 @@ from rnncheck.automata.edits import Edits, ball
 from rnncheck.models.engine.compiled import CompiledNetwork
 from rnncheck.models.files.released_folder import load_released
 from rnncheck.models.network import Cell, Layer, RecurrentNetwork
-from rnncheck.robust.values import Robustness
+from rnncheck.neighbourhoods.robustness_result import Robustness
 from rnncheck.words import Alphabet, Word
 
 LETTERS = Alphabet(list("abcde"))

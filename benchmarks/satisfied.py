@@ -19,7 +19,7 @@ import numpy as np
 import rnncheck
 from rnncheck.models.engine.threads import single_threaded_blas
 from rnncheck.models.protocol import SteppingModel
-from rnncheck.verification.settings import VerifySettings
+from rnncheck.verification.verify_settings import VerifySettings
 
 ROWS = 1024
 

@@ -15,16 +15,16 @@ from pathlib import Path
 
 from rnncheck import zoo
 from rnncheck.automata.minimisation import minimise
-from rnncheck.automata.regex.compiler import compile_regex
+from rnncheck.automata.regex.regex_compiler import compile_regex
 from rnncheck.extraction.compare import compare_surrogates
-from rnncheck.extraction.comparison import SurrogateComparison
+from rnncheck.extraction.surrogate_comparison import SurrogateComparison
 from rnncheck.models.engine.compiled import CompiledNetwork
 from rnncheck.models.exact_network import exact_network
 from rnncheck.models.files.released_folder import load_released
 from rnncheck.models.protocol import Model
 from rnncheck.spec import Spec
-from rnncheck.verification.settings import VerifySettings
 from rnncheck.verification.verify import verify
+from rnncheck.verification.verify_settings import VerifySettings
 from rnncheck.words import Alphabet
 
 SURE = {"epsilon": 5e-3, "gamma": 5e-3}

@@ -34,7 +34,7 @@ from rnncheck.automata.product import inclusion_witness
 from rnncheck.models.files.released_folder import load_released
 from rnncheck.probability.confidence import Confidence
 from rnncheck.probability.distributions import WordDistribution
-from rnncheck.verification.settings import VerifySettings
+from rnncheck.verification.verify_settings import VerifySettings
 
 EPSILON = GAMMA = 5e-4
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from rnncheck import zoo
 from rnncheck.automata.dfa import DFA
-from rnncheck.automata.regex.compiler import compile_regex
+from rnncheck.automata.regex.regex_compiler import compile_regex
 from rnncheck.models.engine.compiled import CompiledNetwork
 from rnncheck.models.files.safetensors_file import load_network, save_network
 from rnncheck.models.network import Cell

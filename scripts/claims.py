@@ -24,12 +24,12 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from rnncheck import DFA, Verdict, VerifySettings, WordDistribution, verify
+from rnncheck.checker import Status, replay
 from rnncheck.errors import InputError
 from rnncheck.models.adapters import DFAModel
-from rnncheck.models.callables import CallableModel
+from rnncheck.models.foreign.callables import CallableModel
 from rnncheck.probability.statistics import clopper_pearson
 from rnncheck.relations import Relation
-from rnncheck.verdict.replay import Status, replay
 from rnncheck.words import Alphabet
 
 GAMMA, LEVEL = 0.05, 0.95

@@ -18,14 +18,14 @@ import numpy as np
 from differential_originals import Module, Table, TorchOriginal
 
 from rnncheck import Alphabet, Spec, Verdict, WordDistribution, verify, wrap
+from rnncheck.checker import ReplaySettings, Status, replay
 from rnncheck.errors import ModelError, RnncheckError
 from rnncheck.models.adapters import DFAModel, complement
 from rnncheck.models.engine.compiled import CompiledNetwork
 from rnncheck.models.network import Cell, Layer, RecurrentNetwork
 from rnncheck.models.protocol import Model
 from rnncheck.search.flows import FlowSettings
-from rnncheck.verdict.replay import ReplaySettings, Status, replay
-from rnncheck.verification.settings import VerifySettings
+from rnncheck.verification.verify_settings import VerifySettings
 from rnncheck.words import Codes, WordBatch
 
 METHODS = ("auto", "pdv", "smc", "aamc", "errors", "prove")

@@ -24,8 +24,8 @@ import numpy as np
 
 import rnncheck
 from rnncheck import VerifySettings, zoo
+from rnncheck.checker import replay
 from rnncheck.relations import Relation
-from rnncheck.verdict.replay import replay
 from rnncheck.verification.methods import METHODS
 
 _ALLOWED_GROWTH = 32.0  # MiB: the allocator keeps some pages, and pieces of work differ

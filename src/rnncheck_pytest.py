@@ -99,6 +99,6 @@ class _NotCheckedError(AssertionError):
 
 
 def _text(found: Check) -> str:
-    from rnncheck.report.checks.telling import told
+    from rnncheck.report.checks.check_sentences import told
 
     return "\n".join([f"{found.outcome}: {found.sentence()}", *told(found)])

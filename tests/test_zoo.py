@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 
 from rnncheck import VerifySettings, verify, zoo
+from rnncheck.checker import Status, replay
 from rnncheck.errors import InputError
 from rnncheck.models.engine.compiled import CompiledNetwork
 from rnncheck.models.engine.reference import reference_score
 from rnncheck.models.network import Cell
 from rnncheck.probability.distributions import WordDistribution
-from rnncheck.proving.certifying import certificate_of
-from rnncheck.proving.prove import Invariant, find_invariant
+from rnncheck.proofs.certifying import certificate_of
+from rnncheck.proofs.proof_search import Invariant, find_invariant
 from rnncheck.relations import Property, Relation
-from rnncheck.verdict.replay import Status, replay
 from rnncheck.words import WordBatch
 
 ENTRIES = zoo.entries()

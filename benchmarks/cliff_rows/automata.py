@@ -25,10 +25,10 @@ from cliff_rows.row import Curve, Measured, Row, processor_seconds, seconds_of
 from rnncheck.automata.dfa import DFA
 from rnncheck.automata.formats.dfa_json import write_json
 from rnncheck.automata.formats.libraries import to_automata_lib
-from rnncheck.automata.ltlf.compiler import compile_ltlf
+from rnncheck.automata.ltlf.ltlf_compiler import compile_ltlf
 from rnncheck.automata.minimisation import canonical, minimise
 from rnncheck.automata.product import difference_witness, inclusion_witness, intersection
-from rnncheck.automata.regex.compiler import compile_regex
+from rnncheck.automata.regex.regex_compiler import compile_regex
 from rnncheck.errors import ResourceLimitError, StateLimitError
 from rnncheck.learning import Query, make_learner
 from rnncheck.verdict.facts import SpecFacts

@@ -21,14 +21,14 @@ import torch
 
 from cliff_rows.row import Curve, Measured, Row, seconds_of
 from rnncheck.automata.minimisation import minimise
+from rnncheck.checker import Status, replay
 from rnncheck.models.distributed import distributed
 from rnncheck.models.engine.compiled import CompiledNetwork
 from rnncheck.models.network import Cell, Layer, RecurrentNetwork
-from rnncheck.proving.certifying import certificate_of
-from rnncheck.proving.prove import Invariant, find_invariant
+from rnncheck.proofs.certifying import certificate_of
+from rnncheck.proofs.proof_search import Invariant, find_invariant
 from rnncheck.relations import Property, Relation
 from rnncheck.runtime.executors import Executor, open_executor
-from rnncheck.verdict.replay import Status, replay
 from rnncheck.words import Alphabet, WordBatch
 
 sys.path.append(str(Path(__file__).resolve().parents[2] / "tests"))

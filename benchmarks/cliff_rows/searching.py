@@ -13,7 +13,7 @@ import rnncheck
 from cliff_rows.row import Curve, Measured, Row, seconds_of
 from rnncheck import Spec
 from rnncheck.models.engine.compiled import CompiledNetwork
-from rnncheck.verification.settings import VerifySettings
+from rnncheck.verification.verify_settings import VerifySettings
 from rnncheck.words import Alphabet
 
 RELEASED = Path(__file__).parents[2] / "../shared/data/released/random"

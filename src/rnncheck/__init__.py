@@ -5,15 +5,16 @@ What is importable from here, and from ``rnncheck.automata``, ``rnncheck.learnin
 
 Reading order of the source, from the bottom up: ``errors``, ``words``, ``runtime/`` (budgets, executors, files),
 ``automata/`` (the DFA and everything that compiles to one), ``probability/``, ``spec`` and ``relations``, ``models/``,
-``oracle/`` (the one door to a model), ``verdict/``, ``search/``, ``proving/``, ``learning/``, ``extraction/``,
-``suite/`` (property files), ``verification/``, ``robust/``, ``training/``, ``repairing/``, ``contacts/``,
-``experiments/``, ``checking/``, ``report/``, ``cli/``.
+``oracle/`` (the one door to a model), ``verdict/``, ``checker/``, ``search/``, ``proofs/``, ``learning/``,
+``extraction/``, ``suite/`` (property files), ``verification/``, ``neighbourhoods/``, ``training/``, ``repairs/``,
+``contacts/``, ``experiments/``, ``checking/``, ``report/``, ``cli/``.
 """
 
 import rnncheck_start  # noqa: F401 - before all that takes time to load
 from rnncheck.automata.dfa import DFA
 from rnncheck.automata.edits import Edits
 from rnncheck.automata.moore import MooreMachine
+from rnncheck.checker import Replay, ReplaySettings, replay
 from rnncheck.checking.check import check
 from rnncheck.checking.values import Check, SuiteResult
 from rnncheck.errors import (
@@ -34,38 +35,37 @@ from rnncheck.errors import (
 from rnncheck.extraction.compare import compare_surrogates
 from rnncheck.extraction.extract import extract_automaton
 from rnncheck.extraction.method import Extraction
-from rnncheck.learning.settings import LearningSettings
+from rnncheck.learning.learning_settings import LearningSettings
 from rnncheck.models.adapters import DFAModel, complement
 from rnncheck.models.cells import Cell
 from rnncheck.models.engine.compiled import CompiledNetwork
 from rnncheck.models.files.loading import load_model
 from rnncheck.models.files.safetensors_file import save_network
+from rnncheck.models.foreign.steps.step_wrapping import wrap_steps
 from rnncheck.models.network import RecurrentNetwork
-from rnncheck.models.steps.wrapping import wrap_steps
 from rnncheck.models.wrapping import wrap
+from rnncheck.neighbourhoods.robustness import robustness
+from rnncheck.neighbourhoods.robustness_result import Robustness, WordRobustness
 from rnncheck.probability.confidence import Bound, Confidence
 from rnncheck.probability.distributions import WordDistribution
-from rnncheck.proving.prove import ProofSettings
-from rnncheck.repairing.conclusion import Repaired
-from rnncheck.repairing.loop import repair
-from rnncheck.repairing.requirements import Requirement
-from rnncheck.repairing.settings import RepairSettings
-from rnncheck.repairing.values import RepairReport
-from rnncheck.robust.robustness import robustness
-from rnncheck.robust.values import Robustness, WordRobustness
+from rnncheck.proofs.proof_search import ProofSettings
+from rnncheck.repairs.repair import repair
+from rnncheck.repairs.repair_conclusion import Repaired
+from rnncheck.repairs.repair_report import RepairReport
+from rnncheck.repairs.repair_settings import RepairSettings
+from rnncheck.repairs.requirements import Requirement
 from rnncheck.search.flows import FlowSettings
 from rnncheck.spec import Spec
 from rnncheck.suite.values import Suite
 from rnncheck.verdict.certificate import Certificate
 from rnncheck.verdict.guarantee import Evaluation, Guarantee, Searched
-from rnncheck.verdict.replay import Replay, ReplaySettings, replay
 from rnncheck.verdict.value import Verdict
 from rnncheck.verdict.violation import FaultyFlow
 from rnncheck.verification.assertion import NotSatisfiedError, assert_satisfies
-from rnncheck.verification.difference import diff
-from rnncheck.verification.labels import label_spec, verify_labels
-from rnncheck.verification.settings import VerifySettings
+from rnncheck.verification.diff_models import diff
+from rnncheck.verification.label_questions import label_spec, verify_labels
 from rnncheck.verification.verify import verify
+from rnncheck.verification.verify_settings import VerifySettings
 from rnncheck.version import __version__
 from rnncheck.word_files import read_words
 from rnncheck.words import Alphabet, format_word, parse_word

@@ -15,9 +15,9 @@ from rnncheck.automata.dfa import DEFAULT_MAX_STATES, DFA, Mask
 from rnncheck.automata.finite import finite_language
 from rnncheck.automata.formats.dfa_json import read_json, write_json
 from rnncheck.automata.formats.dot import read_dot
-from rnncheck.automata.ltlf.compiler import compile_ltlf, letters_in_ltlf
+from rnncheck.automata.ltlf.ltlf_compiler import compile_ltlf, letters_in_ltlf
 from rnncheck.automata.minimisation import canonical, minimise
-from rnncheck.automata.regex.compiler import compile_regex, letters_in_regex
+from rnncheck.automata.regex.regex_compiler import compile_regex, letters_in_regex
 from rnncheck.display import Displayable
 from rnncheck.errors import AlphabetError, FormatError, InputError, StateLimitError
 from rnncheck.runtime.files import read_limited

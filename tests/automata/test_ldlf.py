@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 
-from rnncheck.automata.ltlf.compiler import compile_ltlf, letters_in_ltlf
+from rnncheck.automata.ltlf.ltlf_compiler import compile_ltlf, letters_in_ltlf
 from rnncheck.errors import ExpressionError, StateLimitError
 from rnncheck.words import Alphabet
 from support.ltlf_semantics import Formula, holds, ldlf_formulas, ltlf_formulas, paths, relation, subformulas, written

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from rnncheck.automata.ltlf import compiler
-from rnncheck.automata.ltlf.compiler import compile_ltlf, letters_in_ltlf
+from rnncheck.automata.ltlf import ltlf_compiler
+from rnncheck.automata.ltlf.ltlf_compiler import compile_ltlf, letters_in_ltlf
 from rnncheck.errors import ExpressionError, InputError, ResourceLimitError, StateLimitError
 from rnncheck.words import Alphabet
 from support.clocks import HARDLY_EVER, calls_of
@@ -307,7 +307,7 @@ class TestLimits:
         remedy = rf"give its {parts} conjuncts as separate properties of a property file: `check` verifies each"
         with pytest.raises(StateLimitError, match=f"more than 500 states.* or {remedy}"):
             compile_ltlf(text, Alphabet(letters), max_states=500)
-        with patch.object(compiler, "_TERMS_PER_STATE", 1), pytest.raises(ResourceLimitError) as caught:
+        with patch.object(ltlf_compiler, "_TERMS_PER_STATE", 1), pytest.raises(ResourceLimitError) as caught:
             compile_ltlf(text, Alphabet(letters))
         assert re.search(
             rf"more than 100000 terms.* [0-9]{{3,}} states were worked out by then: {remedy}", str(caught.value)
@@ -351,7 +351,7 @@ class TestLimits:
     @staticmethod
     def check_monster(text: str, letters: list[str]) -> None:
         said, seconds, megabytes = run_measured(
-            "from rnncheck.automata.ltlf.compiler import compile_ltlf\nfrom rnncheck.errors import "
+            "from rnncheck.automata.ltlf.ltlf_compiler import compile_ltlf\nfrom rnncheck.errors import "
             f"ResourceLimitError, StateLimitError\nfrom rnncheck.words import Alphabet\ntry: compile_ltlf({text!r}, "
             f"Alphabet({letters!r}))\nexcept (ResourceLimitError, StateLimitError) as error: print(error)\n"
         )

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rnncheck.automata.ltlf.compiler import compile_ltlf
+from rnncheck.automata.ltlf.ltlf_compiler import compile_ltlf
 from rnncheck.automata.ltlf.patterns import COUNT_PARAMETER, PATTERNS, Pattern
 from rnncheck.errors import ExpressionError
 from rnncheck.words import Alphabet

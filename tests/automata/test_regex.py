@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from rnncheck.automata.dfa import DFA
 from rnncheck.automata.minimisation import canonical
-from rnncheck.automata.regex.compiler import compile_regex, letters_in_regex
+from rnncheck.automata.regex.regex_compiler import compile_regex, letters_in_regex
 from rnncheck.errors import ExpressionError
 from rnncheck.words import Alphabet, parse_word
 from support.clocks import calls_of

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rnncheck.automata.regex.compiler import compile_regex, letters_in_regex
+from rnncheck.automata.regex.regex_compiler import compile_regex, letters_in_regex
 from rnncheck.errors import ExpressionError, InputError, ResourceLimitError, RnncheckError, StateLimitError
 from rnncheck.words import Alphabet
 from support.clocks import HARDLY_EVER
@@ -253,8 +253,8 @@ class TestLimits:
     def test_memory(self, text):
         """Under 1 GiB for the whole process at the default limit."""
         program = (
-            "import sys; from rnncheck.automata.regex.compiler import compile_regex as c;from rnncheck.words import "
-            "Alphabet; from rnncheck.errors import RnncheckError\ntry: c(sys.stdin.read(), Alphabet(['a', "
+            "import sys; from rnncheck.automata.regex.regex_compiler import compile_regex as c;from rnncheck.words "
+            "import Alphabet; from rnncheck.errors import RnncheckError\ntry: c(sys.stdin.read(), Alphabet(['a', "
             f"'b']))\nexcept RnncheckError: print({PEAK_KIB})\n"
         )
         run = subprocess.run([sys.executable, "-c", program], input=text, capture_output=True, text=True, check=True)

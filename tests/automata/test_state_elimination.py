@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from rnncheck.automata.dfa import DFA
 from rnncheck.automata.language import all_words, empty_language
 from rnncheck.automata.minimisation import canonical
-from rnncheck.automata.regex.compiler import compile_regex
+from rnncheck.automata.regex.regex_compiler import compile_regex
 from rnncheck.automata.regex.state_elimination import regular_expression
 from rnncheck.words import Alphabet
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from rnncheck import zoo
+from rnncheck.checker import replay
 from rnncheck.errors import FormatError
 from rnncheck.spec import read_automaton
 from rnncheck.verdict import value
-from rnncheck.verdict.replay import replay
 from rnncheck.verdict.value import Verdict
 
 NETWORK = str(zoo.path("response-faulty-lstm"))

@@ -129,7 +129,7 @@ def test_what_took_long_to_make_is_kept_elsewhere(prepared, run, monkeypatch, co
 
 def test_a_training_goes_on_without_its_checkpoint(prepared, run, monkeypatch) -> None:
     monkeypatch.setattr(
-        "rnncheck.training.checkpoint.write_sealed",
+        "rnncheck.training.training_checkpoint.write_sealed",
         lambda *_: (_ for _ in ()).throw(InputError("the disk is full")),
     )
     result = run(*TRAIN, "--checkpoint", "c.checkpoint", "-o", "n.safetensors")

@@ -9,7 +9,7 @@ from rich.cells import cell_len
 
 from rnncheck.cli.learning_options import progress_text
 from rnncheck.cli.progress import fitting, progress_line
-from rnncheck.learning.task import Progress
+from rnncheck.learning.learning_task import Progress
 from support.clocks import Standing
 
 

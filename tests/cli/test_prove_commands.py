@@ -162,7 +162,7 @@ def test_a_network_is_hardened_without_a_specification(run, tmp_path, source: st
 
 
 def test_a_network_that_would_be_worse_is_not_written(run, tmp_path, monkeypatch) -> None:
-    from rnncheck.training import hardened
+    from rnncheck.training.certified import certified_result as hardened
 
     monkeypatch.setattr(hardened.HardeningReport, "spoilt", True)
     hard = tmp_path / "hard.safetensors"
@@ -174,7 +174,7 @@ def test_a_network_that_would_be_worse_is_not_written(run, tmp_path, monkeypatch
 
 def test_when_a_network_is_spoilt() -> None:
     from rnncheck.relations import Relation
-    from rnncheck.training.hardened import HardeningEnding, HardeningReport
+    from rnncheck.training.certified.certified_result import HardeningEnding, HardeningReport
 
     def report(ending: HardeningEnding, accuracy: float, before: float | None) -> HardeningReport:
         return HardeningReport(ending, Relation.EQUAL, 1, 1, 1.0, accuracy, before, 0, 100, None, 0.0, None, None)

@@ -17,7 +17,7 @@ from rnncheck.automata.formats.dot import read_dot
 from rnncheck.automata.minimisation import canonical, minimise
 from rnncheck.errors import InputError, LearningBoundReached
 from rnncheck.learning import LEARNERS, Query
-from rnncheck.runtime.turns import finish
+from rnncheck.runtime.cooperative import finish
 from rnncheck.words import Alphabet, WordBatch
 from support.paths import RELEASED
 from support.teachers import (

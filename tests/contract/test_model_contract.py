@@ -15,8 +15,8 @@ from rnncheck.automata.dfa import DFA
 from rnncheck.automata.label_specs import PairAlphabet
 from rnncheck.errors import AlphabetError, InputError
 from rnncheck.models.adapters import DFAModel, complement
-from rnncheck.models.callables import CallableModel
 from rnncheck.models.engine.compiled import CompiledNetwork
+from rnncheck.models.foreign.callables import CallableModel
 from rnncheck.models.labelled import LabelledNetwork
 from rnncheck.models.network import Cell
 from rnncheck.models.protocol import Model, SteppingModel, resolve_near_threshold

@@ -18,7 +18,7 @@ from rnncheck.experiments.contact_networks import (
     explained,
 )
 from rnncheck.experiments.folder import RunFolder, safe_name
-from rnncheck.experiments.results import read_results
+from rnncheck.experiments.run_results import read_results
 from rnncheck.experiments.runner import run_experiment
 from rnncheck.experiments.table import render
 from rnncheck.report.page.benchmark_page import run_page

@@ -6,7 +6,7 @@ from rnncheck.errors import InputError
 from rnncheck.experiments.earlier_run import EarlierRun, networks_in
 from rnncheck.experiments.folder import RunFolder
 from rnncheck.experiments.random_automata import RandomAutomata
-from rnncheck.experiments.results import read_results
+from rnncheck.experiments.run_results import read_results
 from rnncheck.experiments.runner import Questions, as_printed, run_experiment
 from rnncheck.experiments.subjects import store_subject
 from rnncheck.runtime.executors import open_executor

@@ -16,7 +16,7 @@ from rnncheck.cli import main
 from rnncheck.errors import FormatError, InputError, RnncheckError
 from rnncheck.experiments.folder import RunFolder, safe_name
 from rnncheck.experiments.merge import merge
-from rnncheck.experiments.results import read_results
+from rnncheck.experiments.run_results import read_results
 from rnncheck.experiments.runner import Questions, Shard, run_experiment, verify_piece
 from rnncheck.experiments.subjects import stored_subject
 from rnncheck.models.engine.compiled import SelfCheckError

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rnncheck.errors import InputError
-from rnncheck.experiments.results import Result, RunResults, overlaps, summarise
+from rnncheck.experiments.run_results import Result, RunResults, overlaps, summarise
 from rnncheck.experiments.table import render
 from rnncheck.report.charts.run_charts import plots
 from rnncheck.report.page.benchmark_page import run_page

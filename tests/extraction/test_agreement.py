@@ -16,15 +16,15 @@ from rnncheck.extraction import COMPARED
 from rnncheck.extraction.agreement import AgreementCurve, Point, agreement_curve, truncations
 from rnncheck.extraction.compare import compare_surrogates
 from rnncheck.models.adapters import DFAModel
-from rnncheck.models.callables import CallableModel
 from rnncheck.models.engine.compiled import CompiledNetwork
+from rnncheck.models.foreign.callables import CallableModel
 from rnncheck.models.network import Cell
 from rnncheck.models.protocol import Model
 from rnncheck.probability.distributions import WordDistribution
 from rnncheck.report.charts.comparison_chart import comparison_chart
 from rnncheck.runtime.budget import Budget, BudgetExceeded
 from rnncheck.spec import Spec
-from rnncheck.verification.settings import VerifySettings
+from rnncheck.verification.verify_settings import VerifySettings
 from rnncheck.words import Alphabet
 from support.clocks import Ticking
 from support.extraction import end_of, task_for

@@ -10,12 +10,12 @@ from rnncheck import zoo
 from rnncheck.automata.dfa import DFA
 from rnncheck.automata.minimisation import canonical, minimise
 from rnncheck.automata.moore import MooreMachine
-from rnncheck.extraction.auto import auto
+from rnncheck.extraction.auto_extraction import auto
 from rnncheck.extraction.extract import extract_automaton
-from rnncheck.learning.settings import LearningSettings
+from rnncheck.learning.learning_settings import LearningSettings
 from rnncheck.models.adapters import DFAModel
-from rnncheck.models.callables import CallableModel
 from rnncheck.models.engine.compiled import CompiledNetwork
+from rnncheck.models.foreign.callables import CallableModel
 from rnncheck.probability.distributions import WordDistribution
 from rnncheck.words import Alphabet
 from support.extraction import end_of, task_for

@@ -11,20 +11,20 @@ from rnncheck import zoo
 from rnncheck.automata.dfa import DFA
 from rnncheck.automata.minimisation import canonical
 from rnncheck.automata.product import inclusion_witness
+from rnncheck.checker import Status, replay
 from rnncheck.errors import InputError, ModelError
-from rnncheck.extraction.cells import cells
 from rnncheck.extraction.extract import extract_automaton
-from rnncheck.learning.settings import LearningSettings
-from rnncheck.learning.task import Progress
-from rnncheck.models.callables import CallableModel
+from rnncheck.extraction.invariant_cells import cells
+from rnncheck.learning.learning_settings import LearningSettings
+from rnncheck.learning.learning_task import Progress
 from rnncheck.models.engine.compiled import CompiledNetwork
+from rnncheck.models.foreign.callables import CallableModel
+from rnncheck.models.foreign.steps.step_wrapping import wrap_steps
 from rnncheck.models.network import Cell, Layer, RecurrentNetwork
-from rnncheck.models.steps.wrapping import wrap_steps
 from rnncheck.probability.distributions import WordDistribution
 from rnncheck.spec import Spec
-from rnncheck.verdict.replay import Status, replay
-from rnncheck.verification.settings import VerifySettings
 from rnncheck.verification.verify import verify
+from rnncheck.verification.verify_settings import VerifySettings
 from rnncheck.words import Alphabet
 from support.extraction import end_of, task_for
 from support.proofs import random_dfa, with_one_word_changed

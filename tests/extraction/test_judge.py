@@ -16,14 +16,14 @@ from rnncheck.automata.product import symmetric_difference
 from rnncheck.errors import InputError
 from rnncheck.extraction.agreement import Point
 from rnncheck.extraction.extract import extract_automaton
-from rnncheck.extraction.judge import Judge
 from rnncheck.extraction.method import Extracting, Extraction
+from rnncheck.extraction.model_selection import Judge
 from rnncheck.extraction.reduction import reductions
-from rnncheck.learning.settings import LearningSettings
-from rnncheck.learning.task import LearningTask
+from rnncheck.learning.learning_settings import LearningSettings
+from rnncheck.learning.learning_task import LearningTask
 from rnncheck.models.adapters import DFAModel
-from rnncheck.models.callables import CallableModel
 from rnncheck.models.engine.compiled import CompiledNetwork
+from rnncheck.models.foreign.callables import CallableModel
 from rnncheck.probability.distributions import WordDistribution
 from rnncheck.runtime.budget import BudgetExceeded
 from rnncheck.words import Alphabet, WordBatch
@@ -179,7 +179,7 @@ def judge_after(batches: int, target: DFA, candidates: list[DFA], seed: int = 0)
 
 def test_more_words_choose_better(monkeypatch: pytest.MonkeyPatch) -> None:
     """Should tell the better of two automata after long work, by exact probabilities; 500 words are often wrong."""
-    monkeypatch.setattr("rnncheck.extraction.judge._WORK_FOR_ONE", 0)  # any work is long
+    monkeypatch.setattr("rnncheck.extraction.model_selection._WORK_FOR_ONE", 0)  # any work is long
     target = minimise(random_dfa(6, 24))
     candidates = [with_another_answer(target, state) for state in range(len(target))]
     wrong = {each: SHORT.mass(symmetric_difference(each, target)) for each in candidates}
@@ -240,7 +240,7 @@ def test_never_a_larger_automaton_that_agrees_less() -> None:
 
 def test_words_that_choose_are_no_words_that_measure(monkeypatch: pytest.MonkeyPatch) -> None:
     """Should measure by the same words however many choose."""
-    monkeypatch.setattr("rnncheck.extraction.judge._WORK_FOR_ONE", 0)
+    monkeypatch.setattr("rnncheck.extraction.model_selection._WORK_FOR_ONE", 0)
     target = minimise(random_dfa(6, 24))
     candidates = [with_another_answer(target, state) for state in range(5)]
     early, late = judge_after(0, target, candidates), judge_after(3, target, candidates)

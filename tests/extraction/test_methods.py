@@ -14,24 +14,24 @@ from rnncheck import wrap, zoo
 from rnncheck.automata.dfa import DFA
 from rnncheck.automata.minimisation import canonical, minimise
 from rnncheck.automata.product import difference_witness
-from rnncheck.automata.regex.compiler import compile_regex
+from rnncheck.automata.regex.regex_compiler import compile_regex
 from rnncheck.errors import InputError, MissingExtraError, ModelError
 from rnncheck.extraction import EXTRACTIONS, extracting, extraction_method
 from rnncheck.extraction.clustering import Grid, KMeans
 from rnncheck.extraction.compare import compare_surrogates
 from rnncheck.extraction.extract import extract_automaton
 from rnncheck.extraction.merging import merging
-from rnncheck.extraction.partition import StatePartition
 from rnncheck.extraction.quantisation import quantised
+from rnncheck.extraction.state_partition import StatePartition
 from rnncheck.extraction.weiss import weiss
-from rnncheck.learning.settings import LearningSettings
-from rnncheck.models.callables import CallableModel
+from rnncheck.learning.learning_settings import LearningSettings
 from rnncheck.models.engine.compiled import CompiledNetwork
 from rnncheck.models.exact_network import exact_network
+from rnncheck.models.foreign.callables import CallableModel
 from rnncheck.runtime.budget import Budget, BudgetExceeded
 from rnncheck.spec import Spec
-from rnncheck.verification.settings import VerifySettings
 from rnncheck.verification.verify import verify
+from rnncheck.verification.verify_settings import VerifySettings
 from rnncheck.words import Alphabet, Word
 from support.extraction import end_of, task_for
 

@@ -14,22 +14,22 @@ from rnncheck.automata.dfa import DFA
 from rnncheck.automata.formats.moore_files import machine_text, write_moore_dot
 from rnncheck.automata.label_specs import PairAlphabet, compile_label_ltlf, compile_label_regex
 from rnncheck.automata.moore import MooreMachine, difference_of
+from rnncheck.checker import Status, replay
 from rnncheck.errors import AutomatonError, ExpressionError, InconsistentAnswersError, InputError, ModelError
 from rnncheck.extraction.extract import extract_automaton
 from rnncheck.learning import LEARNERS, make_learner
-from rnncheck.learning.settings import LearningSettings
-from rnncheck.models.callables import CallableModel
+from rnncheck.learning.learning_settings import LearningSettings
+from rnncheck.models.delimiters import between_markers
 from rnncheck.models.engine.compiled import CompiledNetwork, stepped
+from rnncheck.models.foreign.callables import CallableModel
 from rnncheck.models.labelled import LabelledNetwork
-from rnncheck.models.markers import between_markers
 from rnncheck.models.network import Cell
 from rnncheck.models.traces import TraceModel
 from rnncheck.oracle import MembershipOracle
 from rnncheck.report.page.label_pairs import pairs_along
 from rnncheck.runtime.budget import Budget, BudgetExceeded
-from rnncheck.verdict.replay import Status, replay
-from rnncheck.verification.labels import label_spec, verify_labels
-from rnncheck.verification.settings import VerifySettings
+from rnncheck.verification.label_questions import label_spec, verify_labels
+from rnncheck.verification.verify_settings import VerifySettings
 from rnncheck.words import Alphabet, WordBatch
 from support.moore_teachers import Teacher, learned, learned_by_aalpy, random_machine
 from support.networks import random_network

@@ -12,10 +12,10 @@ from rnncheck.automata.dfa import DFA
 from rnncheck.automata.minimisation import minimise
 from rnncheck.automata.product import symmetric_difference
 from rnncheck.extraction.bisection import Bisection, grouped_sums
+from rnncheck.extraction.decision_tree import tree
 from rnncheck.extraction.extract import extract_automaton, extraction_task
 from rnncheck.extraction.quantisation import squashed
-from rnncheck.extraction.tree import tree
-from rnncheck.learning.settings import MAX_STATES, MAX_STATES_IN_TIME, LearningSettings
+from rnncheck.learning.learning_settings import MAX_STATES, MAX_STATES_IN_TIME, LearningSettings
 from rnncheck.models.engine.compiled import CompiledNetwork
 from rnncheck.models.exact_network import exact_network
 from rnncheck.models.network import Cell

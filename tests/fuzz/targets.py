@@ -23,13 +23,14 @@ from rnncheck import Alphabet, Spec, load_model, verify
 from rnncheck.automata.dfa import DFA
 from rnncheck.automata.formats.dfa_json import read_json, write_json
 from rnncheck.automata.formats.dot import read_dot, write_dot
-from rnncheck.automata.ltlf.compiler import compile_ltlf, letters_in_ltlf
-from rnncheck.automata.regex.compiler import compile_regex, letters_in_regex
+from rnncheck.automata.ltlf.ltlf_compiler import compile_ltlf, letters_in_ltlf
+from rnncheck.automata.regex.regex_compiler import compile_regex, letters_in_regex
+from rnncheck.checker import ReplaySettings, Status, replay
 from rnncheck.contacts import read_contacts
 from rnncheck.contacts.columns import parse_columns
 from rnncheck.display import page_of
 from rnncheck.experiments.folder import RunFolder
-from rnncheck.experiments.results import read_results
+from rnncheck.experiments.run_results import read_results
 from rnncheck.experiments.runner import VerdictPiece
 from rnncheck.experiments.subjects import stored_facts, stored_subject
 from rnncheck.experiments.table import render
@@ -39,12 +40,11 @@ from rnncheck.models.files.loading import read_alphabet
 from rnncheck.models.files.safetensors_file import save_network
 from rnncheck.models.files.torch_file import read_torch_file
 from rnncheck.models.network import Cell, Layer, RecurrentNetwork
-from rnncheck.proving.certifying import certificate_of
-from rnncheck.proving.prove import Invariant, find_invariant
+from rnncheck.proofs.certifying import certificate_of
+from rnncheck.proofs.proof_search import Invariant, find_invariant
 from rnncheck.relations import Property, Relation
 from rnncheck.training.labelled_files import read_labelled_words
 from rnncheck.verdict.certificate import Certificate
-from rnncheck.verdict.replay import ReplaySettings, Status, replay
 from rnncheck.verdict.value import Verdict
 from rnncheck.word_files import read_words
 from rnncheck.words import format_word, parse_word

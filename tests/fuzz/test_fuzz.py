@@ -16,8 +16,8 @@ import pytest
 from fuzz.fuzzing import Outcome, execute, fuzz
 from fuzz.mutations import LARGEST
 from fuzz.targets import ABC, TARGETS, Target, workplace
-from rnncheck.automata.ltlf.compiler import compile_ltlf
-from rnncheck.automata.regex.compiler import compile_regex
+from rnncheck.automata.ltlf.ltlf_compiler import compile_ltlf
+from rnncheck.automata.regex.regex_compiler import compile_regex
 from rnncheck.errors import FormatError, InputError, RnncheckError
 from rnncheck.verdict.value import Verdict
 from support.clocks import HARDLY_EVER, Standing

@@ -14,25 +14,25 @@ from rnncheck.automata.moore import Hypothesis
 from rnncheck.automata.product import difference_witness
 from rnncheck.errors import InputError
 from rnncheck.learning import EQUIVALENCES, EquivalenceAnswer, EquivalenceOracle
-from rnncheck.learning.equivalence.chosen_words import Comparing
 from rnncheck.learning.equivalence.coverage import CoverageEquivalence
-from rnncheck.learning.equivalence.kept_words import KeptWords
 from rnncheck.learning.equivalence.mixed import EveryAnswer, LikeOwnWords, MixedEquivalence, ShortWords
 from rnncheck.learning.equivalence.oracle import InTurn, Testing
+from rnncheck.learning.equivalence.replayed_words import KeptWords
+from rnncheck.learning.equivalence.test_suite import Comparing
 from rnncheck.learning.equivalence.w_method import WMethodEquivalence
-from rnncheck.learning.settings import LearningSettings
-from rnncheck.learning.task import LearningTask
+from rnncheck.learning.learning_settings import LearningSettings
+from rnncheck.learning.learning_task import LearningTask
 from rnncheck.models.adapters import DFAModel
-from rnncheck.models.callables import CallableModel
+from rnncheck.models.foreign.callables import CallableModel
 from rnncheck.models.protocol import Model
 from rnncheck.oracle import MembershipOracle
 from rnncheck.probability.confidence import Confidence
 from rnncheck.probability.distributions import WordDistribution
 from rnncheck.relations import Property, Relation
-from rnncheck.search.comparing import AnsweredWords
+from rnncheck.search.observations import AnsweredWords
 from rnncheck.spec import Spec
-from rnncheck.verification.settings import VerifySettings
 from rnncheck.verification.verify import verify
+from rnncheck.verification.verify_settings import VerifySettings
 from rnncheck.words import Alphabet, WordBatch
 from support.extraction import end_of
 
@@ -184,7 +184,7 @@ def test_kept_words_refute_hypotheses_without_a_step(stepping: bool) -> None:
 
 
 def test_the_latest_words_are_kept_where_they_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rnncheck.learning.equivalence.kept_words._MOST_LETTERS", 10)
+    monkeypatch.setattr("rnncheck.learning.equivalence.replayed_words._MOST_LETTERS", 10)
     oracle, kept = MembershipOracle(DFAModel(random_dfa(1, 5))), KeptWords()
     for length in range(1, 6):
         kept.keep(AnsweredWords.of(oracle, WordBatch.from_codes([(0,) * length])))

@@ -22,8 +22,8 @@ from rnncheck.learning.learners import runs
 from rnncheck.learning.learners.answers import Answers
 from rnncheck.learning.learners.counterexamples import _evenly_between, states_on, wrong_transitions
 from rnncheck.learning.learners.discrimination_tree import ROOT, DiscriminationTree
-from rnncheck.learning.settings import LearningSettings
-from rnncheck.runtime.turns import finish
+from rnncheck.learning.learning_settings import LearningSettings
+from rnncheck.runtime.cooperative import finish
 from rnncheck.words import Alphabet, Codes, WordBatch, shortlex_key
 
 BITS = Alphabet(["0", "1"])

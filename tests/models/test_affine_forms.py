@@ -7,10 +7,10 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from rnncheck.models.affine_forms import Form, FormEnclosure
-from rnncheck.models.intervals import Box, Rounding
 from rnncheck.models.network import Cell, RecurrentNetwork
-from rnncheck.proving.abstract_network import AbstractNetwork
+from rnncheck.proofs.abstract_network import AbstractNetwork
+from rnncheck.proofs.domains.interval import Box, Rounding
+from rnncheck.proofs.domains.zonotope import Form, FormEnclosure
 from support.networks import ByTorch, random_network
 from support.proofs import engine_step, points_in, torch_step
 from support.turning import turning_network

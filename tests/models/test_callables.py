@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rnncheck.errors import AlphabetError, InputError, ModelError
-from rnncheck.models.callables import CallableModel
+from rnncheck.models.foreign.callables import CallableModel
 from rnncheck.models.importing import import_model
 from rnncheck.models.protocol import Model
 from rnncheck.models.wrapping import wrap

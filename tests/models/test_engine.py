@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from rnncheck.errors import AlphabetError, InputError, ModelError
+from rnncheck.models.engine import batch_state as engine_rows
 from rnncheck.models.engine import compiled, kernel_rows
-from rnncheck.models.engine import rows as engine_rows
 from rnncheck.models.engine.compiled import CompiledNetwork
 from rnncheck.models.engine.kernel import SWITCH
 from rnncheck.models.engine.reference import Judgement, reference_judgement, reference_prefix_scores, reference_score

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from rnncheck import InputError
-from rnncheck.models.engine.heads import HeadedNetwork
+from rnncheck.models.black_box import WholeWords
+from rnncheck.models.engine.mlp_head import HeadedNetwork
 from rnncheck.models.files.loading import load_model
 from rnncheck.models.network import Cell, Layer, RecurrentNetwork
-from rnncheck.models.whole_words import WholeWords
 from rnncheck.models.wrapping import wrap
-from rnncheck.proving.abstract_network import AbstractNetwork
+from rnncheck.proofs.abstract_network import AbstractNetwork
 from rnncheck.words import Alphabet, WordBatch
 
 torch = pytest.importorskip("torch")

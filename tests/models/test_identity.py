@@ -14,13 +14,13 @@ from rnncheck import load_model, repair, robustness, verify, wrap, wrap_steps
 from rnncheck.errors import InputError, ModelError
 from rnncheck.models.adapters import DFAModel, complement
 from rnncheck.models.engine.compiled import CompiledNetwork
-from rnncheck.models.identity import digest_of
+from rnncheck.models.fingerprint import digest_of
 from rnncheck.models.labelled import LabelledNetwork
 from rnncheck.models.protocol import Model
 from rnncheck.models.traces import as_judged
 from rnncheck.spec import Spec
-from rnncheck.verification.labels import label_spec
-from rnncheck.verification.settings import VerifySettings
+from rnncheck.verification.label_questions import label_spec
+from rnncheck.verification.verify_settings import VerifySettings
 from support.networks import random_network
 
 LETTERS = ["a", "b", "c"]

@@ -11,7 +11,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rnncheck.models.intervals import LARGEST, Box, Enclosure, Rounding, affine, products
+from rnncheck.proofs.domains.interval import LARGEST, Box, Enclosure, Rounding, affine, products
 
 ON = Enclosure()
 UNIT = Rounding().unit

@@ -18,14 +18,14 @@ import pytest
 
 from rnncheck import Spec, verify, zoo
 from rnncheck.errors import ModelError
-from rnncheck.models.engine import check_words, compiled, kernel_rows, known_checks
+from rnncheck.models.engine import check_words, compiled, kernel_rows, self_check_cache
 from rnncheck.models.engine import kernel as kernels
 from rnncheck.models.engine.compiled import CompiledNetwork
 from rnncheck.models.engine.kernel import SWITCH, Kernel, usable_kernel
 from rnncheck.models.engine.kernel_rows import KernelRows
 from rnncheck.models.engine.stepped_reference import SteppedReference
 from rnncheck.models.network import Cell, RecurrentNetwork
-from rnncheck.verification.settings import VerifySettings
+from rnncheck.verification.verify_settings import VerifySettings
 from rnncheck.words import WordBatch
 from support.networks import random_network
 
@@ -384,7 +384,7 @@ def test_instructions_are_those_of_the_processor(
 def test_a_processor_with_nothing_beyond_the_common_instructions(monkeypatch: pytest.MonkeyPatch) -> None:
     """numpy leaves out of its configuration what is empty."""
     monkeypatch.setattr(np, "show_config", lambda mode: {"SIMD Extensions": {"baseline": ["X86_V2"]}})
-    assert known_checks.processor_features() == frozenset()
+    assert self_check_cache.processor_features() == frozenset()
     assert kernels._instructions() is None
 
 

@@ -77,7 +77,7 @@ def test_what_one_process_compares_twice_it_compares_once(cache: Path, checks: l
 
 
 def test_no_more_checks_are_remembered_than_there_is_room_for(monkeypatch, checks: list[str]) -> None:
-    monkeypatch.setattr("rnncheck.models.engine.known_checks._MOST_OF_THIS_PROCESS", 0)
+    monkeypatch.setattr("rnncheck.models.engine.self_check_cache._MOST_OF_THIS_PROCESS", 0)
     network = random_network(Cell.GRU, (4,), seed=13)
     assert CompiledNetwork(network).self_check == CompiledNetwork(network).self_check
     assert len(checks) == 2
@@ -140,7 +140,7 @@ def test_another_machine_version_or_network_is_another_check(monkeypatch, cache:
     load_model(MODEL)
     options = {}
     if other in ("processor", "version"):
-        monkeypatch.setattr("rnncheck.models.engine.known_checks._machine", lambda: (other,))
+        monkeypatch.setattr("rnncheck.models.engine.self_check_cache._machine", lambda: (other,))
     if other == "dtype":
         options["dtype"] = "float64"
     load_model(zoo.path("tomita4-gru") if other == "network" else MODEL, **options)

@@ -16,7 +16,7 @@ from rnncheck.models.cells.cell_type import Array, CellType, Layer, Vector, cont
 from rnncheck.models.cells.elman import ElmanLayer
 from rnncheck.models.files.safetensors_file import save_network
 from rnncheck.models.files.state_dict import network_from_arrays
-from rnncheck.proving.prove import NotProved, find_invariant
+from rnncheck.proofs.proof_search import NotProved, find_invariant
 from rnncheck.relations import Property, Relation
 from rnncheck.training import TrainingSettings
 from support.networks import letters, random_network
@@ -89,8 +89,8 @@ def test_other_networks_are_read_as_before(clipped: Cell, kind: str) -> None:
     pytest.importorskip("onnx")
     from onnx import helper
 
-    from rnncheck.models.onnx.graph import states_kept
-    from rnncheck.models.onnx.reading import cell_of
+    from rnncheck.models.foreign.onnx.graph import states_kept
+    from rnncheck.models.foreign.onnx.graph_reader import cell_of
 
     node = helper.make_node(kind, ["x", "w", "r"], ["y"], hidden_size=2)
     assert cell_of(node)[0].value in (kind.lower(), "rnn_tanh")

@@ -15,10 +15,10 @@ import pytest
 
 from rnncheck.cli import main
 from rnncheck.errors import MissingExtraError, ModelError
+from rnncheck.models.black_box import WholeWords
 from rnncheck.models.engine.compiled import CompiledNetwork
-from rnncheck.models.engine.heads import HeadedNetwork
+from rnncheck.models.engine.mlp_head import HeadedNetwork
 from rnncheck.models.files.loading import load_model
-from rnncheck.models.whole_words import WholeWords
 from rnncheck.words import Alphabet, WordBatch
 
 onnx = pytest.importorskip("onnx")
@@ -26,7 +26,7 @@ onnxruntime = pytest.importorskip("onnxruntime")
 
 from onnx import TensorProto, helper, numpy_helper  # noqa: E402 - only where onnx is there
 
-from rnncheck.models.onnx.sessions import OnnxSteps  # noqa: E402
+from rnncheck.models.foreign.onnx.sessions import OnnxSteps  # noqa: E402
 
 LETTERS = Alphabet(["a", "b", "c", "<d>", "5"])
 K, E, H = len(LETTERS), 3, 4

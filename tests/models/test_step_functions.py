@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rnncheck
+from rnncheck.models.foreign.steps.packing import Packing
 from rnncheck.models.protocol import SteppingModel
-from rnncheck.models.steps.packing import Packing
 from rnncheck.words import WordBatch
 
 AB = ("a", "b")

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rnncheck.errors import ModelError
+from rnncheck.models.black_box import Decision
 from rnncheck.models.engine.compiled import CompiledNetwork
 from rnncheck.models.engine.reference import reference_score
 from rnncheck.models.thresholds import largest_rejected
-from rnncheck.models.whole_words import Decision
 from rnncheck.words import WordBatch
 from support.networks import random_network
 

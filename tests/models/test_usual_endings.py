@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from rnncheck import ModelError, Spec, verify
-from rnncheck.models.engine.heads import HeadedNetwork
+from rnncheck.models.black_box import WholeWords
+from rnncheck.models.engine.mlp_head import HeadedNetwork
 from rnncheck.models.files.loading import load_model
 from rnncheck.models.protocol import SteppingModel
-from rnncheck.models.whole_words import WholeWords
 from rnncheck.models.wrapping import wrap
 from rnncheck.words import Alphabet, WordBatch
 

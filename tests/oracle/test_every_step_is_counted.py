@@ -11,7 +11,7 @@ from rnncheck.automata.dfa import DFA, Mask
 from rnncheck.extraction import COMPARED
 from rnncheck.extraction.extract import extract_automaton
 from rnncheck.learning import EQUIVALENCES, LEARNERS
-from rnncheck.learning.settings import LearningSettings
+from rnncheck.learning.learning_settings import LearningSettings
 from rnncheck.models.adapters import DFAModel
 from rnncheck.models.engine.compiled import CompiledNetwork
 from rnncheck.models.network import Cell
@@ -19,8 +19,8 @@ from rnncheck.models.protocol import Letters, Model, Scores, States, SteppingMod
 from rnncheck.probability.distributions import WordDistribution
 from rnncheck.spec import Spec
 from rnncheck.verification.methods import METHODS
-from rnncheck.verification.settings import VerifySettings
 from rnncheck.verification.verify import verify
+from rnncheck.verification.verify_settings import VerifySettings
 from rnncheck.words import Alphabet, Codes, IntArray, WordBatch, encode_batch
 from support.networks import random_network
 

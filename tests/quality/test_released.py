@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import rnncheck
-from rnncheck.verdict.replay import replay
+from rnncheck.checker import replay
 from rnncheck.words import WordBatch
 from support.paths import RELEASED
 

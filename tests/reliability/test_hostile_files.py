@@ -19,12 +19,12 @@ import numpy as np
 import pytest
 
 from rnncheck import Alphabet, Spec, load_model
-from rnncheck.automata.ltlf.compiler import compile_ltlf
+from rnncheck.automata.ltlf.ltlf_compiler import compile_ltlf
 from rnncheck.contacts import read_contacts
 from rnncheck.errors import FormatError, InputError, ModelError, RnncheckError
 from rnncheck.experiments.folder import RunFolder
 from rnncheck.experiments.merge import merge
-from rnncheck.experiments.results import read_results
+from rnncheck.experiments.run_results import read_results
 from rnncheck.experiments.subjects import stored_facts, stored_subject
 from rnncheck.models.files.safetensors_file import METADATA_KEY, save_network
 from rnncheck.training.labelled_files import read_labelled_words

@@ -21,8 +21,8 @@ import pytest
 
 from rnncheck import Spec, Verdict, verify, wrap
 from rnncheck.errors import ModelError
-from rnncheck.models.callables import CallableModel
-from rnncheck.verification.settings import VerifySettings
+from rnncheck.models.foreign.callables import CallableModel
+from rnncheck.verification.verify_settings import VerifySettings
 from rnncheck.words import Alphabet
 from support.clocks import Standing, Ticking
 
@@ -209,7 +209,7 @@ HANGING = textwrap.dedent(
     """
     import sys, time
     from rnncheck import Spec, VerifySettings, verify
-    from rnncheck.models.callables import CallableModel
+    from rnncheck.models.foreign.callables import CallableModel
     from rnncheck.words import Alphabet
 
     calls = 0

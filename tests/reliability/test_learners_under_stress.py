@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from rnncheck import Alphabet, Spec, Verdict, verify, wrap
-from rnncheck.verification.settings import VerifySettings
+from rnncheck.verification.verify_settings import VerifySettings
 from support.clocks import Ticking
 from support.measured import measured
 

@@ -20,7 +20,7 @@ from rnncheck.models.engine.compiled import CompiledNetwork
 from rnncheck.models.engine.reference import reference_judgement, reference_score
 from rnncheck.models.network import Cell, Layer, RecurrentNetwork
 from rnncheck.oracle import MembershipOracle
-from rnncheck.verification.settings import VerifySettings
+from rnncheck.verification.verify_settings import VerifySettings
 from rnncheck.words import Alphabet, Codes, WordBatch
 from support.clocks import Ticking
 from support.engine_comparison import RELEASED, Comparison, Counts, released, shipped

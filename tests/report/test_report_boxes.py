@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from rnncheck import Verdict, load_model, verify, zoo
-from rnncheck.report.page.boxes import boxes
+from rnncheck.report.page.invariant_pictures import boxes
 from rnncheck.verdict.facts import Outcome
 from rnncheck.verdict.guarantee import ShownBox
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rnncheck.automata.dfa import DFA
-from rnncheck.report.automaton.drawing import Drawing, Marks, drawing_of, folded_label, marks_of
+from rnncheck.report.automaton.automaton_drawing import Drawing, Marks, drawing_of, folded_label, marks_of
 from rnncheck.report.automaton.layout import lay_out
 from rnncheck.words import Alphabet
 from support import strategies

@@ -10,8 +10,8 @@ import pytest
 from rnncheck.automata.dfa import DFA
 from rnncheck.errors import FormatError, InputError
 from rnncheck.models.adapters import DFAModel
-from rnncheck.models.callables import CallableModel
 from rnncheck.models.engine.compiled import CompiledNetwork
+from rnncheck.models.foreign.callables import CallableModel
 from rnncheck.models.network import Cell
 from rnncheck.models.protocol import Model
 from rnncheck.oracle import MembershipOracle
@@ -19,8 +19,8 @@ from rnncheck.runtime.budget import Budget
 from rnncheck.search.flows import Flow
 from rnncheck.spec import Spec
 from rnncheck.verdict.value import Verdict
-from rnncheck.verification.evidence import gather, pump_scores, trace_of, with_scores
-from rnncheck.verification.extras import Extras
+from rnncheck.verification.explanation.best_effort import Extras
+from rnncheck.verification.explanation.evidence import gather, pump_scores, trace_of, with_scores
 from rnncheck.verification.methods import METHODS
 from rnncheck.verification.verify import verify
 from rnncheck.words import Alphabet, WordBatch

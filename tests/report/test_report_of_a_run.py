@@ -6,7 +6,7 @@ import re
 import pytest
 
 from experiments.test_table import RUN, run_of
-from rnncheck.experiments.results import RunResults
+from rnncheck.experiments.run_results import RunResults
 from rnncheck.report.page.benchmark_page import run_page
 
 HOSTILE = "<script>alert(1)</script>"

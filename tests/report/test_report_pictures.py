@@ -15,8 +15,8 @@ from rnncheck.automata.dfa import DFA
 from rnncheck.automata.formats.dot import read_dot
 from rnncheck.errors import InputError, MissingExtraError, ResourceLimitError
 from rnncheck.report.automaton import graphviz
+from rnncheck.report.automaton.automaton_drawing import drawing_of, marks_of
 from rnncheck.report.automaton.dot_text import label_width
-from rnncheck.report.automaton.drawing import drawing_of, marks_of
 from rnncheck.report.automaton.layout import lay_out
 from rnncheck.report.automaton.pictures import draw
 from rnncheck.report.markup import listed

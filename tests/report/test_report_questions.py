@@ -22,7 +22,7 @@ from rnncheck.report.automaton import graphviz
 from rnncheck.report.notebook import rich_forms
 from rnncheck.report.page.verdict_page import report_page
 from rnncheck.verdict.value import Verdict
-from rnncheck.verification.evidence import with_scores
+from rnncheck.verification.explanation.evidence import with_scores
 from support import samples
 
 needs_graphviz = pytest.mark.skipif(not graphviz.available(), reason="the extra `draw` is not installed")

@@ -18,14 +18,14 @@ from rnncheck.relations import Relation
 from rnncheck.report import palette
 from rnncheck.report.automaton import graphviz
 from rnncheck.report.page import page_of, sentences
-from rnncheck.report.page.repeat import python_call, replay_text
+from rnncheck.report.page.reproduce import python_call, replay_text
 from rnncheck.report.page.verdict_page import report_page
 from rnncheck.report.plots import gauge, pumping_plot, rounds_plot, ticks
 from rnncheck.search.flows import FlowSettings
 from rnncheck.verdict.facts import HealthNote, Outcome, SpecFacts
 from rnncheck.verdict.guarantee import Guarantee
 from rnncheck.verdict.violation import FaultyFlow
-from rnncheck.verification.settings import VerifySettings
+from rnncheck.verification.verify_settings import VerifySettings
 from rnncheck.words import Alphabet
 from support import samples, strategies
 

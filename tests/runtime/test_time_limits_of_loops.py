@@ -14,15 +14,15 @@ from rnncheck.automata.edits import Edits, ball
 from rnncheck.automata.minimisation import coreachable, minimise
 from rnncheck.automata.product import intersection
 from rnncheck.models.adapters import DFAModel
+from rnncheck.neighbourhoods.walk import prefixes
 from rnncheck.oracle.membership import MembershipOracle
 from rnncheck.probability.distributions import WordDistribution
 from rnncheck.relations import Property, Relation
-from rnncheck.robust.walk import prefixes
 from rnncheck.runtime.budget import Budget, BudgetExceeded
 from rnncheck.runtime.watchdog import watchdog
 from rnncheck.search.exhaustive import ExhaustiveSearch
 from rnncheck.search.prefix_tree import PrefixTree
-from rnncheck.verification.settings import VerifySettings
+from rnncheck.verification.verify_settings import VerifySettings
 from rnncheck.words import Alphabet
 from support.clocks import Ticking
 

@@ -9,8 +9,8 @@ import pytest
 
 from rnncheck.automata.dfa import DFA
 from rnncheck.models.adapters import DFAModel
-from rnncheck.models.callables import CallableModel
 from rnncheck.models.engine.compiled import CompiledNetwork
+from rnncheck.models.foreign.callables import CallableModel
 from rnncheck.models.network import Cell
 from rnncheck.models.protocol import Model
 from rnncheck.oracle import MembershipOracle
@@ -28,7 +28,7 @@ from rnncheck.search.flows import (
     turned,
 )
 from rnncheck.search.guided import RANKINGS, Beam, GuidedSearch, Ranking, planned
-from rnncheck.search.merged import MergedPass
+from rnncheck.search.merged_pass import MergedPass
 from rnncheck.search.prefix_tree import Frontier, PrefixTree
 from rnncheck.search.sampler import Sampler
 from rnncheck.spec import Spec

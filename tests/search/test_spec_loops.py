@@ -9,8 +9,8 @@ import pytest
 
 from rnncheck.automata.dfa import DFA
 from rnncheck.models.adapters import DFAModel
-from rnncheck.models.callables import CallableModel
 from rnncheck.models.engine.compiled import CompiledNetwork
+from rnncheck.models.foreign.callables import CallableModel
 from rnncheck.models.protocol import Model
 from rnncheck.oracle import MembershipOracle
 from rnncheck.relations import Property, Relation

@@ -3,14 +3,14 @@
 from collections.abc import Generator
 from typing import TypeVar
 
-from rnncheck.learning.settings import LearningSettings
-from rnncheck.learning.task import LearningTask
+from rnncheck.learning.learning_settings import LearningSettings
+from rnncheck.learning.learning_task import LearningTask
 from rnncheck.models.protocol import Model
 from rnncheck.oracle import MembershipOracle
 from rnncheck.probability.confidence import Confidence
 from rnncheck.probability.distributions import WordDistribution
 from rnncheck.runtime.budget import Budget
-from rnncheck.runtime.turns import finish
+from rnncheck.runtime.cooperative import finish
 from rnncheck.words import Word
 
 Result = TypeVar("Result")

@@ -9,8 +9,8 @@ import numpy as np
 from rnncheck.automata.dfa import DFA
 from rnncheck.models.cells.cell_type import StateLayout
 from rnncheck.models.engine.compiled import CompiledNetwork
-from rnncheck.models.intervals import Box
 from rnncheck.models.network import RecurrentNetwork
+from rnncheck.proofs.domains.interval import Box
 from rnncheck.words import WordBatch
 from support.networks import ByTorch
 

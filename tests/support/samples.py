@@ -15,8 +15,8 @@ from rnncheck.relations import Relation
 from rnncheck.verdict.facts import AutomatonFacts, Outcome, Round, SpecFacts, TotalCost
 from rnncheck.verdict.value import Verdict
 from rnncheck.verdict.violation import FaultyFlow, Trace
-from rnncheck.verification.labels import label_spec, verify_labels
-from rnncheck.verification.settings import VerifySettings
+from rnncheck.verification.label_questions import label_spec, verify_labels
+from rnncheck.verification.verify_settings import VerifySettings
 from rnncheck.words import Alphabet, Word
 
 QUICK = VerifySettings(search_steps=20_000)

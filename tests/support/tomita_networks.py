@@ -6,7 +6,7 @@ import functools
 
 from rnncheck.automata.dfa import DFA
 from rnncheck.automata.minimisation import minimise
-from rnncheck.automata.regex.compiler import compile_regex
+from rnncheck.automata.regex.regex_compiler import compile_regex
 from rnncheck.models.engine.compiled import CompiledNetwork
 from rnncheck.models.network import Cell
 from rnncheck.probability.distributions import WordDistribution

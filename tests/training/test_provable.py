@@ -14,15 +14,16 @@ from hypothesis import strategies as st
 from rnncheck import zoo
 from rnncheck.automata.dfa import DFA
 from rnncheck.automata.minimisation import minimise
+from rnncheck.checker import Status, replay
 from rnncheck.errors import InputError
 from rnncheck.models.engine.compiled import CompiledNetwork
 from rnncheck.models.engine.reference import reference_judgement
-from rnncheck.models.intervals import Box
 from rnncheck.models.labelled import LabelledNetwork, answers_of
 from rnncheck.models.network import Cell
 from rnncheck.models.protocol import Model
-from rnncheck.proving.abstract_network import AbstractNetwork
-from rnncheck.proving.prove import Invariant, ProofSettings, find_invariant
+from rnncheck.proofs.abstract_network import AbstractNetwork
+from rnncheck.proofs.domains.interval import Box
+from rnncheck.proofs.proof_search import Invariant, ProofSettings, find_invariant
 from rnncheck.relations import Property, Relation
 from rnncheck.spec import Spec
 from rnncheck.training import (
@@ -33,12 +34,11 @@ from rnncheck.training import (
     harden,
     train_provable,
 )
-from rnncheck.training.covering_words import CoveringWords
-from rnncheck.training.provable import _shortest_words
-from rnncheck.training.rules import chosen_rules, with_rules
-from rnncheck.training.tensors import Boxes
-from rnncheck.training.trainable import TrainableNetwork
-from rnncheck.verdict.replay import Status, replay
+from rnncheck.training.certified.automaton_init import chosen_rules, with_rules
+from rnncheck.training.certified.certified_training import _shortest_words
+from rnncheck.training.certified.covering_words import CoveringWords
+from rnncheck.training.certified.tensor_domains import Boxes
+from rnncheck.training.certified.trainable_network import TrainableNetwork
 from rnncheck.words import IntArray, WordBatch
 from support.clocks import Ticking
 from support.networks import ByTorch, random_network
@@ -207,7 +207,9 @@ def test_a_time_limit_ends_it() -> None:
 def test_no_proof_is_tried_when_the_time_is_over(monkeypatch) -> None:
     """Should end at once: the last attempt, which looks ahead, took 38 s after a limit of 90 s."""
     tried = []
-    monkeypatch.setattr("rnncheck.training.provable.find_invariant", lambda *asked: tried.append(asked))
+    monkeypatch.setattr(
+        "rnncheck.training.certified.certified_training.find_invariant", lambda *asked: tried.append(asked)
+    )
     made = train_provable(EVEN, hidden=4, settings=HardeningSettings(max_seconds=3.0, words=50), clock=Ticking())
     assert made.report.ending is HardeningEnding.TIME
     assert not tried
@@ -423,7 +425,7 @@ def test_changed_answers_of_several_labels_are_changed_labels(monkeypatch: pytes
         said.append(answers_of(model, words))
         return said[-1]
 
-    monkeypatch.setattr("rnncheck.training.provable.answers_of", recorded)
+    monkeypatch.setattr("rnncheck.training.certified.certified_training.answers_of", recorded)
     made = harden(entry.network(), entry.spec().dfa, settings=HardeningSettings(warm_up=5, iterations=5))
     then, now = said
     assert len(set(then.tolist())) == 3

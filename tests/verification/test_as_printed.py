@@ -12,7 +12,7 @@ from rnncheck.probability.confidence import Bound, Confidence
 from rnncheck.relations import Property, Relation
 from rnncheck.search.flows import FlowSettings
 from rnncheck.verification.methods import PRINTED
-from rnncheck.verification.settings import VerifySettings
+from rnncheck.verification.verify_settings import VerifySettings
 from support.clocks import Ticking
 from support.strategies import random_dfa
 
@@ -209,7 +209,7 @@ def test_every_prefix_is_looked_at_unless_printed() -> None:
 @pytest.mark.parametrize("method", ["aamc", "pdv"])
 def test_nothing_but_time_ends_learning(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The paper has no bound on states: one of our own would end these five as undecided."""
-    monkeypatch.setattr("rnncheck.learning.task.MAX_STATES", 3)
+    monkeypatch.setattr("rnncheck.learning.learning_task.MAX_STATES", 3)
     fifth = "(b* a b* a b* a b* a b* a)* b*"  # every fifth a
     model, spec = model_of(fifth), Spec.from_regex(f"{fifth} (b* a b*)?", AB)
     asked = {"method": method, **NUMBERS}

@@ -16,6 +16,7 @@ from rnncheck import Spec, verify, wrap
 from rnncheck.automata.dfa import DFA
 from rnncheck.automata.language import short_words
 from rnncheck.automata.product import difference, intersection, union
+from rnncheck.checker import ReplaySettings, Status, replay
 from rnncheck.errors import InputError, ModelError
 from rnncheck.models.adapters import DFAModel
 from rnncheck.models.engine.compiled import CompiledNetwork
@@ -24,10 +25,9 @@ from rnncheck.relations import Property, Relation
 from rnncheck.search.flows import FlowSettings
 from rnncheck.verdict.certificate import Certificate
 from rnncheck.verdict.facts import Outcome
-from rnncheck.verdict.replay import ReplaySettings, Status, replay
 from rnncheck.verdict.value import Verdict
-from rnncheck.verification.labels import label_spec, verify_labels
-from rnncheck.verification.settings import VerifySettings
+from rnncheck.verification.label_questions import label_spec, verify_labels
+from rnncheck.verification.verify_settings import VerifySettings
 from rnncheck.words import Alphabet, WordBatch, encode_batch
 from support.networks import random_network
 from support.robust_networks import robust_network

@@ -8,7 +8,7 @@ from safetensors.numpy import save_file
 
 from rnncheck import Spec, load_model, verify, wrap
 from rnncheck.models.adapters import complement
-from rnncheck.verification.settings import VerifySettings
+from rnncheck.verification.verify_settings import VerifySettings
 
 pytest.importorskip("torch")
 

@@ -15,11 +15,11 @@ import rnncheck
 from rnncheck import zoo
 from rnncheck.automata.product import symmetric_difference
 from rnncheck.models.adapters import DFAModel
-from rnncheck.models.difference import difference
 from rnncheck.models.engine.compiled import CompiledNetwork
 from rnncheck.models.exact_network import exact_network
 from rnncheck.models.labelled import LabelledNetwork
 from rnncheck.models.protocol import SteppingModel
+from rnncheck.models.word_difference import difference
 from rnncheck.relations import Relation
 from rnncheck.verification.effort import SHORTER_STEPS
 from rnncheck.words import Alphabet
@@ -241,7 +241,7 @@ def test_a_property_that_fails_does_not_cost_the_difference(monkeypatch: pytest.
     def failing(*_: object) -> None:
         raise ValueError("broken")
 
-    monkeypatch.setattr("rnncheck.verification.difference._of_both", failing)
+    monkeypatch.setattr("rnncheck.verification.diff_models._of_both", failing)
     verdict = rnncheck.diff(old, new, properties=[spec])
     assert verdict.counterexample == ("b",)
     assert verdict.comparison.properties == ()

@@ -11,10 +11,10 @@ from rnncheck.automata.dfa import DFA
 from rnncheck.automata.language import empty_language
 from rnncheck.automata.minimisation import canonical
 from rnncheck.automata.product import difference, intersection, symmetric_difference
-from rnncheck.automata.regex.compiler import compile_regex
+from rnncheck.automata.regex.regex_compiler import compile_regex
 from rnncheck.models.adapters import DFAModel
-from rnncheck.models.callables import CallableModel
 from rnncheck.models.engine.compiled import CompiledNetwork
+from rnncheck.models.foreign.callables import CallableModel
 from rnncheck.models.network import Cell
 from rnncheck.models.protocol import Model
 from rnncheck.oracle import MembershipOracle
@@ -23,10 +23,10 @@ from rnncheck.relations import Property, Relation
 from rnncheck.spec import Spec
 from rnncheck.verdict.violation import Share
 from rnncheck.verification.error_language import ErrorLanguage, describe, measure
-from rnncheck.verification.errors_method import errors
-from rnncheck.verification.settings import VerifySettings
-from rnncheck.verification.task import Finding
+from rnncheck.verification.methods.error_learning import errors
+from rnncheck.verification.verification_task import Finding
 from rnncheck.verification.verify import verify
+from rnncheck.verification.verify_settings import VerifySettings
 from rnncheck.words import Alphabet, WordBatch
 from support.clocks import Ticking
 from support.networks import random_network

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from rnncheck import load_model, verify, wrap, zoo
+from rnncheck.checker import Status, replay
 from rnncheck.models.engine.compiled import CompiledNetwork
 from rnncheck.models.protocol import Model
 from rnncheck.spec import Spec
-from rnncheck.verdict.replay import Status, replay
 from rnncheck.verification.methods import METHODS
-from rnncheck.verification.settings import VerifySettings
+from rnncheck.verification.verify_settings import VerifySettings
 from rnncheck.words import Alphabet
 from support.forgetful import KINDS, fading_gru, forgetful
 

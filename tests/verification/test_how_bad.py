@@ -12,6 +12,7 @@ import pytest
 
 from rnncheck import Spec, verify
 from rnncheck.automata.dfa import DFA
+from rnncheck.checker import Status, replay
 from rnncheck.models.adapters import DFAModel
 from rnncheck.models.engine.compiled import CompiledNetwork
 from rnncheck.oracle import MembershipOracle
@@ -20,13 +21,12 @@ from rnncheck.probability.distributions import WordDistribution
 from rnncheck.relations import Property, Relation
 from rnncheck.runtime.budget import UNLIMITED, Budget
 from rnncheck.verdict.facts import Outcome
-from rnncheck.verdict.replay import Status, replay
 from rnncheck.verdict.strata import ENDING, FAMILY, OTHERS, divided, ending_in, family, interval_of
 from rnncheck.verdict.violation import Stratum
 from rnncheck.verification.effort import Effort
-from rnncheck.verification.how_bad import HowBad, how_bad
-from rnncheck.verification.settings import VerifySettings
-from rnncheck.verification.task import Finding, Task
+from rnncheck.verification.explanation.severity import HowBad, how_bad
+from rnncheck.verification.verification_task import Finding, Task
+from rnncheck.verification.verify_settings import VerifySettings
 from rnncheck.words import Alphabet, Codes
 from support.clocks import Ticking
 from support.robust_networks import robust_network

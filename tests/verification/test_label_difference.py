@@ -13,11 +13,11 @@ import pytest
 import rnncheck
 from rnncheck import zoo
 from rnncheck.automata.moore import MooreMachine
-from rnncheck.models.difference import difference
+from rnncheck.models.black_box import Decision, WholeWords
 from rnncheck.models.labelled import LabelledNetwork
 from rnncheck.models.protocol import Model, SteppingModel
 from rnncheck.models.traces import as_judged
-from rnncheck.models.whole_words import Decision, WholeWords
+from rnncheck.models.word_difference import difference
 from rnncheck.words import Alphabet, WordBatch
 from support.networks import random_network
 

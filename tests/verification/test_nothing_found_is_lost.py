@@ -6,9 +6,10 @@ import pytest
 
 from rnncheck import Spec, WordDistribution, load_model, verify, wrap, zoo
 from rnncheck.errors import ModelError
-from rnncheck.verification import conclusion, evidence, polish
-from rnncheck.verification.labels import label_spec, verify_labels
-from rnncheck.verification.settings import VerifySettings
+from rnncheck.verification import conclusion
+from rnncheck.verification.explanation import evidence, explain
+from rnncheck.verification.label_questions import label_spec, verify_labels
+from rnncheck.verification.verify_settings import VerifySettings
 from rnncheck.words import Alphabet
 
 AB = ["a", "b"]
@@ -49,8 +50,8 @@ def test_a_model_that_fails_before_anything_was_found_is_an_error() -> None:
 @pytest.mark.parametrize(
     ("module", "name", "told"),
     [
-        (polish, "shrink", "a shorter counterexample"),
-        (polish, "find_flows", "faulty flows"),
+        (explain, "shrink", "a shorter counterexample"),
+        (explain, "find_flows", "faulty flows"),
         (conclusion, "how_bad", "the mass of violations"),
         (evidence, "trace_of", "the trace"),
         (evidence, "pump_scores", "the scores of the flows"),

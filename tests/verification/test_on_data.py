@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from rnncheck import Spec, verify
+from rnncheck.checker import ReplaySettings, Status, replay
 from rnncheck.errors import FormatError
 from rnncheck.models.adapters import DFAModel
-from rnncheck.verdict.replay import ReplaySettings, Status, replay
 from rnncheck.verdict.value import Verdict
-from rnncheck.verification.settings import VerifySettings
+from rnncheck.verification.verify_settings import VerifySettings
 from rnncheck.word_files import Sequences, read_sequences
 from rnncheck.words import Alphabet
 

@@ -15,19 +15,19 @@ import pytest
 from rnncheck import zoo
 from rnncheck.automata.minimisation import minimise
 from rnncheck.automata.product import symmetric_difference
+from rnncheck.checker import Replay, ReplaySettings, Status, replay
 from rnncheck.errors import InputError
 from rnncheck.models.engine.compiled import CompiledNetwork
 from rnncheck.models.network import Cell
 from rnncheck.probability.distributions import WordDistribution
-from rnncheck.proving.prove import ProofSettings
+from rnncheck.proofs.proof_search import ProofSettings
 from rnncheck.spec import Spec
 from rnncheck.verdict.certificate import Certificate
 from rnncheck.verdict.guarantee import at_most
-from rnncheck.verdict.replay import Replay, ReplaySettings, Status, replay
 from rnncheck.verdict.value import Verdict
-from rnncheck.verification.labels import label_spec, verify_labels
-from rnncheck.verification.settings import VerifySettings
+from rnncheck.verification.label_questions import label_spec, verify_labels
 from rnncheck.verification.verify import verify
+from rnncheck.verification.verify_settings import VerifySettings
 from support.proofs import random_dfa, with_one_word_changed
 from support.robust_networks import robust_network
 

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from rnncheck import Spec, verify, wrap
+from rnncheck.checker import Status, replay
 from rnncheck.models.adapters import DFAModel
 from rnncheck.models.engine.compiled import CompiledNetwork
 from rnncheck.probability.confidence import Confidence
 from rnncheck.probability.distributions import WordDistribution
 from rnncheck.relations import Property, Relation
-from rnncheck.verdict.replay import Status, replay
-from rnncheck.verification.settings import VerifySettings
+from rnncheck.verification.verify_settings import VerifySettings
 from rnncheck.words import Alphabet
 from support.robust_networks import robust_network
 

@@ -9,21 +9,21 @@ import pytest
 import torch
 
 from rnncheck import wrap
+from rnncheck.checker import ReplaySettings, Status, replay
 from rnncheck.cli.verdict_text import described
 from rnncheck.errors import InputError
-from rnncheck.learning.task import Progress
+from rnncheck.learning.learning_task import Progress
 from rnncheck.models.adapters import DFAModel
 from rnncheck.models.engine.compiled import CompiledNetwork
 from rnncheck.models.exact_network import exact_network
 from rnncheck.models.network import Cell
-from rnncheck.proving.prove import ProofSettings
+from rnncheck.proofs.proof_search import ProofSettings
 from rnncheck.report.page.sentences import headline
 from rnncheck.spec import Spec
 from rnncheck.verdict.certificate import Certificate
-from rnncheck.verdict.replay import ReplaySettings, Status, replay
 from rnncheck.verdict.value import Verdict
-from rnncheck.verification.settings import VerifySettings
 from rnncheck.verification.verify import verify
+from rnncheck.verification.verify_settings import VerifySettings
 from support.proofs import with_one_word_changed
 from support.robust_networks import robust_network
 from support.turning import turning_network

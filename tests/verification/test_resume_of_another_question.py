@@ -8,8 +8,8 @@ from rnncheck import Spec, verify, wrap, zoo
 from rnncheck.errors import InputError
 from rnncheck.models.adapters import DFAModel, complement
 from rnncheck.models.engine.compiled import CompiledNetwork
-from rnncheck.verification.labels import label_spec, verify_labels
-from rnncheck.verification.settings import VerifySettings
+from rnncheck.verification.label_questions import label_spec, verify_labels
+from rnncheck.verification.verify_settings import VerifySettings
 
 LETTERS = ["a", "b"]
 

@@ -8,19 +8,19 @@ import numpy as np
 import pytest
 
 from rnncheck.automata.dfa import DFA
+from rnncheck.checker import Status, replay
 from rnncheck.errors import InputError
 from rnncheck.models.adapters import DFAModel
-from rnncheck.models.callables import CallableModel
+from rnncheck.models.foreign.callables import CallableModel
 from rnncheck.probability.distributions import WordDistribution
 from rnncheck.relations import Relation
 from rnncheck.search.flows import Flow
-from rnncheck.verdict.replay import Status, replay
 from rnncheck.verdict.value import Verdict
 from rnncheck.verdict.violation import Mistake
-from rnncheck.verification.mistakes import family_of
-from rnncheck.verification.settings import VerifySettings
-from rnncheck.verification.several import kind_of
+from rnncheck.verification.explanation.diversify import kind_of
+from rnncheck.verification.explanation.failure_clusters import family_of
 from rnncheck.verification.verify import verify
+from rnncheck.verification.verify_settings import VerifySettings
 from rnncheck.word_files import read_sequences
 from rnncheck.words import Alphabet
 

@@ -8,15 +8,15 @@ import pytest
 
 from rnncheck.automata.dfa import DFA
 from rnncheck.automata.language import all_words
-from rnncheck.learning.task import Progress
+from rnncheck.checker import Status, replay
+from rnncheck.learning.learning_task import Progress
 from rnncheck.models.adapters import DFAModel
 from rnncheck.models.engine.compiled import CompiledNetwork
 from rnncheck.models.network import Cell
 from rnncheck.relations import Relation
 from rnncheck.spec import Spec
-from rnncheck.verdict.replay import Status, replay
-from rnncheck.verification.settings import VerifySettings
 from rnncheck.verification.verify import verify
+from rnncheck.verification.verify_settings import VerifySettings
 from rnncheck.words import Alphabet
 from support.networks import random_network
 
@@ -169,7 +169,7 @@ def test_changed_fields_that_do_not_fit_together_are_refuted(field, value) -> No
 
 def test_nothing_shorter_is_sought_than_the_empty_word(monkeypatch) -> None:
     """It was found by asking every word, before any length was done."""
-    from rnncheck.verification import shorter
+    from rnncheck.verification.explanation import shorten as shorter
 
     sought = []
     monkeypatch.setattr(shorter, "GuidedSearch", lambda *_, **options: sought.append(options))

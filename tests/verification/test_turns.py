@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any, cast
 
-from rnncheck.verification.auto import _Activity
+from rnncheck.verification.methods.auto import _Activity
 
 
 def test_long_turns_wait_until_the_others_have_come_so_far() -> None:

@@ -12,8 +12,8 @@ from rnncheck.automata.language import all_words
 from rnncheck.errors import InputError, ModelError
 from rnncheck.extraction.extract import extract_automaton
 from rnncheck.models.adapters import DFAModel
-from rnncheck.models.callables import CallableModel
 from rnncheck.models.engine.compiled import CompiledNetwork
+from rnncheck.models.foreign.callables import CallableModel
 from rnncheck.models.network import Cell
 from rnncheck.probability.confidence import Bound, Confidence
 from rnncheck.probability.distributions import WordDistribution
@@ -21,8 +21,8 @@ from rnncheck.relations import Relation
 from rnncheck.spec import Spec
 from rnncheck.verification.assertion import assert_satisfies
 from rnncheck.verification.methods import METHODS
-from rnncheck.verification.settings import VerifySettings
 from rnncheck.verification.verify import verify
+from rnncheck.verification.verify_settings import VerifySettings
 from rnncheck.words import Alphabet
 from support.networks import random_network
 

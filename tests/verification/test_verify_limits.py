@@ -12,7 +12,7 @@ from rnncheck.errors import InputError, ModelError
 from rnncheck.models.adapters import DFAModel
 from rnncheck.models.engine.compiled import CompiledNetwork
 from rnncheck.search.shrinking import shrink
-from rnncheck.verification.settings import VerifySettings
+from rnncheck.verification.verify_settings import VerifySettings
 from support.clocks import Standing, Ticking
 from support.networks import random_network
 

@@ -8,7 +8,8 @@ import torch
 from torch import nn
 
 from rnncheck import verify, wrap
-from rnncheck.learning.task import Progress
+from rnncheck.checker import Status, replay
+from rnncheck.learning.learning_task import Progress
 from rnncheck.models.engine.compiled import CompiledNetwork, stepped
 from rnncheck.models.engine.reference import Judgement, reference_judgement
 from rnncheck.models.engine.stepped_reference import SteppedReference
@@ -16,9 +17,8 @@ from rnncheck.models.exact_network import exact_network
 from rnncheck.models.network import Cell, Layer, RecurrentNetwork
 from rnncheck.spec import Spec
 from rnncheck.verdict.facts import Outcome
-from rnncheck.verdict.replay import Status, replay
 from rnncheck.verdict.value import Verdict
-from rnncheck.verification.settings import VerifySettings
+from rnncheck.verification.verify_settings import VerifySettings
 from rnncheck.words import Alphabet, WordBatch
 from support.clocks import Standing
 from support.networks import random_network

@@ -6,14 +6,14 @@ import pytest
 from rnncheck import load_model, verify, wrap, zoo
 from rnncheck.automata.dfa import DFA
 from rnncheck.automata.language import all_words
+from rnncheck.checker import Status, replay
 from rnncheck.models.adapters import DFAModel
-from rnncheck.models.callables import CallableModel
+from rnncheck.models.foreign.callables import CallableModel
 from rnncheck.oracle import MembershipOracle
 from rnncheck.probability.distributions import WordDistribution
 from rnncheck.relations import Property, Relation
 from rnncheck.search.mutation import MutationSearch
-from rnncheck.verdict.replay import Status, replay
-from rnncheck.verification.settings import VerifySettings
+from rnncheck.verification.verify_settings import VerifySettings
 from rnncheck.words import Alphabet
 
 LETTERS = Alphabet(["a", "b"])

@@ -15,7 +15,7 @@ from rnncheck.automata.language import (
     short_words,
     words_up_to,
 )
-from rnncheck.automata.ltlf.compiler import compile_ltlf
+from rnncheck.automata.ltlf.ltlf_compiler import compile_ltlf
 from rnncheck.automata.minimisation import canonical, minimise
 from rnncheck.automata.moore import MooreMachine, difference_of
 from rnncheck.automata.product import (
@@ -26,7 +26,7 @@ from rnncheck.automata.product import (
     symmetric_difference,
     union,
 )
-from rnncheck.automata.regex.compiler import compile_regex
+from rnncheck.automata.regex.regex_compiler import compile_regex
 from rnncheck.automata.regex.state_elimination import regular_expression
 
 __all__ = [

@@ -18,11 +18,11 @@ import numpy as np
 import numpy.typing as npt
 
 from rnncheck.automata.dfa import DFA
-from rnncheck.automata.ltlf.compiler import compile_ltlf
 from rnncheck.automata.ltlf.grammar import LETTERS, parse_ltlf
+from rnncheck.automata.ltlf.ltlf_compiler import compile_ltlf
 from rnncheck.automata.ltlf.tokens import tokens_of
 from rnncheck.automata.minimisation import minimise
-from rnncheck.automata.regex.compiler import compile_regex
+from rnncheck.automata.regex.regex_compiler import compile_regex
 from rnncheck.errors import ExpressionError, short_repr
 from rnncheck.words import Alphabet, IntArray, letter_text, quoted, read_quoted
 

@@ -9,7 +9,7 @@ import msgspec
 
 from rnncheck.checking.values import Check
 from rnncheck.errors import FormatError
-from rnncheck.runtime.checkpoints import read_checkpoint, write_checkpoint
+from rnncheck.runtime.checkpoint import read_checkpoint, write_checkpoint
 from rnncheck.runtime.files import check_writable
 from rnncheck.verdict.value import Verdict, decode_part, encode_part
 

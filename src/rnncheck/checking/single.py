@@ -10,7 +10,7 @@ import msgspec
 
 from rnncheck.checking.values import Check
 from rnncheck.errors import ModelError, RnncheckError
-from rnncheck.learning.task import Progress
+from rnncheck.learning.learning_task import Progress
 from rnncheck.models.engine.compiled import CompiledNetwork
 from rnncheck.models.protocol import Model
 from rnncheck.runtime.budget import Budget, BudgetExceeded
@@ -18,9 +18,9 @@ from rnncheck.runtime.watchdog import guarded_for
 from rnncheck.spec import Spec
 from rnncheck.suite.values import ModelEntry, PropertyEntry
 from rnncheck.verdict.value import Verdict
-from rnncheck.verification.labels import label_spec, verify_labels
-from rnncheck.verification.settings import VerifySettings
+from rnncheck.verification.label_questions import label_spec, verify_labels
 from rnncheck.verification.verify import never_begun, verify
+from rnncheck.verification.verify_settings import VerifySettings
 from rnncheck.version import __version__
 from rnncheck.words import Alphabet
 

@@ -14,11 +14,11 @@ from rnncheck.cli.interruption import Interrupted
 from rnncheck.cli.options import cell_option
 from rnncheck.cli.output import say, say_document, say_lines
 from rnncheck.cli.progress import pieces_progress
-from rnncheck.contacts.reading import SelfContacts
+from rnncheck.contacts.contact_files import SelfContacts
 from rnncheck.errors import InputError
 from rnncheck.extraction import DEFAULT_EXTRACTION, EXTRACTIONS
 from rnncheck.learning import LEARNERS
-from rnncheck.learning.settings import LearningSettings
+from rnncheck.learning.learning_settings import LearningSettings
 from rnncheck.probability.confidence import Bound, Confidence
 from rnncheck.runtime.files import write_atomically
 from rnncheck.search.flows import FlowSettings
@@ -247,7 +247,7 @@ def _interruptible(out: Path) -> Iterator[None]:
 
 
 def _show(folder: RunFolder, form: str, plot_folder: Path | None) -> None:
-    from rnncheck.experiments.results import read_results
+    from rnncheck.experiments.run_results import read_results
     from rnncheck.experiments.table import render
 
     run = read_results(folder)

@@ -31,8 +31,8 @@ from rnncheck.contacts import (
     time_automaton,
     write_contacts,
 )
+from rnncheck.contacts.contact_files import SelfContacts
 from rnncheck.contacts.dataset import ONE_BREAK
-from rnncheck.contacts.reading import SelfContacts
 from rnncheck.errors import visible
 from rnncheck.runtime.files import write_atomically
 from rnncheck.words import letter_text, parse_word

@@ -33,10 +33,10 @@ from rnncheck.runtime.budget import BudgetExceeded
 from rnncheck.spec import Spec
 from rnncheck.suite.values import PropertyEntry, Suite
 from rnncheck.verdict.value import Verdict
-from rnncheck.verification.difference import diff as diff_models
-from rnncheck.verification.labels import label_spec
+from rnncheck.verification.diff_models import diff as diff_models
+from rnncheck.verification.label_questions import label_spec
 from rnncheck.verification.methods import METHODS
-from rnncheck.verification.settings import VerifySettings
+from rnncheck.verification.verify_settings import VerifySettings
 
 _MODEL = ("threshold", "label", "labels", "cell", "threads", "float64", "no_cache", "torchscript", "before", "after")
 

@@ -16,11 +16,11 @@ from rnncheck.cli.output import say
 from rnncheck.cli.output_files import OutputFile
 from rnncheck.errors import FormatError, InputError
 from rnncheck.extraction.extract import extract_automaton
-from rnncheck.report.automaton.drawing import Marks, marks_of
+from rnncheck.report.automaton.automaton_drawing import Marks, marks_of
 from rnncheck.report.automaton.pictures import FORMATS, draw
 from rnncheck.report.markup import count
+from rnncheck.report.page.cluster_section import mistakes_automaton
 from rnncheck.report.page.label_pairs import pairs_along
-from rnncheck.report.page.mistakes import mistakes_automaton
 from rnncheck.runtime.files import read_limited, write_atomically
 from rnncheck.spec import read_automaton
 from rnncheck.verdict.value import Verdict

@@ -11,8 +11,8 @@ import click
 
 from rnncheck.cli.options import Command, ModelRequest
 from rnncheck.learning import EQUIVALENCES, LEARNERS
-from rnncheck.learning.settings import MAX_STATES, MAX_STATES_IN_TIME, LearningSettings
-from rnncheck.learning.task import Progress
+from rnncheck.learning.learning_settings import MAX_STATES, MAX_STATES_IN_TIME, LearningSettings
+from rnncheck.learning.learning_task import Progress
 from rnncheck.models.protocol import Model
 from rnncheck.probability.confidence import Bound, Confidence
 from rnncheck.runtime.budget import Budget

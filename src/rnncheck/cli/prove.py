@@ -28,13 +28,13 @@ from rnncheck.cli.output_files import OutputFile
 from rnncheck.cli.progress import progress_line
 from rnncheck.cli.verify import answer
 from rnncheck.models.protocol import Model
-from rnncheck.proving.prove import ProofSettings
+from rnncheck.proofs.proof_search import ProofSettings
 from rnncheck.spec import Spec
 from rnncheck.suite.values import PropertyEntry
 from rnncheck.verdict.facts import HealthNote
 from rnncheck.verdict.value import Verdict
-from rnncheck.verification.settings import VerifySettings
 from rnncheck.verification.verify import verify
+from rnncheck.verification.verify_settings import VerifySettings
 
 _DEFAULTS = ProofSettings()
 _ALSO_OF_HARDEN = (

@@ -42,19 +42,19 @@ from rnncheck.models.labelled import label_names, network_of
 from rnncheck.models.wrapping import letters_of
 from rnncheck.probability.distributions import WordDistribution
 from rnncheck.relations import Relation
-from rnncheck.repairing.conclusion import Repaired
-from rnncheck.repairing.loop import ONNX_REFUSED
-from rnncheck.repairing.loop import repair as repair_model
-from rnncheck.repairing.own_words import read_own_words
-from rnncheck.repairing.pupils import ModulePupil
-from rnncheck.repairing.requirements import Requirement, assuming
-from rnncheck.repairing.settings import RepairSettings
-from rnncheck.repairing.values import RepairReport
+from rnncheck.repairs.own_words import read_own_words
+from rnncheck.repairs.repair import ONNX_REFUSED
+from rnncheck.repairs.repair import repair as repair_model
+from rnncheck.repairs.repair_conclusion import Repaired
+from rnncheck.repairs.repair_report import RepairReport
+from rnncheck.repairs.repair_settings import RepairSettings
+from rnncheck.repairs.repaired_models import ModulePupil
+from rnncheck.repairs.requirements import Requirement, assuming
 from rnncheck.runtime.budget import Budget
 from rnncheck.runtime.files import write_atomically
 from rnncheck.spec import Spec
 from rnncheck.suite.values import PropertyEntry, Suite
-from rnncheck.verification.labels import label_spec_over
+from rnncheck.verification.label_questions import label_spec_over
 from rnncheck.words import Alphabet
 
 _DEFAULTS = RepairSettings()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rnncheck.cli.output import Line
 from rnncheck.cli.verdict_text import glimpse
-from rnncheck.repairing.values import Ending, PropertyRepair, RepairReport, RepairRound, Standing
+from rnncheck.repairs.repair_report import Ending, PropertyRepair, RepairReport, RepairRound, Standing
 from rnncheck.verdict.strata import how_often
 from rnncheck.words import format_word
 

@@ -7,6 +7,9 @@ from pathlib import Path
 
 import click
 
+from rnncheck.checker import Replay, ReplaySettings, Status
+from rnncheck.checker import replay as replay_document
+from rnncheck.checker.claimed_document import Claims, read_claims
 from rnncheck.cli.command import Command
 from rnncheck.cli.learning_options import TimeLimit
 from rnncheck.cli.options import (
@@ -26,9 +29,6 @@ from rnncheck.models.protocol import Model
 from rnncheck.runtime.budget import BudgetExceeded
 from rnncheck.runtime.files import read_limited
 from rnncheck.verdict.certificate import Certificate, is_certificate
-from rnncheck.verdict.replay import Replay, ReplaySettings, Status
-from rnncheck.verdict.replay import replay as replay_document
-from rnncheck.verdict.replay.claims import Claims, read_claims
 from rnncheck.word_files import WordFormat, read_sequences, read_words
 from rnncheck.words import Alphabet
 

@@ -13,7 +13,7 @@ from rnncheck.cli.output_files import OutputFile, today
 from rnncheck.errors import FormatError
 from rnncheck.runtime.files import read_limited, write_atomically
 from rnncheck.verdict.value import Verdict
-from rnncheck.verification.evidence import with_scores
+from rnncheck.verification.explanation.evidence import with_scores
 from rnncheck.words import Alphabet
 
 
@@ -48,7 +48,7 @@ def report_command(
         if model is not None:
             raise click.UsageError("--model adds scores to a verdict; a benchmark's folder holds its networks itself")
         from rnncheck.experiments.folder import RunFolder
-        from rnncheck.experiments.results import read_results
+        from rnncheck.experiments.run_results import read_results
         from rnncheck.report.page import page_of
 
         write_atomically(output, page_of(read_results(RunFolder.existing(source))))

@@ -26,12 +26,12 @@ from rnncheck.cli.output import say
 from rnncheck.cli.output_files import OutputFile
 from rnncheck.cli.progress import progress_line
 from rnncheck.cli.results import tell_result
+from rnncheck.neighbourhoods.alignment import aligned
+from rnncheck.neighbourhoods.neighbourhoods import Request
+from rnncheck.neighbourhoods.robustness import robustness
+from rnncheck.neighbourhoods.robustness_result import Robustness, WordRobustness
 from rnncheck.probability.confidence import Confidence
 from rnncheck.report.page.robustness_page import robustness_page
-from rnncheck.robust.alignment import aligned
-from rnncheck.robust.neighbourhoods import Request
-from rnncheck.robust.robustness import robustness
-from rnncheck.robust.values import Robustness, WordRobustness
 from rnncheck.runtime.budget import BudgetExceeded
 from rnncheck.runtime.files import write_atomically
 from rnncheck.verdict.facts import Outcome

@@ -36,8 +36,8 @@ from rnncheck.cli.progress import ProgressLine, progress_line
 from rnncheck.cli.results import tell_result
 from rnncheck.cli.verdict_text import described, glimpse
 from rnncheck.extraction import DEFAULT_EXTRACTION, EXTRACTIONS
-from rnncheck.learning.task import Progress
-from rnncheck.models.markers import letters_read
+from rnncheck.learning.learning_task import Progress
+from rnncheck.models.delimiters import letters_read
 from rnncheck.models.protocol import Model
 from rnncheck.runtime.budget import BudgetExceeded
 from rnncheck.runtime.files import keeps_nothing, write_atomically
@@ -45,12 +45,12 @@ from rnncheck.search.flows import FlowSettings
 from rnncheck.spec import Spec
 from rnncheck.verdict.facts import Outcome
 from rnncheck.verdict.value import Verdict
-from rnncheck.verification.difference import diff as diff_models
-from rnncheck.verification.labels import label_spec, verify_labels
+from rnncheck.verification.diff_models import diff as diff_models
+from rnncheck.verification.label_questions import label_spec, verify_labels
 from rnncheck.verification.methods import METHODS, PRINTED
-from rnncheck.verification.settings import FAITHFUL, VerifySettings
 from rnncheck.verification.verify import never_begun
 from rnncheck.verification.verify import verify as verify_model
+from rnncheck.verification.verify_settings import FAITHFUL, VerifySettings
 from rnncheck.words import Alphabet, format_word
 
 Asked = TypeVar("Asked", bound=Spec | Model)

@@ -5,6 +5,7 @@ path), ``specification`` (automata), ``walks`` and ``dataset`` (labelled words),
 """
 
 from rnncheck.contacts.columns import parse_columns
+from rnncheck.contacts.contact_files import read_contacts, write_contacts
 from rnncheck.contacts.dataset import BreakKind, ContactDataset, ContactWords, DatasetSettings, contact_dataset
 from rnncheck.contacts.paths import (
     BrokenStep,
@@ -15,7 +16,6 @@ from rnncheck.contacts.paths import (
     explain_path,
     respect_time,
 )
-from rnncheck.contacts.reading import read_contacts, write_contacts
 from rnncheck.contacts.specification import graph_automaton, spaced_automaton, time_automaton
 from rnncheck.contacts.synthetic import SyntheticSettings, synthetic_contacts
 from rnncheck.contacts.temporal import TemporalNetwork

@@ -28,8 +28,8 @@ from rnncheck.contacts import (
     synthetic_contacts,
     time_automaton,
 )
+from rnncheck.contacts.contact_files import SelfContacts
 from rnncheck.contacts.dataset import ONE_BREAK
-from rnncheck.contacts.reading import SelfContacts
 from rnncheck.errors import InputError, RnncheckError, StateLimitError, short_repr
 from rnncheck.experiments.folder import safe_name
 from rnncheck.experiments.released_networks import ReleasedNetworks

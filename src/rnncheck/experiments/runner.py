@@ -32,8 +32,8 @@ from rnncheck.spec import Spec
 from rnncheck.verdict.facts import MethodName
 from rnncheck.verdict.value import Verdict
 from rnncheck.verification.methods import COMPARED, METHODS, PRINTED
-from rnncheck.verification.settings import VerifySettings
 from rnncheck.verification.verify import verify
+from rnncheck.verification.verify_settings import VerifySettings
 from rnncheck.words import Alphabet
 
 AS_PRINTED = "_printed"  # after the name of a method: as the paper prints it

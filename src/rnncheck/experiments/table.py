@@ -13,7 +13,7 @@ import msgspec
 
 from rnncheck.errors import InputError
 from rnncheck.experiments.published_figures import CONTACTS, RANDOM, ContactsCell, RandomRow
-from rnncheck.experiments.results import MethodSummary, Result, RunResults, overlaps, summarise
+from rnncheck.experiments.run_results import MethodSummary, Result, RunResults, overlaps, summarise
 from rnncheck.experiments.runner import AS_PRINTED, own_name, told_name
 
 Row: TypeAlias = list[str]

@@ -8,15 +8,15 @@ from types import MappingProxyType
 from typing import Literal, get_args
 
 from rnncheck.errors import InputError, ModelError, short_repr
-from rnncheck.extraction.auto import auto
-from rnncheck.extraction.cells import cells
+from rnncheck.extraction.auto_extraction import auto
+from rnncheck.extraction.decision_tree import tree
+from rnncheck.extraction.invariant_cells import cells
 from rnncheck.extraction.merging import merging
 from rnncheck.extraction.method import Extracting, ExtractionMethod
 from rnncheck.extraction.pac import bounded, pac
 from rnncheck.extraction.quantisation import quantised
-from rnncheck.extraction.tree import tree
 from rnncheck.extraction.weiss import weiss
-from rnncheck.learning.task import LearningTask
+from rnncheck.learning.learning_task import LearningTask
 from rnncheck.words import Word, format_word
 
 ExtractionName = Literal["pac", "bounded", "merging", "auto", "weiss", "tree", "kmeans", "grid", "cells"]

@@ -20,14 +20,14 @@ from rnncheck.automata.dfa import DFA, Mask
 from rnncheck.automata.minimisation import minimise
 from rnncheck.automata.moore import Hypothesis
 from rnncheck.errors import InputError, LearningBoundReached
-from rnncheck.learning.equivalence.kept_words import KeptWords
-from rnncheck.learning.task import LearningTask, refining
+from rnncheck.learning.equivalence.replayed_words import KeptWords
+from rnncheck.learning.learning_task import LearningTask, refining
 from rnncheck.probability.confidence import check_probability
 from rnncheck.probability.distributions import WordDistribution
 from rnncheck.probability.expected import Probabilities
 from rnncheck.probability.statistics import clopper_pearson
 from rnncheck.runtime.budget import BudgetExceeded
-from rnncheck.search.comparing import AnsweredWords
+from rnncheck.search.observations import AnsweredWords
 from rnncheck.words import WordBatch
 
 DEFAULT_WORDS = 2_000

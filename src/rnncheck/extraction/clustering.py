@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from rnncheck.extraction.partition import Cells, Vectors
+from rnncheck.extraction.state_partition import Cells, Vectors
 
 _FITTED_ON = 4_000  # vectors that k-means is fitted on; all of them are then assigned
 _ITERATIONS = 20

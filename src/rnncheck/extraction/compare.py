@@ -18,17 +18,17 @@ from rnncheck.errors import (
 )
 from rnncheck.extraction import COMPARED, ExtractionName, extraction_method
 from rnncheck.extraction.agreement import DEFAULT_WORDS, AgreementCurve, Point, agreement_curve
-from rnncheck.extraction.comparison import MethodResult, PropertyCheck, SurrogateComparison
 from rnncheck.extraction.extract import extracted, extraction_task
 from rnncheck.extraction.method import Extraction
-from rnncheck.learning.settings import LearningSettings
-from rnncheck.learning.task import ENDINGS, LearningTask
+from rnncheck.extraction.surrogate_comparison import MethodResult, PropertyCheck, SurrogateComparison
+from rnncheck.learning.learning_settings import LearningSettings
+from rnncheck.learning.learning_task import ENDINGS, LearningTask
 from rnncheck.models.protocol import Model
 from rnncheck.oracle import MembershipOracle
 from rnncheck.probability.confidence import Confidence, check_probability
 from rnncheck.probability.distributions import WordDistribution
 from rnncheck.relations import Property, Relation
-from rnncheck.runtime.turns import finish
+from rnncheck.runtime.cooperative import finish
 from rnncheck.runtime.watchdog import watchdog
 from rnncheck.spec import Spec
 from rnncheck.words import WordBatch

@@ -8,10 +8,10 @@ from dataclasses import replace
 from rnncheck.automata.moore import NO_YES
 from rnncheck.errors import InputError
 from rnncheck.extraction import BLACK_BOX, DEFAULT_EXTRACTION, ExtractionName, extracting, extraction_method
-from rnncheck.extraction.judge import Judge, smallest
 from rnncheck.extraction.method import Extraction
-from rnncheck.learning.settings import MAX_STATES_IN_TIME, LearningSettings, check_least
-from rnncheck.learning.task import ENDINGS, LearningTask, Progress
+from rnncheck.extraction.model_selection import Judge, smallest
+from rnncheck.learning.learning_settings import MAX_STATES_IN_TIME, LearningSettings, check_least
+from rnncheck.learning.learning_task import ENDINGS, LearningTask, Progress
 from rnncheck.models.labelled import LabelledNetwork
 from rnncheck.models.protocol import Model
 from rnncheck.oracle import MembershipOracle
@@ -19,7 +19,7 @@ from rnncheck.probability.conditioned import up_to
 from rnncheck.probability.confidence import Confidence
 from rnncheck.probability.distributions import WordDistribution, distribution_over
 from rnncheck.runtime.budget import Budget
-from rnncheck.runtime.turns import finish
+from rnncheck.runtime.cooperative import finish
 from rnncheck.runtime.watchdog import watchdog
 from rnncheck.verdict.facts import TotalCost
 

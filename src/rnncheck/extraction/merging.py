@@ -15,9 +15,9 @@ import numpy as np
 
 from rnncheck.automata.moore import Hypothesis
 from rnncheck.extraction.method import Extracting, tested
-from rnncheck.learning.task import LearningTask
+from rnncheck.learning.learning_task import LearningTask
 from rnncheck.oracle import MembershipOracle, Query
-from rnncheck.runtime.turns import Turns
+from rnncheck.runtime.cooperative import Turns
 from rnncheck.words import Codes, WordBatch
 
 _LETTERS = 30_000  # of sampled words

@@ -14,9 +14,9 @@ from rnncheck.automata.moore import Hypothesis
 from rnncheck.errors import short_repr
 from rnncheck.extraction.agreement import AgreementCurve, Point
 from rnncheck.learning.equivalence.sampling import SamplingEquivalence
-from rnncheck.learning.task import LearningTask
+from rnncheck.learning.learning_task import LearningTask
 from rnncheck.probability.confidence import Confidence
-from rnncheck.proving.cells import Cells
+from rnncheck.proofs.partial_invariant import Cells
 from rnncheck.relations import Relation
 from rnncheck.verdict.facts import TotalCost
 from rnncheck.verdict.guarantee import at_most

@@ -9,9 +9,9 @@ from rnncheck.errors import LearningBoundReached
 from rnncheck.extraction.method import Extracting, Extraction
 from rnncheck.learning.equivalence.oracle import EquivalenceOracle
 from rnncheck.learning.learners.learner import Learner
-from rnncheck.learning.task import LearningTask, refining
+from rnncheck.learning.learning_task import LearningTask, refining
 from rnncheck.relations import Relation
-from rnncheck.runtime.turns import Turns
+from rnncheck.runtime.cooperative import Turns
 from rnncheck.words import Codes
 
 # The bounds of bounded L*, where the task has none that are tighter.

@@ -18,8 +18,8 @@ from rnncheck.automata.minimisation import minimise
 from rnncheck.errors import InputError
 from rnncheck.extraction.clustering import Clustering, clusterings
 from rnncheck.extraction.method import Extracting, tested
-from rnncheck.extraction.partition import Vectors
-from rnncheck.learning.task import LearningTask
+from rnncheck.extraction.state_partition import Vectors
+from rnncheck.learning.learning_task import LearningTask
 from rnncheck.models.protocol import States, letters_in_step
 from rnncheck.oracle import Stepper
 from rnncheck.words import IntArray, WordBatch

@@ -21,8 +21,8 @@ from rnncheck.automata.dfa import DFA
 from rnncheck.automata.product import difference_witness
 from rnncheck.errors import InputError, LearningBoundReached
 from rnncheck.extraction.method import Extracting, tested
-from rnncheck.extraction.partition import StatePartition, Vectors
-from rnncheck.learning.task import LearningTask, refining
+from rnncheck.extraction.state_partition import StatePartition, Vectors
+from rnncheck.learning.learning_task import LearningTask, refining
 from rnncheck.models.protocol import States
 from rnncheck.oracle import MembershipOracle, Stepper
 from rnncheck.words import Codes

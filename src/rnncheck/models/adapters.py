@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from rnncheck.automata.dfa import DFA, Mask
-from rnncheck.models.identity import digest_of
+from rnncheck.models.fingerprint import digest_of
 from rnncheck.models.protocol import Letters, Model, Scores, States, SteppingModel, Tick, check_letters, no_tick
 from rnncheck.words import Codes, IntArray, WordBatch
 

@@ -59,7 +59,7 @@ def import_object(reference: str, state: str | os.PathLike[str] | None = None) -
             f"{reference}: {type(made).__name__} is no PyTorch module, and {state} has weights for one; name the "
             "module, or what builds it"
         )
-    from rnncheck.models.torch.weights import load_weights
+    from rnncheck.models.foreign.torch.weights import load_weights
 
     load_weights(made, Path(state))
     return made, ()

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from rnncheck.models.black_box import Decision, Outputs, calibrated, check_finite, equal_lengths
 from rnncheck.models.labelled import labels_by_score
-from rnncheck.models.whole_words import Decision, Outputs, calibrated, check_finite, equal_lengths
 from rnncheck.words import Codes, IntArray, WordBatch
 
 

@@ -14,12 +14,12 @@ import numpy as np
 from rnncheck.automata.dfa import Mask
 from rnncheck.automata.moore import NO_YES, Outputs
 from rnncheck.errors import ModelError
+from rnncheck.models.black_box import WholeWords
+from rnncheck.models.delimiters import WholeBetween, letters_read
 from rnncheck.models.engine.stepped_reference import SteppedReference
-from rnncheck.models.identity import digest_of
-from rnncheck.models.markers import WholeBetween, letters_read
+from rnncheck.models.fingerprint import digest_of
 from rnncheck.models.network import RecurrentNetwork
 from rnncheck.models.protocol import ByReference, Labeller, Letters, Model, Scores, States, SteppingModel
-from rnncheck.models.whole_words import WholeWords
 from rnncheck.words import Codes, IntArray, WordBatch
 
 UNLABELLED = -1  # of the empty word, where a model cannot be asked for it

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from rnncheck.automata.dfa import Mask
 from rnncheck.errors import AlphabetError, ModelError, short_repr
-from rnncheck.models.identity import digest_of, without_digest
+from rnncheck.models.fingerprint import digest_of, without_digest
 from rnncheck.words import Alphabet, Codes, IntArray, WordBatch, encode_batch
 
 Scores: TypeAlias = npt.NDArray[np.float64]

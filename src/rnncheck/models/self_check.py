@@ -17,13 +17,13 @@ import numpy as np
 import numpy.typing as npt
 
 from rnncheck.errors import InputError, ModelError, short_repr
+from rnncheck.models.black_box import Decision, Outputs, check_finite
 from rnncheck.models.engine.compiled import CompiledNetwork, SelfCheck, SelfCheckError
-from rnncheck.models.engine.heads import KEEP_MEANING, HeadedNetwork, HeadLayer
+from rnncheck.models.engine.mlp_head import KEEP_MEANING, HeadedNetwork, HeadLayer
 from rnncheck.models.engine.reference import Judgement
 from rnncheck.models.label_reference import LabelReference
 from rnncheck.models.network import Cell, Floats, Layer, RecurrentNetwork
 from rnncheck.models.protocol import SteppingModel
-from rnncheck.models.whole_words import Decision, Outputs, check_finite
 from rnncheck.words import Alphabet, Codes, IntArray, WordBatch, format_word
 
 _LENGTHS = (1, 1, 2, 2, 2, 3, 3, *range(1, 41), 50, 60, 75, 99, 150, 300)  # a length may be treated apart

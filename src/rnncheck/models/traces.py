@@ -9,9 +9,9 @@ import numpy as np
 
 from rnncheck.automata.dfa import DFA, Mask
 from rnncheck.automata.label_specs import PairAlphabet
-from rnncheck.models.identity import digest_of
+from rnncheck.models.delimiters import without_the_empty_word
+from rnncheck.models.fingerprint import digest_of
 from rnncheck.models.labelled import LabelledNetwork, labels_by_score
-from rnncheck.models.markers import without_the_empty_word
 from rnncheck.models.protocol import ByReference, Labeller, Letters, Model, Scores, States, SteppingModel
 from rnncheck.words import Codes, IntArray, WordBatch, encode_batch
 

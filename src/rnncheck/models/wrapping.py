@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 import numpy.typing as npt
 
 from rnncheck.errors import InputError, ModelError, short_repr
-from rnncheck.models.callables import CallableModel
-from rnncheck.models.conventions import token_ids
-from rnncheck.models.identity import checked_fingerprint
+from rnncheck.models.delimiters import Marker, between_markers, marker_letters
+from rnncheck.models.fingerprint import checked_fingerprint
+from rnncheck.models.foreign.callables import CallableModel
+from rnncheck.models.foreign.input_layouts import token_ids
 from rnncheck.models.label_names import checked_names, label_number
-from rnncheck.models.markers import Marker, between_markers, marker_letters
 from rnncheck.models.protocol import Model
 from rnncheck.runtime.watchdog import guarded_for
 from rnncheck.words import Alphabet, Word
@@ -190,8 +190,8 @@ def _without_markers(model: object, alphabet: Iterable[str] | Mapping[str, int] 
 
 
 def _of_module(module: object, letters: Alphabet, told: WrapOptions, ids: tuple[int, ...] | None) -> Model:
+    from rnncheck.models.foreign.torch.module import ModuleOptions, wrap_module
     from rnncheck.models.self_check import Reading
-    from rnncheck.models.torch.module import ModuleOptions, wrap_module
 
     try:
         meaning = meaning_of_outputs(module, told.label, told.labels)

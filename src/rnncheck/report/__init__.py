@@ -4,7 +4,7 @@ Reading order: ``markup`` (text that cannot become markup), ``automaton/`` (what
 ``contacts/`` (pictures of contact sequences), ``plots`` and ``charts/``, ``page/`` (the pages), ``notebook``.
 """
 
-from rnncheck.report.automaton.drawing import Marks, marks_of
+from rnncheck.report.automaton.automaton_drawing import Marks, marks_of
 from rnncheck.report.automaton.pictures import draw
 
 __all__ = ["Marks", "draw", "marks_of"]

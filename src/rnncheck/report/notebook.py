@@ -5,13 +5,13 @@ from __future__ import annotations
 from rnncheck.automata.dfa import DFA
 from rnncheck.errors import RnncheckError
 from rnncheck.report import palette
-from rnncheck.report.automaton.drawing import Marks, marks_of
+from rnncheck.report.automaton.automaton_drawing import Marks, marks_of
 from rnncheck.report.automaton.graphviz import one_graphviz
 from rnncheck.report.automaton.pictures import draw
 from rnncheck.report.markup import Markup, count, join, letter, tag
 from rnncheck.report.page import sentences
+from rnncheck.report.page.cluster_section import mistakes_automaton
 from rnncheck.report.page.label_pairs import as_shown, pairs_along
-from rnncheck.report.page.mistakes import mistakes_automaton
 from rnncheck.report.plots import pumping_plot
 from rnncheck.spec import Spec
 from rnncheck.verdict.facts import Outcome

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from rnncheck.automata.moore import Hypothesis
 from rnncheck.relations import Relation
-from rnncheck.search.comparing import AnsweredWords, Side
+from rnncheck.search.observations import AnsweredWords, Side
 from rnncheck.search.sampler import LARGEST_BATCH, Sampler, SampleResult
 from rnncheck.words import WordBatch
 

@@ -15,7 +15,7 @@ import numpy as np
 from rnncheck.automata.moore import Hypothesis
 from rnncheck.oracle import MembershipOracle
 from rnncheck.relations import Property, Relation
-from rnncheck.search.comparing import AnsweredWords, Side
+from rnncheck.search.observations import AnsweredWords, Side
 from rnncheck.words import Codes, WordBatch
 
 # Words a batch: few at first, because many networks fail at once; the more, the longer nothing is found; and after a

@@ -1,20 +1,25 @@
 """Training of recurrent networks from a specification or from labelled words. Needs the extra ``torch``."""
 
 from rnncheck.automata.moore import NO_YES
+from rnncheck.training.certified.certified_result import (
+    HardeningEnding,
+    HardeningProgress,
+    HardeningReport,
+    ProvableNetwork,
+)
+from rnncheck.training.certified.certified_training import HardeningSettings, harden, own_automaton, train_provable
 from rnncheck.training.curriculum import Ending
 from rnncheck.training.datasets import LabelledWords, TrainingData, data_from_words
 from rnncheck.training.from_automaton import data_from_automaton
-from rnncheck.training.hardened import HardeningEnding, HardeningProgress, HardeningReport, ProvableNetwork
 from rnncheck.training.labelled_files import (
     format_labelled_words,
     read_labelled_words,
     write_labelled_words,
 )
 from rnncheck.training.merged_words import automaton_from_words
-from rnncheck.training.provable import HardeningSettings, harden, own_automaton, train_provable
-from rnncheck.training.settings import TrainingSettings
-from rnncheck.training.trained import EpochProgress, TrainedNetwork, TrainingReport
 from rnncheck.training.trainer import train, train_on_automaton, train_on_words
+from rnncheck.training.training_result import EpochProgress, TrainedNetwork, TrainingReport
+from rnncheck.training.training_settings import TrainingSettings
 
 __all__ = [
     "NO_YES",

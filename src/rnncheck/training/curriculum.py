@@ -11,7 +11,7 @@ import math
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from rnncheck.training.settings import TrainingSettings
+from rnncheck.training.training_settings import TrainingSettings
 
 _FIRST_LENGTH = 8
 _LEARNED = 0.97  # accuracy on the stage from which longer words follow

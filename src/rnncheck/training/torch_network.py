@@ -13,7 +13,7 @@ from torch import nn
 from rnncheck.errors import ModelError
 from rnncheck.models.network import Floats, Layer, RecurrentNetwork
 from rnncheck.training.batches import UNKNOWN, Batch, Stage
-from rnncheck.training.settings import TrainingSettings
+from rnncheck.training.training_settings import TrainingSettings
 from rnncheck.words import Alphabet, IntArray
 
 _EVALUATION_BATCH = 256

@@ -14,14 +14,14 @@ from rnncheck.automata.dfa import DFA
 from rnncheck.errors import InputError, short_repr
 from rnncheck.models.files.torch_file import import_torch
 from rnncheck.probability.distributions import WordDistribution
-from rnncheck.runtime.checkpoints import saved
+from rnncheck.runtime.checkpoint import saved
 from rnncheck.training.batches import UNKNOWN, training_stage, whole_word_stage
-from rnncheck.training.checkpoint import Best, TrainingCheckpoint, load_checkpoint, save_checkpoint
 from rnncheck.training.curriculum import Curriculum, Ending, EpochResult
 from rnncheck.training.datasets import LabelledWords, TrainingData, data_from_words
 from rnncheck.training.from_automaton import data_from_automaton
-from rnncheck.training.settings import TrainingSettings
-from rnncheck.training.trained import EpochProgress, Progress, TrainedNetwork, TrainingReport
+from rnncheck.training.training_checkpoint import Best, TrainingCheckpoint, load_checkpoint, save_checkpoint
+from rnncheck.training.training_result import EpochProgress, Progress, TrainedNetwork, TrainingReport
+from rnncheck.training.training_settings import TrainingSettings
 
 _DATA, _WEIGHTS, _EPOCH = range(3)  # what random numbers are for; each use has its own stream
 _FIRST_SHARE = 0.1  # where whole words are learned, the first stage has at least this share of them

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from rnncheck.automata.dfa import DFA
-from rnncheck.learning.task import Progress
+from rnncheck.learning.learning_task import Progress
 from rnncheck.models.protocol import Model
 from rnncheck.probability.confidence import Confidence
 from rnncheck.probability.distributions import WordDistribution
@@ -13,8 +13,8 @@ from rnncheck.relations import Relation, RelationName
 from rnncheck.spec import Spec
 from rnncheck.verdict.facts import MethodName
 from rnncheck.verdict.value import Verdict
-from rnncheck.verification.settings import VerifySettings
 from rnncheck.verification.verify import verify
+from rnncheck.verification.verify_settings import VerifySettings
 from rnncheck.words import format_word
 
 

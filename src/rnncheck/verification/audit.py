@@ -20,7 +20,7 @@ from rnncheck.search.exhaustive import ExhaustiveSearch
 from rnncheck.search.prefix_tree import PrefixTree
 from rnncheck.search.sampler import LARGEST_BATCH
 from rnncheck.verdict.guarantee import Evaluation
-from rnncheck.verification.task import Task
+from rnncheck.verification.verification_task import Task
 from rnncheck.words import Codes, WordBatch
 
 _WORDS = 300  # drawn and asked of both, at least

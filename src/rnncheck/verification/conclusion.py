@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import msgspec
 
 from rnncheck.errors import InputError
-from rnncheck.proving.layers import Layers
+from rnncheck.proofs.bounded import Layers
 from rnncheck.runtime.budget import BudgetExceeded
 from rnncheck.runtime.files import write_atomically
 from rnncheck.search.flows import Flow
@@ -19,14 +19,14 @@ from rnncheck.verdict.value import Verdict
 from rnncheck.verdict.violation import FaultyFlow, Mistake
 from rnncheck.verification.audit import shorter_by_reference
 from rnncheck.verification.effort import Effort
-from rnncheck.verification.evidence import gather
-from rnncheck.verification.health import health_notes, vacuity
-from rnncheck.verification.how_bad import HowBad, how_bad
-from rnncheck.verification.mistakes import mistakes_of
-from rnncheck.verification.polish import Polish
+from rnncheck.verification.explanation.evidence import gather
+from rnncheck.verification.explanation.explain import Polish
+from rnncheck.verification.explanation.failure_clusters import mistakes_of
+from rnncheck.verification.explanation.health_notes import health_notes, vacuity
+from rnncheck.verification.explanation.severity import HowBad, how_bad
 from rnncheck.verification.question import Question
 from rnncheck.verification.run import Run
-from rnncheck.verification.task import Finding
+from rnncheck.verification.verification_task import Finding
 from rnncheck.version import __version__
 from rnncheck.words import Alphabet, Codes
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rnncheck.models.protocol import Model, SteppingModel
-from rnncheck.verification.settings import VerifySettings
+from rnncheck.verification.verify_settings import VerifySettings
 
 DEFAULT_SECONDS = 2.0
 _PRODUCTS_A_SECOND = 4e10  # multiplications of one core, with many words side by side

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from rnncheck.verdict.violation import DataFacts, DataViolation
-from rnncheck.verification.task import Finding, Task, violated
+from rnncheck.verification.verification_task import Finding, Task, violated
 from rnncheck.word_files import Sequences
 from rnncheck.words import WordBatch, shortlex_key
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from rnncheck.models.network import RecurrentNetwork
-from rnncheck.proving.cells import Cells, best_cells, mass_above
-from rnncheck.proving.certifying import certificate_of
-from rnncheck.proving.closure import Progress
-from rnncheck.proving.layers import Layers, prove_lengths
-from rnncheck.proving.plane import on_plane
-from rnncheck.runtime.turns import Turns, telling
+from rnncheck.proofs.bounded import Layers, prove_lengths
+from rnncheck.proofs.certifying import certificate_of
+from rnncheck.proofs.invariant import Progress
+from rnncheck.proofs.partial_invariant import Cells, best_cells, mass_above
+from rnncheck.proofs.projection import on_plane
+from rnncheck.runtime.cooperative import Turns, telling
 from rnncheck.verdict.facts import Outcome
 from rnncheck.verdict.guarantee import at_most
-from rnncheck.verification.task import Algorithm, Finding, Task
+from rnncheck.verification.verification_task import Algorithm, Finding, Task
 
 # Where nothing closes, boxes grow until they are stopped, and more of them show little more.
 _CLASSES = 2_000

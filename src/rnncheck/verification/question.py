@@ -10,8 +10,8 @@ from typing import Any, TypedDict
 from rnncheck.automata.dfa import DFA
 from rnncheck.errors import InputError, WrongTypeError, short_repr
 from rnncheck.extraction import check_lengths, extraction_method
-from rnncheck.learning.settings import check_least
-from rnncheck.learning.task import Progress
+from rnncheck.learning.learning_settings import check_least
+from rnncheck.learning.learning_task import Progress
 from rnncheck.models.engine.stepped_reference import SteppedReference
 from rnncheck.models.protocol import Model
 from rnncheck.probability.confidence import Confidence
@@ -21,7 +21,7 @@ from rnncheck.spec import Spec
 from rnncheck.verdict.facts import MethodName, SpecFacts
 from rnncheck.verification.assumption import Assumption
 from rnncheck.verification.methods import METHODS
-from rnncheck.verification.settings import VerifySettings
+from rnncheck.verification.verify_settings import VerifySettings
 
 
 class VerifyOptions(TypedDict, total=False):

@@ -7,23 +7,23 @@ import dataclasses
 from collections.abc import Callable
 
 from rnncheck.errors import InconsistentAnswersError
-from rnncheck.learning.task import ENDINGS, Progress
+from rnncheck.learning.learning_task import ENDINGS, Progress
 from rnncheck.models.protocol import SteppingModel
 from rnncheck.oracle import MembershipOracle
 from rnncheck.runtime.budget import INTERRUPTED, Budget, BudgetExceeded
-from rnncheck.runtime.turns import finish
+from rnncheck.runtime.cooperative import finish
 from rnncheck.verdict.facts import HealthNote, Outcome, SpecFacts, TotalCost
 from rnncheck.verdict.guarantee import Evaluation
 from rnncheck.verdict.violation import DataFacts
 from rnncheck.verification.audit import Audit
-from rnncheck.verification.evidence import History
-from rnncheck.verification.extras import Extras
+from rnncheck.verification.explanation.best_effort import Extras
+from rnncheck.verification.explanation.evidence import History
 from rnncheck.verification.methods import METHODS
 from rnncheck.verification.on_data import ask_data
 from rnncheck.verification.question import Question
-from rnncheck.verification.resuming import CheckpointWriter, checkpoint_writer
 from rnncheck.verification.searches import exhaustive
-from rnncheck.verification.task import Finding, Task, violated
+from rnncheck.verification.verification_checkpoint import CheckpointWriter, checkpoint_writer
+from rnncheck.verification.verification_task import Finding, Task, violated
 from rnncheck.words import Codes, format_word
 
 # After a violation is found, shrinking and flows may take this share of the time limit beyond what is left of it.

@@ -9,7 +9,7 @@ from rnncheck.search.mutation import MutationSearch
 from rnncheck.search.prefix_tree import PrefixTree
 from rnncheck.search.spec_loops import LoopSearch
 from rnncheck.verdict.facts import Outcome
-from rnncheck.verification.task import Algorithm, Finding, Task, violated
+from rnncheck.verification.verification_task import Algorithm, Finding, Task, violated
 
 
 def exhaustive(task: Task, longest: int | None = None) -> Algorithm:

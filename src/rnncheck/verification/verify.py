@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from rnncheck.automata.dfa import DFA
-from rnncheck.learning.task import Progress
+from rnncheck.learning.learning_task import Progress
 from rnncheck.models.protocol import Model
 from rnncheck.probability.confidence import Confidence
 from rnncheck.probability.distributions import WordDistribution
@@ -17,7 +17,7 @@ from rnncheck.verdict.value import Verdict
 from rnncheck.verification.conclusion import conclude
 from rnncheck.verification.question import prepare
 from rnncheck.verification.run import Run
-from rnncheck.verification.settings import VerifySettings
+from rnncheck.verification.verify_settings import VerifySettings
 from rnncheck.version import __version__
 from rnncheck.words import Alphabet
 

@@ -1,6 +1,6 @@
 """An automaton as a regular expression that a person can read: state elimination, simplified on the way.
 
-The expression is written as :mod:`rnncheck.automata.regex.compiler` reads it, and describes the same language.
+The expression is written as :mod:`rnncheck.automata.regex.regex_compiler` reads it, and describes the same language.
 """
 
 from __future__ import annotations

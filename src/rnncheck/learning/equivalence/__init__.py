@@ -12,11 +12,11 @@ from typing import Literal
 import numpy as np
 
 from rnncheck.errors import InputError, short_repr
-from rnncheck.learning.equivalence.chosen_words import Comparing
 from rnncheck.learning.equivalence.coverage import CoverageEquivalence
-from rnncheck.learning.equivalence.kept_words import KeptWords
 from rnncheck.learning.equivalence.mixed import mixed
 from rnncheck.learning.equivalence.oracle import EquivalenceOracle, InTurn
+from rnncheck.learning.equivalence.replayed_words import KeptWords
+from rnncheck.learning.equivalence.test_suite import Comparing
 from rnncheck.learning.equivalence.w_method import WMethodEquivalence
 
 EquivalenceName = Literal["sampling", "mixed", "coverage", "w-method"]

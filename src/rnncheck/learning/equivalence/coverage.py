@@ -13,7 +13,7 @@ import numpy as np
 
 from rnncheck.automata.characterisation import characterising_suffixes, state_cover
 from rnncheck.automata.moore import Hypothesis
-from rnncheck.learning.equivalence.chosen_words import ChosenWords, Comparing
+from rnncheck.learning.equivalence.test_suite import ChosenWords, Comparing
 from rnncheck.words import WordBatch
 
 _WALKS = 256  # from every transition

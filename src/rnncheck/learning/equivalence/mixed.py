@@ -18,9 +18,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from rnncheck.automata.moore import Hypothesis
-from rnncheck.learning.equivalence.chosen_words import ChosenWords, Comparing
 from rnncheck.learning.equivalence.coverage import CoverageEquivalence
 from rnncheck.learning.equivalence.oracle import EquivalenceAnswer, EquivalenceOracle, Testing
+from rnncheck.learning.equivalence.test_suite import ChosenWords, Comparing
 from rnncheck.oracle import MembershipOracle
 from rnncheck.probability.distributions import WordDistribution
 from rnncheck.words import Codes, WordBatch

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from rnncheck.automata.moore import Hypothesis
-from rnncheck.learning.equivalence.kept_words import MOST_COUNTEREXAMPLES, KeptWords
 from rnncheck.learning.equivalence.oracle import EquivalenceAnswer, EquivalenceOracle, Testing
+from rnncheck.learning.equivalence.replayed_words import MOST_COUNTEREXAMPLES, KeptWords
 from rnncheck.probability.confidence import Confidence
 from rnncheck.relations import Relation
-from rnncheck.search.comparing import Side
+from rnncheck.search.observations import Side
 from rnncheck.search.sampler import Sampler, SampleResult
 from rnncheck.words import Codes
 

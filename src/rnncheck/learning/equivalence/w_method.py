@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from rnncheck.automata.characterisation import characterising_suffixes, state_cover
 from rnncheck.automata.moore import Hypothesis
-from rnncheck.learning.equivalence.chosen_words import ChosenWords
+from rnncheck.learning.equivalence.test_suite import ChosenWords
 from rnncheck.words import Codes, WordBatch
 
 _MOST_WORDS = 50_000  # of one test

@@ -14,7 +14,7 @@ from rnncheck.automata.dfa import DFA
 from rnncheck.errors import InconsistentAnswersError, InputError, LearningBoundReached, short_repr
 from rnncheck.learning.learners.runs import Runs, StateOutputs
 from rnncheck.oracle import Query
-from rnncheck.runtime.turns import Turns, finish
+from rnncheck.runtime.cooperative import Turns, finish
 from rnncheck.words import Codes, WordBatch, shortlex_key
 
 Ask: TypeAlias = Callable[[Sequence[Query]], Iterable[int]]  # yes and no, or the positions of labels

@@ -16,7 +16,7 @@ from rnncheck.automata.dfa import DFA
 from rnncheck.errors import InputError, short_repr
 from rnncheck.learning.learners.answers import Answers
 from rnncheck.oracle import Query
-from rnncheck.runtime.turns import Turns
+from rnncheck.runtime.cooperative import Turns
 from rnncheck.words import Codes
 
 STRATEGIES = ("exponential", "binary")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from rnncheck.automata.dfa import DFA
 from rnncheck.learning.learners.counterexamples import wrong_transitions
 from rnncheck.learning.learners.tree_hypothesis import TreeHypothesis, TreeLearner
-from rnncheck.runtime.turns import Turns
+from rnncheck.runtime.cooperative import Turns
 from rnncheck.words import Codes
 
 

@@ -13,7 +13,7 @@ from rnncheck.automata.moore import NO_YES, MooreMachine
 from rnncheck.errors import InputError, short_repr
 from rnncheck.learning.learners.answers import Answers, Ask
 from rnncheck.learning.learners.counterexamples import states_on
-from rnncheck.runtime.turns import Turns, finish
+from rnncheck.runtime.cooperative import Turns, finish
 from rnncheck.words import Alphabet, Codes
 
 MAX_HYPOTHESIS_STATES = 10_000

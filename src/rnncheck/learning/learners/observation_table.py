@@ -15,7 +15,7 @@ from rnncheck.errors import LearningBoundReached
 from rnncheck.learning.learners.answers import Answers, Ask
 from rnncheck.learning.learners.counterexamples import Search, wrong_transitions
 from rnncheck.learning.learners.learner import Learner, Options
-from rnncheck.runtime.turns import Turns
+from rnncheck.runtime.cooperative import Turns
 from rnncheck.words import Alphabet, Codes, shortlex_key
 
 

@@ -13,7 +13,7 @@ from rnncheck.learning.learners.answers import Answers, Ask
 from rnncheck.learning.learners.counterexamples import Search, WrongTransition
 from rnncheck.learning.learners.discrimination_tree import ROOT, DiscriminationTree
 from rnncheck.learning.learners.learner import Learner, Options
-from rnncheck.runtime.turns import Turns
+from rnncheck.runtime.cooperative import Turns
 from rnncheck.words import Alphabet, Codes, IntArray, shortlex_key
 
 DEFAULT_AT_ONCE = 16

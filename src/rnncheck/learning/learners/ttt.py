@@ -23,7 +23,7 @@ from rnncheck.automata.dfa import DFA
 from rnncheck.learning.learners.answers import Answers
 from rnncheck.learning.learners.counterexamples import wrong_transitions
 from rnncheck.learning.learners.tree_hypothesis import TreeHypothesis, TreeLearner
-from rnncheck.runtime.turns import Turns
+from rnncheck.runtime.cooperative import Turns
 from rnncheck.words import Codes, shortlex_key
 
 # New states that one refinement may have at least, before it splits by long suffixes; or as many as there are.

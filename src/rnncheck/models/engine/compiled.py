@@ -13,21 +13,21 @@ import numpy.typing as npt
 
 from rnncheck.errors import ModelError, short_repr
 from rnncheck.models.cells.cell_type import StateLayout, compile_layers
+from rnncheck.models.engine.batch_state import NumpyRows, Rows, products
 from rnncheck.models.engine.check_words import check_words, grows
 from rnncheck.models.engine.kernel import Kernel, usable_kernel
 from rnncheck.models.engine.kernel_rows import KernelRows
-from rnncheck.models.engine.known_checks import KnownCheck, key_of, known_check, remember
-from rnncheck.models.engine.memory import ReferenceMemory, ScoreMemory
 from rnncheck.models.engine.reference import (
     Judgement,
     reference_answers_along,
     reference_judgement,
     reference_prefix_scores,
 )
-from rnncheck.models.engine.rows import NumpyRows, Rows, products
+from rnncheck.models.engine.score_cache import ReferenceMemory, ScoreMemory
+from rnncheck.models.engine.self_check_cache import KnownCheck, key_of, known_check, remember
 from rnncheck.models.engine.stepped_reference import SteppedReference
 from rnncheck.models.engine.threads import thread_count
-from rnncheck.models.identity import digest_of
+from rnncheck.models.fingerprint import digest_of
 from rnncheck.models.network import RecurrentNetwork
 from rnncheck.models.protocol import (
     ByReference,

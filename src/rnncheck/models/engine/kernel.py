@@ -25,8 +25,8 @@ from pathlib import Path
 import numpy as np
 
 from rnncheck.errors import RnncheckError
-from rnncheck.models.engine.known_checks import cache_folder, nobody_elses, processor_features
-from rnncheck.models.identity import digest_of
+from rnncheck.models.engine.self_check_cache import cache_folder, nobody_elses, processor_features
+from rnncheck.models.fingerprint import digest_of
 from rnncheck.runtime.files import read_limited, write_atomically
 from rnncheck.version import __version__
 

@@ -19,8 +19,8 @@ from rnncheck.models.cells.cell_type import (
     StateLayout,
     letter_table,
 )
+from rnncheck.models.engine.batch_state import TOO_LITTLE_TO_SPLIT, Rows, products
 from rnncheck.models.engine.kernel import Kernel
-from rnncheck.models.engine.rows import TOO_LITTLE_TO_SPLIT, Rows, products
 from rnncheck.models.protocol import Letters, Scores, States, Tick
 from rnncheck.words import IntArray, WordBatch
 

@@ -15,10 +15,10 @@ import numpy as np
 
 from rnncheck.automata.dfa import Mask
 from rnncheck.models.cells.cell_type import Vector, applied
-from rnncheck.models.engine.memory import ReferenceMemory
 from rnncheck.models.engine.reference import no_finite_score, reference_answers_along, reference_judgement
+from rnncheck.models.engine.score_cache import ReferenceMemory
 from rnncheck.models.engine.threads import single_threaded_blas
-from rnncheck.models.identity import digest_of
+from rnncheck.models.fingerprint import digest_of
 from rnncheck.models.network import RecurrentNetwork
 from rnncheck.models.protocol import (
     BY_REFERENCE,

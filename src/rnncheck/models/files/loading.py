@@ -11,7 +11,6 @@ from pathlib import Path
 import numpy.typing as npt
 
 from rnncheck.errors import InputError, MissingExtraError, ModelError, WrongTypeError, short_repr
-from rnncheck.models.conventions import token_ids
 from rnncheck.models.engine.compiled import stepped
 from rnncheck.models.files.released_folder import META, load_released
 from rnncheck.models.files.safetensors_file import (
@@ -23,6 +22,7 @@ from rnncheck.models.files.safetensors_file import (
 )
 from rnncheck.models.files.state_dict import network_from_arrays
 from rnncheck.models.files.torch_file import check_size, import_torch, read_torch_file
+from rnncheck.models.foreign.input_layouts import token_ids
 from rnncheck.models.label_names import check_labels, checked_names, label_number
 from rnncheck.models.network import Cell, RecurrentNetwork
 from rnncheck.models.protocol import Model
@@ -111,7 +111,7 @@ def _load_onnx(
     if not all(map(importlib.util.find_spec, ("onnx", "onnxruntime"))):
         raise MissingExtraError("reading an ONNX file", "onnx")
     check_is_file(path)
-    from rnncheck.models.onnx.onnx_file import load_onnx
+    from rnncheck.models.foreign.onnx.onnx_file import load_onnx
 
     return load_onnx(path, letters or _alphabet_beside(path), reading, first_row=first_row, ids=ids, empty=empty)
 
@@ -127,7 +127,7 @@ def _load_script(
     check_is_file(path)
     check_size(path)
     import_torch("reading a TorchScript file")
-    from rnncheck.models.torch.module import ModuleOptions, load_script
+    from rnncheck.models.foreign.torch.module import ModuleOptions, load_script
 
     letters = letters or _alphabet_beside(path)
     if letters is None:

@@ -22,7 +22,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save as safetensors_bytes
 
 from rnncheck.errors import InputError, ModelError, short_repr
-from rnncheck.models.identity import digest_of
+from rnncheck.models.fingerprint import digest_of
 from rnncheck.models.network import Cell, Floats, Layer, RecurrentNetwork
 from rnncheck.runtime.files import check_size, write_atomically
 from rnncheck.words import Alphabet

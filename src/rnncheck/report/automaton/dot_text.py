@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 
 from rnncheck.automata.formats.dot import quoted_in_dot
 from rnncheck.report import palette
-from rnncheck.report.automaton.drawing import Drawing, Edge, Node
+from rnncheck.report.automaton.automaton_drawing import Drawing, Edge, Node
 from rnncheck.report.markup import listed
 from rnncheck.words import letter_text
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rnncheck.automata.dfa import DFA
 from rnncheck.errors import MissingExtraError, RnncheckError, visible
-from rnncheck.report.automaton.drawing import Drawing, Marks, drawing_of, folded_label
+from rnncheck.report.automaton.automaton_drawing import Drawing, Marks, drawing_of, folded_label
 from rnncheck.report.automaton.layout import lay_out
 from rnncheck.report.automaton.svg import automaton_svg
 from rnncheck.report.markup import Markup, count, join, shortened, tag

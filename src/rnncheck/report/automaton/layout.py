@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from rnncheck.report.automaton.automaton_drawing import Drawing
 from rnncheck.report.automaton.dot_text import LABEL_HEIGHT, diameter, label_width, layout_text
-from rnncheck.report.automaton.drawing import Drawing
 from rnncheck.report.automaton.graphviz import run_graphviz
 
 Point: TypeAlias = tuple[float, float]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from rnncheck.automata.dfa import DFA
 from rnncheck.errors import InputError, MissingExtraError
+from rnncheck.report.automaton.automaton_drawing import Marks, drawing_of
 from rnncheck.report.automaton.dot_text import automaton_text, picture_text
-from rnncheck.report.automaton.drawing import Marks, drawing_of
 from rnncheck.report.automaton.graphviz import available, run_graphviz
 from rnncheck.report.automaton.layout import lay_out
 from rnncheck.report.automaton.svg import picture_svg

@@ -10,8 +10,8 @@ import textwrap
 from collections.abc import Sequence
 
 from rnncheck.report import palette
+from rnncheck.report.automaton.automaton_drawing import Drawing, Edge, Node
 from rnncheck.report.automaton.dot_text import FONT_SIZE, NOTE_WIDTH, diameter
-from rnncheck.report.automaton.drawing import Drawing, Edge, Node
 from rnncheck.report.automaton.layout import Curve, Layout, Point
 from rnncheck.report.markup import Attribute, Markup, escape, join, listed, number, shortened, tag
 from rnncheck.words import letter_text

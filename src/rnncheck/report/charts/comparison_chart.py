@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rnncheck.extraction.comparison import SurrogateComparison
+from rnncheck.extraction.surrogate_comparison import SurrogateComparison
 from rnncheck.report.charts.figure import LOOKS, chart
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from rnncheck.experiments.results import Result, RunResults
+from rnncheck.experiments.run_results import Result, RunResults
 from rnncheck.experiments.runner import AS_PRINTED, own_name, told_name
 from rnncheck.report.charts.figure import FORMS, LOOKS, chart
 

@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import quote
 
 from rnncheck.checking.values import Check, SuiteResult
-from rnncheck.report.checks.telling import told
+from rnncheck.report.checks.check_sentences import told
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 

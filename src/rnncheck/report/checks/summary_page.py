@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 
 from rnncheck.checking.values import Check, SuiteResult
-from rnncheck.report.checks.telling import who_says_what
+from rnncheck.report.checks.check_sentences import who_says_what
 from rnncheck.report.markup import Child, Markup, count, join, section, shortened, tag, word_markup
 from rnncheck.report.page.sentences import capital
 from rnncheck.report.page.shell import grid, page

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from rnncheck.contacts import explain_path
 from rnncheck.errors import RnncheckError
 from rnncheck.experiments.contact_networks import contacts_of, is_strict
-from rnncheck.experiments.results import RunResults
+from rnncheck.experiments.run_results import RunResults
 from rnncheck.report.contacts.contact_graph import contact_graph_svg
 from rnncheck.report.contacts.timeline import timeline_svg
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from rnncheck.errors import InputError, short_repr
-from rnncheck.experiments.results import RunResults
-from rnncheck.extraction.comparison import SurrogateComparison
-from rnncheck.repairing.values import RepairReport
+from rnncheck.experiments.run_results import RunResults
+from rnncheck.extraction.surrogate_comparison import SurrogateComparison
+from rnncheck.repairs.repair_report import RepairReport
 from rnncheck.report.page.benchmark_page import run_page
 from rnncheck.report.page.comparison_page import comparison_page
 from rnncheck.report.page.repair_page import repair_page

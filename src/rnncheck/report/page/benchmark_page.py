@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from rnncheck.errors import MissingExtraError
-from rnncheck.experiments.results import Result, RunResults
+from rnncheck.experiments.run_results import Result, RunResults
 from rnncheck.experiments.runner import told_name
 from rnncheck.experiments.table import remarks, table
 from rnncheck.report.charts.run_charts import plots

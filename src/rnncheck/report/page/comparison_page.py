@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rnncheck.errors import MissingExtraError
-from rnncheck.extraction.comparison import SurrogateComparison
+from rnncheck.extraction.surrogate_comparison import SurrogateComparison
 from rnncheck.report.charts.comparison_chart import comparison_chart
 from rnncheck.report.markup import Markup, section, tag
 from rnncheck.report.page.shell import grid, page, picture

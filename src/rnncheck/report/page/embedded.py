@@ -5,7 +5,7 @@ from __future__ import annotations
 from rnncheck.automata.dfa import DFA
 from rnncheck.errors import visible
 from rnncheck.report.markup import shortened
-from rnncheck.report.page.mistakes import mistakes_automaton
+from rnncheck.report.page.cluster_section import mistakes_automaton
 from rnncheck.verdict.value import Verdict
 from rnncheck.words import letter_text
 

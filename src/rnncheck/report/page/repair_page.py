@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rnncheck.repairing.values import Ending, RepairReport, Standing
+from rnncheck.repairs.repair_report import Ending, RepairReport, Standing
 from rnncheck.report.markup import Child, Markup, count, section, tag, word_markup
 from rnncheck.report.page.shell import grid, page
 from rnncheck.verdict.strata import how_often

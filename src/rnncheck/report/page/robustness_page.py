@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from rnncheck.automata.edits import KINDS, Edits
+from rnncheck.neighbourhoods.alignment import aligned
+from rnncheck.neighbourhoods.robustness_result import Robustness, WordRobustness
 from rnncheck.report.markup import Markup, count, section, tag
 from rnncheck.report.page.shell import grid, page
-from rnncheck.robust.alignment import aligned
-from rnncheck.robust.values import Robustness, WordRobustness
 from rnncheck.verdict.facts import Outcome
 from rnncheck.words import format_word, letter_text
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from rnncheck.report.automaton.drawing import marks_of
+from rnncheck.report.automaton.automaton_drawing import marks_of
 from rnncheck.report.automaton.figures import figure, legend
 from rnncheck.report.markup import Child, Markup, count, letter, section, shortened, tag, word_markup
 from rnncheck.report.page import sentences
 from rnncheck.report.page.embedded import MOST_CELLS, can_run
 from rnncheck.report.page.label_pairs import pairs_along
-from rnncheck.report.page.repeat import subject
+from rnncheck.report.page.reproduce import subject
 from rnncheck.report.page.trace_table import trace_table
 from rnncheck.report.plots import rounds_plot
 from rnncheck.verdict.facts import Outcome

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from rnncheck.report.automaton.graphviz import one_graphviz
 from rnncheck.report.markup import shortened
-from rnncheck.report.page import boxes, compared, facts, flow_panels, mistakes, sections, sentences
+from rnncheck.report.page import (
+    cluster_section,
+    comparison_section,
+    fact_list,
+    flow_panels,
+    invariant_pictures,
+    sections,
+    sentences,
+)
 from rnncheck.report.page.embedded import embedded
 from rnncheck.report.page.label_pairs import as_shown
 from rnncheck.report.page.shell import page
@@ -14,14 +22,14 @@ _SECTIONS = (
     ("meaning", "Meaning", sections.meaning),
     ("data", "On your data", sections.on_your_data),
     ("counterexample", "Counterexample", sections.counterexample),
-    ("compared", "Two models", compared.compared),
+    ("compared", "Two models", comparison_section.compared),
     ("flows", "Faulty flows", flow_panels.flows),
-    ("mistakes", "Mistakes", mistakes.mistakes),
-    ("boxes", "Boxes", boxes.boxes),
+    ("mistakes", "Mistakes", cluster_section.mistakes),
+    ("boxes", "Boxes", invariant_pictures.boxes),
     ("automata", "Automata", sections.automata),
     ("try", "Try a word", sections.try_a_word),
     ("rounds", "Rounds", sections.rounds),
-    ("facts", "Facts", facts.facts),
+    ("facts", "Facts", fact_list.facts),
 )
 
 
@@ -37,7 +45,7 @@ def report_page(verdict: Verdict, *, date: str = "", document: str | None = None
     return page(
         f"{sentences.called(verdict)}: {shortened(origin, 60)} · rnncheck",
         sections.top(verdict, date),
-        [*parts, ("repeat", "Repeat it", facts.repeat(verdict, document, ours=ours))],
+        [*parts, ("repeat", "Repeat it", fact_list.repeat(verdict, document, ours=ours))],
         data=embedded(verdict),
         version=verdict.version,
     )

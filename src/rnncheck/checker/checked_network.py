@@ -1,0 +1,173 @@
+"""A network on sets of states, for checking proofs: the textbook's cell equations, and the decision."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from rnncheck.checker.linked_zonotope import Linked, LinkedEvaluator
+from rnncheck.checker.outward import Evaluator, Interval, linear
+from rnncheck.models.cells.cell_type import Layer
+from rnncheck.models.network import Cell, RecurrentNetwork
+from rnncheck.models.thresholds import LEAST_LEAD
+from rnncheck.verdict.certificate import Arithmetic
+
+
+class _Evaluator(Protocol):
+    """Of intervals, or of linked numbers."""
+
+    def linear(self, weight: Any, bias: Any, x: Any, /) -> Any: ...
+
+    def products(self, *pairs: tuple[Any, Any]) -> Any: ...
+
+    def rounded(self, total: Any, /) -> Any: ...
+
+    def tanh(self, x: Any, /) -> Any: ...
+
+    def sigmoid(self, x: Any, /) -> Any: ...
+
+    def relu(self, x: Any, /) -> Any: ...
+
+    def mean(self, share: Any, new: Any, old: Any, /) -> Any: ...
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """States of every layer, and what their recurrent weights contribute, whatever the letter."""
+
+    hidden: list[Any]
+    memory: list[Any]
+    recurrent: list[Any]
+
+
+class CheckedNetwork:
+    """The cell equations, on intervals and on linked numbers."""
+
+    def __init__(self, network: RecurrentNetwork, arithmetic: Arithmetic) -> None:
+        self._network = network
+        self._by = Evaluator(arithmetic.unit, arithmetic.tanh, arithmetic.sigmoid)
+        ends = np.cumsum([0] + [layer.hidden for layer in network.layers]).tolist()
+        self._places = [slice(*pair) for pair in itertools.pairwise(ends)]
+        self._hidden = ends[-1]
+        self._remembers = network.cell is Cell.LSTM
+        self.width = self._hidden * (2 if self._remembers else 1)
+
+    def prepared(self, boxes: Interval) -> Prepared:
+        return self._prepared(self._by, lambda place: boxes[:, place])
+
+    def step(self, boxes: Prepared, letter: int) -> Interval:
+        """What a letter makes of every box."""
+        fed = self._fed(letter)
+        parts = self._step(self._by, Interval(fed, fed), boxes)
+        return Interval(np.hstack([part.low for part in parts]), np.hstack([part.high for part in parts]))
+
+    def prepared_linked(self, states: Linked) -> Prepared:
+        return self._prepared(LinkedEvaluator(self._by), states.all_shared().numbers)
+
+    def step_linked(self, states: Prepared, letter: int) -> Linked:
+        """What a letter makes of linked numbers."""
+        return Linked.side_by_side(self._step(LinkedEvaluator(self._by), Linked.just(self._fed(letter)), states))
+
+    def _fed(self, letter: int) -> npt.NDArray[np.float64]:
+        return np.asarray(self._network.inputs[letter], dtype=np.float64)[None, :]
+
+    def _prepared(self, by: _Evaluator, numbers: Callable[[slice], Any]) -> Prepared:
+        hidden, memory = [numbers(place) for place in self._places], []
+        if self._remembers:
+            memory = [numbers(slice(self._hidden + at.start, self._hidden + at.stop)) for at in self._places]
+        layers = self._network.layers
+        recurrent = [
+            by.linear(layer.recurrent_weight, layer.recurrent_bias, h) for layer, h in zip(layers, hidden, strict=True)
+        ]
+        return Prepared(hidden, memory, recurrent)
+
+    def _step(self, by: _Evaluator, x: Any, states: Prepared) -> list[Any]:
+        hidden, memory = [], []
+        for number, layer in enumerate(self._network.layers):
+            x, c = self._layer(by, layer, x, states, number)
+            hidden.append(x)
+            memory += [c] if c is not None else []
+        return hidden + memory
+
+    def _layer(self, by: _Evaluator, layer: Layer, x: Any, states: Prepared, number: int) -> tuple[Any, Any]:
+        n = layer.hidden
+        given, own = by.linear(layer.input_weight, layer.input_bias, x), states.recurrent[number]
+        gate = [slice(i * n, (i + 1) * n) for i in range(4)]
+
+        def both(i: int) -> Any:
+            return by.rounded(given.part(gate[i]) + own.part(gate[i]))
+
+        match self._network.cell:
+            case Cell.RNN_TANH:
+                return by.tanh(both(0)), None
+            case Cell.RNN_RELU:
+                return by.relu(both(0)), None
+            case Cell.GRU:
+                r, z = by.sigmoid(both(0)), by.sigmoid(both(1))
+                new = by.tanh(by.rounded(given.part(gate[2]) + own.part(gate[2]).scaled(r)))
+                return by.mean(z, new, states.hidden[number]), None
+            case Cell.LSTM:
+                i, f, g, o = by.sigmoid(both(0)), by.sigmoid(both(1)), by.tanh(both(2)), by.sigmoid(both(3))
+                c = by.rounded(by.products((f, states.memory[number]), (i, g)))
+                return by.rounded(by.products((o, by.tanh(c)))), c
+
+    def decisions_linked(self, states: Linked) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+        """The same as ``decisions``: one linear map of all states, then bounds of what it gives."""
+        network, top = self._network, states.numbers(self._places[-1])
+        by, others = LinkedEvaluator(self._by), [j for j in range(network.outputs) if j != network.label]
+        with np.errstate(all="ignore"):
+            if network.label is None:
+                return self._by_score(by.rounded(by.linear(network.head_weight, network.head_bias, top)).bounds()[:, 0])
+            leads = [self._linked_lead(network.label, other, top) for other in others]
+        return _leading(leads)
+
+    def _linked_lead(self, label: int, other: int, top: Linked) -> Interval:
+        weight, bias = self._network.head_weight.astype(np.float64), self._network.head_bias.astype(np.float64)
+        by = LinkedEvaluator(self._by)
+        ours, theirs = (by.linear(weight[[j]], bias[[j]], top) for j in (label, other))
+        lead = ours + by.linear(-weight[[other]], -bias[[other]], top)
+        return lead.exact.bounds().spread(by.error(ours)).spread(by.error(theirs))[:, 0]
+
+    def decisions(self, boxes: Interval) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+        """In which boxes the network accepts for certain, and in which it rejects for certain."""
+        network, top = self._network, boxes[:, self._places[-1]]
+        with np.errstate(all="ignore"):
+            if network.label is None:
+                return self._by_score(self._by.rounded(linear(network.head_weight, network.head_bias, top))[:, 0])
+            others = [j for j in range(network.outputs) if j != network.label]
+            return _leading([self._lead(network.label, other, top) for other in others])
+
+    def _by_score(self, out: Interval) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+        probable = self._by.sigmoid(out)
+        # The threshold may be rounded, and it may be the logit that is compared.
+        threshold, cut = self._network.threshold, self._network.logit_threshold
+        near, gap = 2.0 * self._by.unit, 2.0**-40 * (1.0 + abs(cut))
+        accepts = (probable.low > threshold + near) & (out.low > cut + gap)
+        return accepts, (probable.high < threshold - near) & (out.high < cut - gap)
+
+    def _lead(self, label: int, other: int, top: Interval) -> Interval:
+        """By how much one output exceeds another. What they share cancels; the rounding of both does not."""
+        weight, bias = self._network.head_weight.astype(np.float64), self._network.head_bias.astype(np.float64)
+        totals = [linear(weight[[j]], bias[[j]], top) for j in (label, other)]
+        exact = Interval(np.zeros((len(top.low), 1)), np.zeros((len(top.low), 1)))
+        for column, (ours, theirs) in enumerate(zip(weight[label], weight[other], strict=True)):
+            exact = exact + _minus(ours, theirs) * top[:, column : column + 1]
+        exact = exact + _minus(bias[label], bias[other])
+        for total in totals:
+            exact = exact.spread(self._by.error(total))
+        return exact[:, 0]
+
+
+def _leading(leads: list[Interval]) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+    """Where one output exceeds all others for certain, and where some other exceeds it."""
+    ahead = np.all([lead.low > LEAST_LEAD for lead in leads], axis=0)
+    return ahead, np.any([lead.high < -LEAST_LEAD for lead in leads], axis=0)
+
+
+def _minus(a: Any, b: Any) -> Interval:
+    return Interval(a, a) + Interval(-b, -b)

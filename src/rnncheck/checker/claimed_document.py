@@ -1,0 +1,171 @@
+"""What a verdict's document claims, piece by piece: what cannot be read is refuted here, and left out further on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from rnncheck.checker.checks import Check, left_open, refuted
+from rnncheck.checker.product_table import Table
+from rnncheck.errors import FormatError, short_repr, visible
+from rnncheck.verdict.automaton_files import read_document
+from rnncheck.verdict.facts import TotalCost
+from rnncheck.verdict.guarantee import Guarantee
+from rnncheck.verdict.value import Verdict, decode_part
+from rnncheck.words import Codes, format_word
+
+_LONGEST_TEXT = 120
+# Pieces that may be damaged without making the document unreadable: the name of the check that refutes each, and what
+# stands in its place.
+_PIECES: Mapping[str, tuple[str, Any]] = {
+    "shortest": ("no violation up to", False),
+    "no_violation_up_to": ("no violation up to", None),
+    "other_counterexamples": ("another counterexample", []),
+    "mistakes": ("mistakes", []),
+    "guarantee": ("guarantee", None),
+    "spec": ("specification", {}),
+    "hypothesis": ("hypothesis", None),
+    "faulty_flows": ("faulty flow", []),
+    "trace": ("trace", None),
+    "assumption": ("assumption", None),
+    "cost": ("cost", TotalCost(0.0, 0, 0, 0)),
+    "history": ("history", []),
+    "violation_mass": ("violation mass", None),
+    "mass_strata": ("violation mass", []),
+    "data": ("data", None),
+    "error_language": ("error language", None),
+    "label_question": ("label question", None),
+    "comparison": ("comparison", None),
+    "alphabet": ("alphabet", ["?"]),
+}
+
+
+class Asked(msgspec.Struct):
+    """What the ``settings`` say was asked for."""
+
+    epsilon: float | None = None
+    gamma: float | None = None
+    bound: str | None = None
+    distribution: dict[str, Any] | None = None
+    assumption: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class Claims:
+    """A document's claims. Its automata are plain tables, in the alphabet's order.
+
+    ``spec`` is the specification, with the words ignored that do not count; ``named`` are the automata as they stand in
+    the document, by name.
+    """
+
+    verdict: Verdict
+    asked: Asked
+    spec: Table | None
+    named: Mapping[str, Table]
+    problems: tuple[Check, ...]
+    positions: Mapping[str, int] = field(repr=False)
+
+    @property
+    def hypothesis(self) -> Table | None:
+        return self.named.get("hypothesis")
+
+    @property
+    def guarantee(self) -> Guarantee | None:
+        return self.verdict.guarantee
+
+    @property
+    def relation(self) -> str:
+        return self.verdict.relation.value
+
+    @property
+    def counterexample(self) -> Codes | None:
+        """The counterexample as letter positions; None where there is none, or it has a letter nobody knows."""
+        return None if self.verdict.counterexample is None else self.encode(self.verdict.counterexample)
+
+    @property
+    def distribution(self) -> dict[str, Any] | None:
+        """The facts of the distribution that the claims are about."""
+        claimed = None if self.guarantee is None else self.guarantee.distribution
+        return self.asked.distribution if claimed is None else claimed
+
+    @property
+    def network_steps(self) -> int | None:
+        """How many steps the verification says it took."""
+        return None if any(check.name == "cost" for check in self.problems) else self.verdict.cost.network_steps
+
+    def encode(self, word: Sequence[str]) -> Codes | None:
+        """A word as letter positions; None where a letter is not in the document's alphabet."""
+        try:
+            return tuple([self.positions[letter] for letter in word])
+        except KeyError:
+            return None
+
+    def text(self, word: Sequence[int]) -> str:
+        """A word for people, cut where it is very long."""
+        text = format_word([self.verdict.alphabet[letter] for letter in word])
+        return text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]}… ({len(word)} letters)"
+
+
+def read_claims(text: str | bytes, source: str = "verdict", folder: Path | None = None) -> Claims:
+    """Read a document, and its large automata in files of the ``folder``.
+
+    A FormatError is raised only for what is no document of a verdict at all, and for such a file that is not there or
+    not the one that was written with the document.
+    """
+    raw = read_document(text, source, folder)
+    if not isinstance(raw, dict):
+        raise FormatError("not a verdict: it is not an object", source)
+    try:
+        problems = list(_mended(raw))
+        verdict = msgspec.convert(raw, Verdict, dec_hook=decode_part)
+    except (msgspec.MsgspecError, RecursionError) as error:
+        raise FormatError(f"not a verdict: {visible(str(error))}", source) from None
+    lettered = not any(check.name == "alphabet" for check in problems)
+    asked = Asked()
+    try:
+        asked = msgspec.convert(verdict.settings, Asked)
+    except msgspec.ValidationError as error:
+        problems.append(refuted("settings", f"it cannot be read: {visible(str(error))}"))
+    named: dict[str, Table] = {}
+    described = {"specification": verdict.spec_facts, "hypothesis": verdict.learned, "assumption": verdict.assumption}
+    for name, facts in described.items():
+        if lettered and facts is not None and facts.automaton is not None:
+            try:
+                named[name] = Table.of(facts.automaton, facts.states, verdict.alphabet, name)
+            except FormatError as error:
+                problems.append(refuted(name, error.problem))
+    positions = {letter: position for position, letter in enumerate(verdict.alphabet)}
+    judging = _judging(verdict, named, problems)
+    return Claims(verdict, asked, judging, named, tuple(problems), positions)
+
+
+def _judging(verdict: Verdict, named: Mapping[str, Table], problems: list[Check]) -> Table | None:
+    """What words are judged by: the specification, where they count; None where that cannot be made."""
+    spec, assumption = named.get("specification"), verdict.assumption
+    if spec is None or assumption is None or any(check.name == "assumption" for check in problems):
+        return spec if assumption is None else None
+    try:
+        return spec.assuming(named.get("assumption"), assumption.max_length)
+    except FormatError as error:
+        problems.append(left_open("assumption", error.problem))
+        return None
+
+
+def _mended(raw: dict[str, Any]) -> list[Check]:
+    """Put something harmless in the place of damaged pieces, and refute each."""
+    problems = []
+    for part in msgspec.structs.fields(Verdict):
+        name = part.encode_name
+        if name in _PIECES and name in raw:
+            try:
+                msgspec.convert(raw[name], part.type, dec_hook=decode_part)
+            except msgspec.ValidationError as error:
+                check, instead = _PIECES[name]
+                cause = f"{short_repr(raw[name])} " if name == "alphabet" else ""
+                problems.append(refuted(check, f"{cause}cannot be read: {visible(str(error))}"))
+                raw[name] = instead
+    return problems

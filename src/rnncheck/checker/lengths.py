@@ -1,0 +1,112 @@
+"""Check a proof for all words up to a length again: boxes of the states after each length, with intervals of our own.
+
+Nothing of it is in the document but the length and how many last letters tell words apart: all boxes follow from these.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from rnncheck.checker.checked_network import CheckedNetwork
+from rnncheck.checker.checks import Check, judged, left_open, refuted
+from rnncheck.checker.claimed_document import Claims
+from rnncheck.checker.outward import Interval
+from rnncheck.checker.product_table import Table
+from rnncheck.checker.proof_checks import KNOWN_ARITHMETIC
+from rnncheck.checker.word_tree import Reach
+from rnncheck.errors import ModelError
+from rnncheck.models.labelled import network_of
+from rnncheck.models.protocol import Model
+from rnncheck.words import Codes
+
+_NAME = "proved length"
+
+
+class _Class(NamedTuple):
+    """Words of one length: the specification's state, its state before the last letters, and these."""
+
+    state: int
+    before: int
+    letters: Codes
+
+    def after(self, letter: int, context: int, spec: Table) -> _Class:
+        state, letters = spec.rows[self.state][letter], (*self.letters, letter)
+        if len(letters) <= context:
+            return _Class(state, self.before, letters)
+        return _Class(state, spec.rows[self.before][letters[0]], letters[1:])
+
+
+def proved_lengths(claims: Claims, model: Model | None, steps: int) -> Iterator[Check]:
+    """Whether boxes show that no word up to the length is a violation, within so many steps of a box."""
+    guarantee, spec = claims.guarantee, claims.spec
+    if guarantee is None or guarantee.lengths is None or guarantee.exact_length is None or spec is None:
+        return
+    if guarantee.lengths.arithmetic != KNOWN_ARITHMETIC.sentence():
+        yield refuted(_NAME, f"it assumes another arithmetic than {KNOWN_ARITHMETIC.sentence()}")
+    elif model is None:
+        yield left_open(_NAME, "the network was not asked; give --model")
+    else:
+        yield _walked(claims, spec, model, guarantee.exact_length, guarantee.lengths.context, steps)
+
+
+def _walked(claims: Claims, spec: Table, model: Model, length: int, context: int, steps: int) -> Check:
+    try:
+        network = network_of(model)
+    except ModelError as error:
+        return refuted(_NAME, str(error))
+    if spec.breaks(claims.relation, (), model.reference_answer(())):
+        return refuted(_NAME, "the empty word is a violation")
+    stepper, reach, spent = CheckedNetwork(network, KNOWN_ARITHMETIC), Reach.of(spec, claims.relation), 0
+    classes = [_Class(spec.initial, spec.initial, ())]
+    boxes = Interval(np.zeros((1, stepper.width)), np.zeros((1, stepper.width)))
+    for done in range(1, length + 1):
+        spent += len(classes) * len(claims.verdict.alphabet)
+        if spent > steps:
+            return left_open(_NAME, f"{spent} steps of a box lead to {done} letters; raise --steps")
+        classes, boxes = _next(classes, boxes, stepper, spec, context, reach)
+        if not classes:
+            break
+        problem = _wrong(classes, boxes, stepper, reach)
+        if problem is not None:
+            return refuted(_NAME, f"after {done} letters {problem}")
+    return judged(_NAME, True, f"no word of at most {length} letters is a violation ({spent} steps of a box)")
+
+
+def _next(
+    classes: list[_Class], boxes: Interval, stepper: CheckedNetwork, spec: Table, context: int, reach: Reach
+) -> tuple[list[_Class], Interval]:
+    """The classes of the words of one letter more, each with bounds of all that leads there."""
+    numbers: dict[_Class, int] = {}
+    low: list[npt.NDArray[Any]] = []
+    high: list[npt.NDArray[Any]] = []
+    with np.errstate(all="ignore"):
+        prepared = stepper.prepared(boxes)
+        for letter in range(len(spec.rows[0])):
+            after = stepper.step(prepared, letter)
+            for row, each in enumerate(classes):
+                goal = each.after(letter, context, spec)
+                if not math.isfinite(reach.distance[goal.state]):
+                    continue
+                at = numbers.setdefault(goal, len(numbers))
+                if at == len(low):
+                    low.append(after.low[row])
+                    high.append(after.high[row])
+                else:  # what is not a number stays so
+                    low[at], high[at] = np.minimum(low[at], after.low[row]), np.maximum(high[at], after.high[row])
+    return list(numbers), Interval(np.array(low), np.array(high))
+
+
+def _wrong(classes: list[_Class], boxes: Interval, stepper: CheckedNetwork, reach: Reach) -> str | None:
+    if not (np.isfinite(boxes.low).all() and np.isfinite(boxes.high).all()):
+        return "a box has no bounds"
+    accepted, rejected = stepper.decisions(boxes)
+    for number, each in enumerate(classes):
+        meant = each.state in reach.table.accepting
+        if reach.breakable[each.state] and not (accepted if meant else rejected)[number]:
+            return f"the network may {'reject' if meant else 'accept'} where it must not"
+    return None

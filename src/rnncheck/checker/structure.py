@@ -1,0 +1,308 @@
+"""What each verdict must have and must not have, and whether its numbers fit together. No model is asked here."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import get_args
+
+from rnncheck.checker.checks import Check, confirmed, judged, left_open, refuted
+from rnncheck.checker.claimed_document import Claims
+from rnncheck.checker.product_table import first_broken
+from rnncheck.errors import short_repr
+from rnncheck.probability.confidence import Bound
+from rnncheck.verdict.facts import MethodName
+from rnncheck.verdict.guarantee import Guarantee
+
+_BOUNDS = [bound.value for bound in Bound]
+_ROUNDING = 1e-9
+_MOST_WORDS = 10**15  # nobody has drawn more
+
+
+def structure(claims: Claims) -> Iterator[Check]:
+    """Whether the pieces that are there are those of such a verdict."""
+    problems = list(_contradictions(claims))
+    for problem in problems:
+        yield refuted("document", problem)
+    mass = impossible_mass(claims)
+    if mass is not None:
+        yield refuted("violation mass", mass)
+    if not problems and not claims.problems:
+        yield confirmed(
+            "document", f"it has what a verdict that says {claims.verdict.outcome.value} must have, and no more"
+        )
+
+
+def _contradictions(claims: Claims) -> Iterator[str]:
+    verdict, guarantee = claims.verdict, claims.guarantee
+    says = f"it says {verdict.outcome.value}, and"
+    if verdict.confirmed != verdict.violated:
+        yield f"a verdict that says {verdict.outcome.value} has confirmed = {str(verdict.confirmed).lower()}"
+    if verdict.violated:
+        if verdict.counterexample is None:
+            yield f"{says} there is no counterexample"
+        if verdict.specification is None:
+            yield f"{says} there is no specification automaton that the counterexample could break"
+        if guarantee is not None:
+            yield f"{says} has a guarantee, which speaks of the absence of violations"
+    else:
+        pieces = {
+            "a counterexample": verdict.counterexample is not None,
+            "faulty flows": bool(verdict.faulty_flows),
+            "the trace of a counterexample": verdict.trace is not None,
+            "further counterexamples": bool(verdict.other_counterexamples or verdict.mistakes),
+            "a mass of violations": verdict.violation_mass is not None or bool(verdict.mass_strata),
+        }
+        for name in (name for name, there in pieces.items() if there):
+            yield f"{says} has {name}"
+    yield from _how_short(claims, says)
+    yield from _mistakes(claims)
+    yield from _first_violation(claims, says)
+    if verdict.satisfied and guarantee is None:
+        yield f"{says} has no guarantee"
+    if verdict.satisfied and guarantee is not None and not guarantee.proof and guarantee.epsilon is None:
+        possible, asked = guarantee.possible, claims.asked.epsilon
+        by_mass = possible is not None and asked is not None and possible.mass < asked
+        if not (by_mass and verdict.method in ("smc", "auto")) and not _enough_proved(claims, guarantee):
+            yield f"{says} claims neither a proof nor an epsilon"
+    if verdict.undecided and guarantee is not None and guarantee.proof:
+        yield f"{says} claims a proof"
+    facts = None if guarantee is None else guarantee.invariant
+    if guarantee is not None and facts is not None and guarantee.proof == (facts.unproved is not None):
+        yield "it claims a proof, and one of a part; or it has the facts of a proof, and claims none"
+    if guarantee is not None and guarantee.lengths is not None and guarantee.exact_length is None:
+        yield "it has the facts of a proof up to a length, and names none"
+    if verdict.counterexample is not None and claims.counterexample is None:
+        yield "its counterexample has a letter that is not in its alphabet"
+    yield from _of_the_method(claims, says)
+
+
+def _enough_proved(claims: Claims, guarantee: Guarantee) -> bool:
+    """Whether what is left unproved is less probable than was asked for."""
+    facts, asked = guarantee.invariant, claims.verdict.settings.get("proof")
+    if facts is None or facts.unproved is None or claims.verdict.method != "prove":
+        return False
+    allowed = asked.get("epsilon") if isinstance(asked, dict) else None
+    return isinstance(allowed, float) and facts.unproved < allowed
+
+
+def _mistakes(claims: Claims) -> Iterator[str]:
+    verdict = claims.verdict
+    words = sorted(number for mistake in verdict.mistakes for number in mistake.words)
+    if words and words != list(range(1 + len(verdict.other_counterexamples))):
+        yield "its mistakes do not name every counterexample once"
+    if any(mistake.flow is not None and mistake.flow >= len(verdict.faulty_flows) for mistake in verdict.mistakes):
+        yield "its mistakes name a faulty flow that it does not have"
+
+
+def _how_short(claims: Claims, says: str) -> Iterator[str]:
+    """The shortest word has one letter more than the longest of which none is a violation."""
+    verdict = claims.verdict
+    length, word = verdict.no_violation_up_to, verdict.counterexample
+    if word is None:
+        if verdict.shortest or length is not None:
+            yield f"{says} tells how short a counterexample is, without one"
+        return
+    if length is not None and length >= len(word):
+        yield f"no word of at most {length} letters is said to be a violation, and the counterexample has {len(word)}"
+    proved = len(word) == 1 + (-1 if length is None else length)
+    if verdict.shortest and not proved:
+        yield f"its {len(word)} letters are said to be the fewest, and words of fewer were not all asked"
+    if proved and not verdict.shortest:
+        yield f"words of fewer than {len(word)} letters were all asked, and it is not said to be the shortest"
+
+
+def _first_violation(claims: Claims, says: str) -> Iterator[str]:
+    cost = claims.verdict.cost
+    seconds, steps = cost.first_violation_seconds, cost.first_violation_steps
+    if not claims.verdict.violated and (seconds is not None or steps is not None):
+        yield f"{says} tells when a violation was found"
+    if (seconds is None) != (steps is None):
+        yield "of the first violation it tells the seconds or the steps, and not the other"
+    if seconds is not None and not 0.0 <= seconds <= cost.seconds:
+        yield f"the first violation is said to be found after {seconds} of {cost.seconds} seconds"
+    if steps is not None and steps > cost.network_steps:
+        yield f"the first violation is said to be found after {steps} of {cost.network_steps} network steps"
+
+
+def _of_the_method(claims: Claims, says: str) -> Iterator[str]:
+    verdict, guarantee = claims.verdict, claims.guarantee
+    tested = guarantee is not None and guarantee.hypothesis_epsilon is not None
+    if tested and verdict.hypothesis is None:
+        yield "a hypothesis is claimed to have passed its test, and there is none"
+    if tested and not verdict.satisfied:
+        yield f"{says} claims that a hypothesis passed its test"
+    if verdict.method in ("smc", "errors", "prove") and (tested or verdict.learned is not None):
+        yield f"the method {verdict.method} learns no hypothesis, and there is one"
+    by_hypothesis = verdict.method in ("pdv", "aamc") and verdict.satisfied
+    if by_hypothesis and guarantee is not None and not guarantee.proof and not tested:
+        yield f"the method {verdict.method} says satisfied when its hypothesis passed a test, and none is claimed"
+
+
+def numbers(claims: Claims) -> Iterator[Check]:
+    """Whether the numbers of the guarantee follow from one another and meet what was asked for."""
+    verdict, guarantee = claims.verdict, claims.guarantee
+    if verdict.method not in get_args(MethodName):
+        yield left_open("method", f"what the method {short_repr(verdict.method)} must show is not known here")
+    if verdict.undecided and guarantee is None:
+        yield left_open("guarantee", "the document claims nothing that could be checked")
+    if guarantee is None:
+        return
+    problems = list(_out_of_range(guarantee))
+    for problem in problems:
+        yield refuted("guarantee", problem)
+    if problems:
+        return
+    yield from _sample(guarantee)
+    yield from _possible_sample(guarantee)
+    yield from _hypothesis_sample(claims, guarantee)
+    yield from _history(claims, guarantee)
+    yield from _asked(claims, guarantee)
+
+
+def _out_of_range(guarantee: Guarantee) -> Iterator[str]:
+    if guarantee.bound not in _BOUNDS:
+        yield f"the bound {short_repr(guarantee.bound)} is unknown; known are {', '.join(_BOUNDS)}"
+    if not 0 <= guarantee.samples <= _MOST_WORDS:
+        yield f"{short_repr(guarantee.samples)} sampled words are impossible"
+    if guarantee.gamma is not None and not 0.0 < guarantee.gamma < 1.0:
+        yield f"gamma = {guarantee.gamma} is not between 0 and 1 (both excluded)"
+    for name in ("epsilon", "hypothesis_epsilon"):
+        value = getattr(guarantee, name)
+        if value is None:
+            continue
+        if not 0.0 < value <= 1.0:
+            yield f"{name} = {value} is not above 0 and at most 1"
+        if guarantee.gamma is None or guarantee.samples <= 0:
+            yield f"{name} = {value} is claimed without a gamma, or without a sampled word"
+    possible = guarantee.possible
+    if possible is not None and not (
+        0.0 < possible.mass < 1.0 and 0.0 < possible.epsilon <= 1.0 and 0.0 < possible.gamma < 1.0
+    ):
+        yield f"{short_repr(possible)} is no claim about words that could be violations"
+    facts = guarantee.invariant
+    if facts is not None and facts.unproved is not None and not 0.0 <= facts.unproved <= 1.0:
+        yield f"{facts.unproved} is not a probability of words left unproved"
+    if guarantee.exact_length is not None and guarantee.exact_length < 0:
+        yield f"exact_length = {guarantee.exact_length} is below 0"
+
+
+def _shown_by(samples: int, log_gamma: float, bound: str) -> float:
+    """The ε that so many words without a failure show."""
+    if bound == "hoeffding":
+        return min(1.0, math.sqrt((math.log(2) - log_gamma) / (2 * samples)))
+    return -math.expm1(log_gamma / samples)
+
+
+def _sample(guarantee: Guarantee) -> Iterator[Check]:
+    if guarantee.epsilon is None or guarantee.gamma is None:
+        return
+    achieved = _shown_by(guarantee.samples, math.log(guarantee.gamma), guarantee.bound)
+    seen = f"{guarantee.samples} words show a probability below {achieved:.4g}; {guarantee.epsilon:.4g} is claimed"
+    yield judged("sample", guarantee.epsilon >= achieved * (1 - _ROUNDING), seen)
+
+
+def _possible_sample(guarantee: Guarantee) -> Iterator[Check]:
+    possible = guarantee.possible
+    if possible is None:
+        return
+    achieved = _shown_by(possible.samples, math.log(possible.gamma), guarantee.bound) if possible.samples else 1.0
+    seen = f"{possible.samples} of them show a probability below {achieved:.4g}; {possible.epsilon:.4g} is claimed"
+    yield judged("possible words", possible.epsilon >= achieved * (1 - _ROUNDING), seen)
+    if possible.gamma != guarantee.gamma:
+        yield refuted("possible words", f"gamma is {possible.gamma} of them and {guarantee.gamma} of all words")
+
+
+def _hypothesis_sample(claims: Claims, guarantee: Guarantee) -> Iterator[Check]:
+    """The test of a hypothesis is part of the sample, and the first test of a learned one has half of γ at most."""
+    if guarantee.hypothesis_epsilon is None or guarantee.gamma is None:
+        return
+    log_share = math.log(guarantee.gamma) - (0.0 if claims.verdict.method == "aamc" else math.log(2))
+    least = _shown_by(guarantee.samples, log_share, guarantee.bound)
+    seen = f"{guarantee.samples} words show at best {least:.4g} of it; {guarantee.hypothesis_epsilon:.4g} is claimed"
+    yield judged("hypothesis test", guarantee.hypothesis_epsilon >= least * (1 - _ROUNDING), seen)
+
+
+def _history(claims: Claims, guarantee: Guarantee) -> Iterator[Check]:
+    """The last round of learning ends with the verification, so it has seen the whole sample."""
+    if claims.verdict.history:
+        words = claims.verdict.history[-1].words
+        seen = f"{words} words had been drawn when the last round ended; {guarantee.samples} are claimed"
+        yield judged("history", words == guarantee.samples, seen)
+
+
+def _asked(claims: Claims, guarantee: Guarantee) -> Iterator[Check]:
+    asked, verdict = claims.asked, claims.verdict
+    by_part = guarantee.invariant is not None and guarantee.invariant.unproved is not None
+    sampled = (guarantee.epsilon, guarantee.hypothesis_epsilon, guarantee.possible) != (None, None, None)
+    if not (sampled or by_part) and (guarantee.proof or not verdict.satisfied):
+        return
+    if asked.epsilon is not None and not 0.0 < asked.epsilon < 1.0:
+        yield refuted("what was asked", f"epsilon {asked.epsilon} is not between 0 and 1 (both excluded)")
+        return
+    yield _as_asked("gamma", guarantee.gamma, asked.gamma)
+    yield _as_asked("bound", guarantee.bound, asked.bound)
+    yield _as_asked("distribution", guarantee.distribution, asked.distribution)
+    if not verdict.satisfied or guarantee.proof or by_part:  # of a part, ``_enough_proved`` looks
+        return
+    if asked.epsilon is None:
+        yield left_open("what was asked", "the document does not say which epsilon was asked for")
+        return
+    if guarantee.epsilon is None and guarantee.possible is not None:
+        bound = guarantee.possible.bound
+        seen = (
+            f"epsilon {asked.epsilon:.4g} was asked for; of the words that could be violations {bound:.4g} is claimed"
+        )
+        yield judged("what was asked", bound <= asked.epsilon, seen)
+    for name in ("epsilon", "hypothesis_epsilon"):
+        value = getattr(guarantee, name)
+        if value is not None or (name == "epsilon" and guarantee.possible is None):
+            told = "none" if value is None else format(value, ".4g")
+            seen = f"{name} {asked.epsilon:.4g} was asked for; {told} is claimed"
+            yield judged("what was asked", value is not None and value <= asked.epsilon * (1 + _ROUNDING), seen)
+
+
+def _as_asked(name: str, claimed: object, asked: object) -> Check:
+    if asked is None:
+        return left_open(name, "the document does not say which one was asked for")
+    if claimed == asked:
+        return confirmed(name, f"{short_repr(asked, 90)}, as was asked for")
+    return refuted(name, f"{short_repr(claimed, 90)}, not {short_repr(asked, 90)}")
+
+
+def impossible_mass(claims: Claims) -> str | None:
+    """What is wrong about the mass of violations, whatever the model says; None where nothing is."""
+    claimed = claims.verdict.violation_mass
+    for stratum in claims.verdict.mass_strata:
+        if not 0.0 < stratum.mass <= 1.0 or stratum.violations > stratum.words or claimed is None:
+            return f"{short_repr(stratum)} is no measurement"
+    if claimed is None:
+        return None
+    low, high = claimed
+    if not 0.0 <= low <= high <= 1.0:
+        return f"{short_repr(claimed)} is not an interval of probabilities"
+    if high == 0.0 and claims.verdict.counterexample is not None:
+        return "0 to 0 is claimed beside a counterexample; no sample shows a probability of 0"
+    return None
+
+
+def automata(claims: Claims) -> Iterator[Check]:
+    """Whether the specification is the one named, and the hypothesis satisfies it where that is claimed."""
+    verdict, spec, hypothesis = claims.verdict, claims.named.get("specification"), claims.hypothesis
+    if verdict.specification is None and not verdict.violated:
+        yield left_open("specification", "its automaton is not in the document")
+    if spec is None:
+        return
+    if verdict.spec_facts.sha256 is None:
+        yield left_open("specification", "the document has no digest of it, so it may be any")
+    else:
+        same = spec.digest(list(verdict.alphabet)) == verdict.spec_facts.sha256
+        seen = f"{len(spec)} states; " + ("its digest is right" if same else "its digest is that of another language")
+        yield judged("specification", same, seen)
+    tested = claims.guarantee is not None and claims.guarantee.hypothesis_epsilon is not None
+    if hypothesis is not None and tested and claims.spec is not None:
+        word = first_broken(hypothesis, claims.spec, claims.relation)
+        seen = f"the automaton of {len(hypothesis)} states satisfies the specification"
+        if word is not None:
+            seen = f"the automaton breaks the property on {claims.text(word)}"
+        yield judged(f"hypothesis ({claims.relation})", word is None, seen)

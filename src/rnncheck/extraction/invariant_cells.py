@@ -1,0 +1,123 @@
+"""Automata that contain a network's language, by proof: the classes of words of ``proving``, with boxes of its states.
+
+Where the boxes cannot tell what the network says, the automaton accepts. No word is sampled for that, so nothing about
+it is probable: every word that the network accepts is accepted by the automaton. Words are told apart by their last
+letters and by the state of an automaton before them: of the property that is verified, or else of one that is learned
+first. That one may be wrong; it decides how fine the result is, and not whether it is right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+from rnncheck.automata.dfa import DFA
+from rnncheck.automata.minimisation import minimise
+from rnncheck.errors import ModelError
+from rnncheck.extraction.method import Extracting, Extraction
+from rnncheck.extraction.pac import pac
+from rnncheck.learning.learning_task import LearningTask
+from rnncheck.models.engine.stepped_reference import SteppedReference
+from rnncheck.models.labelled import network_of
+from rnncheck.models.network import RecurrentNetwork
+from rnncheck.proofs.invariant import Progress
+from rnncheck.proofs.partial_invariant import Cells, best_cells, mass_above
+from rnncheck.proofs.proof_search import ProofSettings
+from rnncheck.relations import Property, Relation
+from rnncheck.runtime.cooperative import Turns, telling
+from rnncheck.words import Codes
+
+_ROUNDS = 100  # what closes mostly does so in fewer
+
+
+def cells(task: LearningTask) -> Extracting:
+    """Of a property that is watched, the cells of one context after the other; else the best of all contexts."""
+    try:
+        network = network_of(task.oracle.model)
+    except ModelError:
+        kind = task.oracle.model.describe().get("kind", "a model")
+        raise ModelError(
+            f"the extraction method cells encloses the states of a network by its weights, and this model ({kind}) "
+            "shows none; give a network file, or choose another method"
+        ) from None
+    if task.watched is not None:
+        return (yield from _Cells(task, network, task.watched).of_context(0))
+    learned = yield from pac(task)
+    return (yield from _Cells(task, network, Property(minimise(learned.automaton.support), Relation.EQUAL)).best())
+
+
+@dataclass(frozen=True)
+class _Cells:
+    """``guide`` is the automaton whose states tell words apart, with what the network should say there."""
+
+    task: LearningTask
+    network: RecurrentNetwork
+    guide: Property
+
+    def of_context(self, context: int) -> Extracting:
+        """The surrogate by the last letters, so many; a spurious suspect asks for one letter more."""
+        found = yield from self._found(context, lambda each: self._mass(each.unproved()))
+        if found is None:
+            return self._extraction(None, f"contexts of {context} letters need more than {self._most} classes")
+
+        def refined(spurious: Sequence[Codes]) -> Extracting:
+            return self.of_context(context + 1)
+
+        last = context == self._settings.context
+        extraction = self._extraction(found, f"contexts of {context} letters, the longest tried, are too short")
+        return extraction if last else replace(extraction, refined=refined)
+
+    def best(self) -> Extracting:
+        """The cells with the least probability of words whose answer is open, over all contexts."""
+        best: Cells | None = None
+        least = 1.0
+        for context in range(self._settings.context + 1):
+            found = yield from self._found(context, lambda each: self._mass(each.open_words()))
+            if found is None:
+                break
+            mass = self._mass(found.open_words())
+            if best is None or mass < least:
+                best, least = found, mass
+                self.task.hypothesis = minimise(found.containing())
+                self.task.so_far = partial(self._extraction, best)
+            if not least:
+                break
+        return self._extraction(best, "the boxes leave the answers to other words open")
+
+    def _found(self, context: int, weight: Callable[[Cells], float]) -> Turns[Cells | None]:
+        empty = self.task.oracle.reference_answer(())
+        work = best_cells(self.network, self.guide, context, empty, self._settings, weight)
+        return (yield from telling(work, self._tell))
+
+    def _tell(self, progress: Progress) -> None:
+        self.task.boxes = (progress.growing, progress.classes)
+
+    def _extraction(self, found: Cells | None, unfinished: str) -> Extraction:
+        task = self.task
+        task.rounds += 1
+        if found is None:  # it contains every language
+            task.hypothesis = task.constants()[1]
+            return Extraction(task.hypothesis, task.confidence, unfinished=unfinished, open_mass=1.0)
+        task.hypothesis = minimise(found.containing() if task.watched is None else found.surrogate())
+        own = isinstance(task.oracle.model.by_reference(), SteppedReference)
+        return Extraction(
+            task.hypothesis,
+            task.confidence,
+            unfinished=unfinished,
+            how=f"{len(found.partition)} classes of words by their last {found.context} letters"
+            + ("" if own else ", of the weights as they were read"),
+            cells=found,
+            open_mass=self._mass(found.open_words()),
+        )
+
+    def _mass(self, words: DFA) -> float:
+        return mass_above(self.task.distribution, words)
+
+    @property
+    def _most(self) -> int:
+        return self.task.max_states - len(self.guide.spec)
+
+    @property
+    def _settings(self) -> ProofSettings:
+        return ProofSettings(classes=max(1, self._most), rounds=_ROUNDS)

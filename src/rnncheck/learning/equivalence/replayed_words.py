@@ -1,0 +1,47 @@
+"""Equivalence on words that were answered before: each new hypothesis is tried on them, which costs the model nothing.
+
+They had a part in making the hypothesis, so passing them shows nothing of other words.
+"""
+
+from __future__ import annotations
+
+from rnncheck.automata.moore import Hypothesis
+from rnncheck.learning.equivalence.oracle import EquivalenceAnswer, EquivalenceOracle, Testing
+from rnncheck.relations import Relation
+from rnncheck.search.observations import AnsweredWords, Side
+
+MOST_COUNTEREXAMPLES = 64
+_MOST_LETTERS = 1 << 21
+
+
+class KeptWords(EquivalenceOracle):
+    """Keeps answered words, the latest where they are too many, and compares hypotheses with all of them."""
+
+    def __init__(self, relation: Relation = Relation.EQUAL) -> None:
+        self._relation = relation
+        self._kept: list[AnsweredWords] = []
+
+    def keep(self, observed: AnsweredWords) -> None:
+        """Keep these as well."""
+        self._kept.append(observed)
+        # Parts that are not smaller than all after them are joined, so that there are few of them.
+        while len(self._kept) > 1 and _letters(self._kept[-2]) <= 2 * _letters(self._kept[-1]):
+            last = self._kept.pop()
+            if _letters(self._kept[-1]) + _letters(last) > _MOST_LETTERS:
+                self._kept = [last]
+            else:
+                self._kept[-1] = AnsweredWords.together([self._kept[-1], last])
+
+    def find_counterexample(self, hypothesis: Hypothesis) -> Testing:
+        side = Side(hypothesis, self._relation)
+        for observed in self._kept:
+            found = observed.all_broken(side, MOST_COUNTEREXAMPLES)
+            yield
+            if found:
+                least, *others = found
+                return EquivalenceAnswer(least, others={word: found[word] for word in others})
+        return EquivalenceAnswer()
+
+
+def _letters(observed: AnsweredWords) -> int:
+    return len(observed.words.codes) + len(observed.words)

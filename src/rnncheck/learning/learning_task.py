@@ -1,0 +1,237 @@
+"""What every learning algorithm is given, and what is known while it runs."""
+
+from __future__ import annotations
+
+import copy
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self, TypeVar
+
+import numpy as np
+
+from rnncheck.automata.moore import NO_YES, Hypothesis, MooreMachine
+from rnncheck.errors import InconsistentAnswersError
+from rnncheck.learning.equivalence import EquivalenceName, make_equivalence
+from rnncheck.learning.equivalence.oracle import EquivalenceOracle
+from rnncheck.learning.equivalence.replayed_words import KeptWords
+from rnncheck.learning.equivalence.sampling import SamplingEquivalence
+from rnncheck.learning.equivalence.test_suite import Comparing
+from rnncheck.learning.learners import make_learner
+from rnncheck.learning.learners.answers import Ask
+from rnncheck.learning.learners.learner import Learner
+from rnncheck.learning.learning_settings import MAX_STATES, LearningSettings
+from rnncheck.oracle import MembershipOracle
+from rnncheck.probability.confidence import Confidence
+from rnncheck.probability.distributions import WordDistribution
+from rnncheck.relations import Property, Relation
+from rnncheck.runtime.budget import INTERRUPTED, BudgetExceeded
+from rnncheck.runtime.cooperative import Turns
+from rnncheck.search.plain_sampler import PlainSampler
+from rnncheck.search.sampler import Sampler
+from rnncheck.words import Codes, Word, WordBatch, format_word
+
+Result = TypeVar("Result")
+
+# What may end learning from outside; ``why_ended`` says it in words.
+ENDINGS = (BudgetExceeded, KeyboardInterrupt, InconsistentAnswersError, MemoryError)
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What is told while learning or verification runs."""
+
+    method: str
+    seconds: float
+    remaining: float
+    rounds: int
+    states: int | None
+    membership_queries: int
+    network_steps: int
+    words: int
+    words_needed: int
+    exact_length: int | None
+    boxes: tuple[int, int] | None = None  # of a proof: those that still grow, and all
+    counterexample: Word | None = None  # the shortest violation confirmed so far
+
+
+class LearningTask:
+    """A model to learn an automaton of: whom to ask, which words matter, how sure to be.
+
+    ``labels`` are what the oracle's answers mean. ``watched`` is a property whose violations are reported as soon as
+    they are met. ``max_length``: the model is never asked for longer words. ``rounds`` and ``hypothesis`` tell how far
+    learning has come; ``so_far`` makes a result of it, by why it ended, where there is more to tell than a hypothesis.
+    """
+
+    exact_length: int | None = None
+    boxes: tuple[int, int] | None = None
+    working: str = ""  # the method that the hypothesis is of, where several are at work
+    testing: bool = False  # whether a hypothesis is being tested, and not made
+
+    def __init__(
+        self,
+        oracle: MembershipOracle,
+        distribution: WordDistribution,
+        confidence: Confidence,
+        seed: int,
+        settings: LearningSettings,
+        *,
+        labels: Sequence[str] = NO_YES,
+        watched: Property | None = None,
+        max_length: int | None = None,
+    ) -> None:
+        self.oracle = oracle
+        self.distribution = distribution
+        self.confidence = confidence
+        self.seed = seed
+        self.settings = settings
+        self.watched = watched
+        self.max_length = max_length
+        self.sampler = (PlainSampler if settings.plain else Sampler)(oracle, distribution, self.rng("sampler"), watched)
+        self.rounds = 0
+        self.hypothesis: Hypothesis | None = None
+        self.so_far: Callable[[str], Any] | None = None
+        self._labels = tuple(labels)
+        self._learner: Learner[Any] | None = None
+        self._began = settings.clock()
+
+    def rng(self, purpose: str) -> np.random.Generator:
+        """A generator of its own for each purpose, so that one activity does not change another's numbers."""
+        return np.random.default_rng([self.seed, *purpose.encode()])
+
+    def beside(self, confidence: Confidence) -> Self:
+        """A task about the same model at the same expense, with rounds and a hypothesis of its own."""
+        twin = copy.copy(self)
+        twin.confidence, twin.hypothesis, twin.rounds, twin._learner = confidence, None, 0, None
+        twin.so_far = None
+        return twin
+
+    def tested_by(self, test: Turns[Result]) -> Turns[Result]:
+        """The result of a test; meanwhile ``testing`` is set."""
+        self.testing = True
+        try:
+            return (yield from test)
+        finally:
+            self.testing = False
+
+    @property
+    def max_states(self) -> int:
+        """How many states a hypothesis may have."""
+        return MAX_STATES if self.settings.max_states is None else self.settings.max_states
+
+    @property
+    def several_labels(self) -> bool:
+        """Whether there are more answers than yes and no."""
+        return len(self._labels) > 2
+
+    def learner(self, ask: Ask | None = None, **bounds: Any) -> Learner[Any]:
+        """A learner that asks the oracle, or ``ask``; ``bounds`` and the learner's name stand in for the settings'."""
+        settings = self.settings
+        name = bounds.pop("learner", settings.learner)
+        endless = settings.plain and settings.max_states is None  # as printed, nothing but time ends learning
+        most = sys.maxsize if endless else self.max_states
+        options = {"max_states": most, "max_query_length": settings.max_query_length, **bounds}
+        if self.max_length is not None:
+            options["max_query_length"] = min(self.max_length, options["max_query_length"] or self.max_length)
+        return make_learner(
+            name,
+            self.oracle.alphabet,
+            ask or self.oracle.ask,
+            labels=self._labels,
+            known=[self.oracle.alphabet.encode(word) for word in settings.known_words],
+            prefixes=self.oracle.stepping and not settings.plain,  # their answers come along for no further step
+            **options,
+        )
+
+    def equivalence(self, relation: Relation, preferred: EquivalenceName = "sampling") -> EquivalenceOracle:
+        """The equivalence oracle that the settings name; model and hypothesis should be in the relation.
+
+        Whatever else it looks at, there is a sample: what is claimed of a hypothesis rests on it.
+        """
+        kept = KeptWords(relation)
+        sample = SamplingEquivalence(
+            self.sampler, self.confidence, relation, kept=None if self.settings.plain else kept
+        )
+        name = self.settings.equivalence or preferred
+        own = tuple(self.oracle.alphabet.encode(word) for word in self.settings.known_words)
+        comparing = Comparing(self.oracle, relation, self.watched, self.max_length, kept, self.distribution, own)
+        return make_equivalence(name, comparing, kept, sample, self.rng(name))
+
+    def begin_round(self, learner: Learner[Any]) -> Hypothesis:
+        """The learner's hypothesis, of which a new round is about to find out what it is worth."""
+        self._learner = learner
+        self.hypothesis = self.hypothesis_of(learner)
+        self.rounds += 1
+        return self.hypothesis
+
+    def latest(self) -> Hypothesis | None:
+        """The learner's hypothesis of this moment, which may have grown since the round began."""
+        return self.hypothesis if self._learner is None else self.hypothesis_of(self._learner)
+
+    def constants(self) -> list[Hypothesis]:
+        """The automata of one state: one for each answer."""
+        row = [0] * len(self.oracle.alphabet)
+        return [self.automaton([row], [answer]) for answer in range(len(self._labels))]
+
+    def automaton(self, transitions: Sequence[Sequence[int]], outputs: Sequence[int]) -> Hypothesis:
+        """The automaton of a table that begins in state 0, or the machine where there are several labels."""
+        machine = MooreMachine(self.oracle.alphabet, self._labels, transitions, outputs)
+        return machine if self.several_labels else machine.support
+
+    def hypothesis_of(self, learner: Learner[Any]) -> Hypothesis:
+        """The learner's last complete hypothesis: an automaton, or a machine where there are several labels."""
+        return learner.machine if self.several_labels else learner.hypothesis
+
+    @property
+    def words_used(self) -> int:
+        """The words whose answers were used, as the paper counts them: every query, and every word that was drawn,
+        also where its answer could not matter and was not asked for.
+        """
+        return self.oracle.cost.membership_queries - self.sampler.queries + self.sampler.drawn
+
+    @property
+    def seconds(self) -> float:
+        """How long the work has gone on."""
+        return self.settings.clock() - self._began
+
+    def progress(self, method: str) -> Progress:
+        """How far the work has come."""
+        cost = self.oracle.cost
+        return Progress(
+            method=method,
+            seconds=self.seconds,
+            remaining=self.oracle.budget.remaining(),
+            rounds=self.rounds,
+            states=None if self.hypothesis is None else len(self.hypothesis),
+            membership_queries=cost.membership_queries,
+            network_steps=cost.network_steps,
+            words=self.sampler.words,
+            words_needed=self.confidence.words,
+            exact_length=self.exact_length,
+            boxes=self.boxes,
+        )
+
+    def why_ended(self, ending: BaseException) -> str:
+        """One of ``ENDINGS`` in words."""
+        if isinstance(ending, InconsistentAnswersError):
+            word = format_word(self.oracle.alphabet.decode(ending.word))
+            before, now = ("accepted", "rejected") if ending.before else ("rejected", "accepted")
+            return (
+                f"the model's answers change: the word {word} was first {before} and then {now}; "
+                "a model must give each word one answer"
+            )
+        if isinstance(ending, MemoryError):
+            return "memory ran out; give the process more, or a lower limit for what is kept (--memory)"
+        return ending.reason if isinstance(ending, BudgetExceeded) else INTERRUPTED
+
+
+def refining(learner: Learner[Any], counterexample: Codes, others: Mapping[Codes, int] | None = None) -> Turns[None]:
+    """Refine by a word on which hypothesis and model differed; if they no longer do, the model's answers change.
+
+    And by ``others``, with the model's answers to them, which are not asked for again.
+    """
+    machine = learner.machine
+    said = int(machine.outputs[machine.support.end_states(WordBatch.from_codes([counterexample]))[0]])
+    yield from learner.refining([counterexample, *(others or ())], others or {})
+    if learner.answered(counterexample) == said:
+        raise InconsistentAnswersError(counterexample, before=not said)

@@ -1,0 +1,455 @@
+"""A user's ``torch.nn.Module`` as it is.
+
+The reference of such a model is the module's own ``forward`` on a word alone, in evaluation mode. Where every function
+between the letters and the answer is understood, and they are recurrent layers with a head, it is compiled and stepped;
+otherwise its forward is called on whole words. The module itself is never changed: mode, parameters, hooks and random
+state stay as they are.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import hashlib
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from rnncheck.errors import ModelError, RnncheckError
+from rnncheck.models.black_box import DEFAULT_BATCH, Decision, Outputs, WholeWords, calibrated
+from rnncheck.models.fingerprint import digest_of, without_digest
+from rnncheck.models.foreign.graph_flow import parts_of, same_network
+from rnncheck.models.foreign.input_layouts import (
+    EMPTY_WORD_REJECTED,
+    Convention,
+    Encode,
+    check_ids,
+    find_convention,
+    layouts,
+    lengths_within,
+    row_of_first_letter,
+    rows_of,
+)
+from rnncheck.models.foreign.torch.module_reader import Constants, letter_rows, logits_of, read_record
+from rnncheck.models.foreign.torch.module_reader import Reading as RecordReading
+from rnncheck.models.foreign.torch.recording import Record, Recorder, last_function, shown_to_python
+from rnncheck.models.foreign.torch.script import followed, is_scripted, layers_called, parts_for_digest
+from rnncheck.models.protocol import Model
+from rnncheck.models.self_check import MismatchError, NetworkParts, Reading, compile_checked, probability_by_range
+from rnncheck.runtime.watchdog import guarded
+from rnncheck.words import Alphabet, Codes, IntArray, Word
+
+_RECORDED_LENGTHS = (2, 3, 7)  # letters; what is read must be the same for each
+_LETTERS_AT_ONCE = 256  # of the words off which the inputs of all letters are read
+
+EncodeWords = Callable[[list[Word]], Any]
+
+
+@dataclass(frozen=True)
+class ModuleOptions:
+    """What a user may say about a module; see :func:`rnncheck.models.wrapping.wrap`."""
+
+    reading: Reading
+    encode: EncodeWords | None = None
+    first_row: int | None = None
+    empty: bool | None = None
+    batch_size: int = DEFAULT_BATCH
+    seed: int = 0
+    notes: tuple[str, ...] = ()
+    ids: tuple[int, ...] | None = None  # the letters' numbers, where the alphabet has them
+    longest: int | None = None  # no longer words are tried
+    fingerprint: str | None = None
+
+
+def wrap_module(module: torch.nn.Module, alphabet: Alphabet, options: ModuleOptions) -> Model:
+    """The module as a model: compiled and stepped where its forward allows it, called on whole words otherwise."""
+    rng = np.random.default_rng(options.seed)
+    asker = Asker(module)
+    candidates, notes = _candidates(module, alphabet, options)
+    notes += options.notes
+    convention = find_convention(asker, candidates, len(alphabet), rng, options.longest)
+    evaluate = Evaluator(asker, convention, options.longest, options.fingerprint)
+    notes += [] if convention.layout is None else convention.layout.notes()
+    empty = _empty_answer(evaluate, options.empty, notes)
+    facts = {
+        "kind": "TorchScript module" if is_scripted(module) else "PyTorch module",
+        "name": module.original_name if is_scripted(module) else type(module).__name__,
+        "input": convention.note,
+        "reference": "the module's own forward on the word alone, in evaluation mode",
+        "sha256": _digest(module),
+        "notes": notes,
+    }
+    try:
+        parts = _parts(evaluate, len(alphabet))
+        model = compile_checked(parts, evaluate, alphabet, options.reading, empty, facts, rng, longest=options.longest)
+        asker.watch_buffers()
+        return model
+    except MismatchError as reason:
+        facts["stepping"] = f"not possible: {reason}"
+    decision = _decision(evaluate, len(alphabet), options.reading, notes, rng)
+    alone = evaluate.why_alone(rng, len(alphabet))
+    most = 1 if alone else options.batch_size
+    batch_size, margin = calibrated(evaluate, decision, len(alphabet), most, rng, options.longest)
+    if batch_size < options.batch_size:
+        notes.append(f"words are asked one at a time, since {alone or 'answers change if they are asked together'}")
+    return WholeWords(alphabet, evaluate, decision, empty=empty, batch_size=batch_size, margin=margin, facts=facts)
+
+
+def load_script(path: Path, alphabet: Alphabet, options: ModuleOptions) -> Model:
+    """The TorchScript module in a file, which is a program and is run; it is on the CPU, whatever it was saved on."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # TorchScript is old, which whoever has a file of it cannot change now
+            module = torch.jit.load(str(path), map_location="cpu")
+    except Exception as error:  # a damaged file can fail anywhere inside the reader
+        text = " ".join(str(error).split())[:200]
+        raise ModelError(f"is no TorchScript file that PyTorch {torch.__version__} reads ({text})") from None
+    return wrap_module(module, alphabet, options)
+
+
+def understood(
+    module: torch.nn.Module, alphabet: Alphabet, options: ModuleOptions
+) -> tuple[Asker, Encode, Decision, bool]:
+    """How a module is called on words, what its outputs mean, and whether it takes the empty word."""
+    rng = np.random.default_rng(options.seed)
+    asker = Asker(module)
+    candidates = _candidates(module, alphabet, options)[0]
+    convention = find_convention(asker, candidates, len(alphabet), rng, options.longest)
+    evaluate = Evaluator(asker, convention, options.longest)
+    decision = _decision(evaluate, len(alphabet), options.reading, [], rng)
+    return asker, convention.encode, decision, _empty_answer(evaluate, options.empty, []) is None
+
+
+class Asker:
+    """Calls a module in evaluation mode and leaves it as it was."""
+
+    def __init__(self, module: torch.nn.Module) -> None:
+        if any(map(torch.nn.parameter.is_lazy, module.parameters())):
+            raise ModelError("the module has parameters without values (lazy layers); call it once before wrapping it")
+        self.module = module
+        self._calls = 0
+        self._with_buffers = False
+        self._parameters = self._fingerprint()
+
+    def watch_buffers(self) -> None:
+        """From now on no buffer may change either: numbers of some were read."""
+        self._with_buffers = True
+        self._parameters = self._fingerprint()
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._parameters = self._fingerprint()  # a copy in another process has other addresses
+
+    def __call__(self, arguments: Any) -> npt.NDArray[Any]:
+        """The module's raw output."""
+        with self._evaluation():
+            return _as_numbers(_first_tensor(self._called(self._tensors(arguments))))
+
+    def recorded(self, arguments: Any) -> tuple[npt.NDArray[Any], Record, list[Any], Any]:
+        """The raw output, the functions that were called, the arguments as tensors, and the output as a tensor."""
+        with self._evaluation():
+            tensors = self._tensors(arguments)
+            try:
+                output, record = self._recorded(tensors)
+            except (RnncheckError, MismatchError):
+                raise
+            except Exception:  # sizes that are recorded are not quite integers
+                output, record = self._recorded(tensors, plain=True)
+            tensor = _first_tensor(output)
+            own = _first_tensor(self._called(tensors)) if is_scripted(self.module) else tensor
+            return _as_numbers(own), record, tensors, tensor
+
+    def _recorded(self, tensors: list[Any], *, plain: bool = False) -> tuple[Any, Record]:
+        with Recorder(plain=plain) as recorder:
+            try:
+                return self._watched(tensors), recorder.record
+            except (RnncheckError, MismatchError):
+                raise
+            except Exception as error:
+                if not plain:
+                    raise
+                text = " ".join(str(error).split())
+                raise MismatchError(f"it cannot be recorded ({type(error).__name__}: {text})") from None
+
+    def with_gradients(self, arguments: Any) -> Any:
+        """The tensor that holds the answers, from which gradients lead back; the parameters may have changed."""
+        self._parameters = self._fingerprint()
+        with self._evaluation(gradients=True):
+            return _first_tensor(self._called(self._tensors(arguments)))
+
+    def _called(self, tensors: list[Any]) -> Any:
+        return guarded(lambda: self.module(*tensors), lambda: f"{type(self.module).__name__} was being called")
+
+    def _watched(self, tensors: list[Any]) -> Any:
+        """The same, so that every function of PyTorch is seen."""
+        if not is_scripted(self.module):
+            return self._called(tensors)
+        return guarded(lambda: followed(self.module, tensors), lambda: "a TorchScript module was being followed")
+
+    @contextlib.contextmanager
+    def _evaluation(self, *, gradients: bool = False) -> Iterator[None]:
+        if self._fingerprint() != self._parameters:
+            raise ModelError("the module's parameters have changed since it was wrapped; wrap it again")
+        modes = [(part, part.training) for part in self.module.modules()]
+        device = self._device()
+        devices = [device] if device.type == "cuda" else []
+        try:
+            with torch.inference_mode(not gradients), torch.random.fork_rng(devices=devices):
+                self._calls += 1  # another seed each time: a module that draws random numbers shows it
+                torch.default_generator.manual_seed(self._calls)
+                for part, _ in modes:
+                    part.training = False
+                yield
+        finally:
+            for part, training in modes:
+                part.training = training
+
+    def _fingerprint(self) -> list[tuple[int, int]]:
+        """Changes when a parameter, or a buffer that is watched, is replaced or changed in place."""
+        buffers = self.module.buffers() if self._with_buffers else ()
+        return [
+            (parameter.data_ptr(), 0 if parameter.is_inference() else parameter._version)
+            for parameter in (*self.module.parameters(), *buffers)
+        ]
+
+    def _device(self) -> Any:
+        first = next(self.module.parameters(), None)
+        return torch.device("cpu") if first is None else first.device
+
+    def _tensors(self, arguments: Any) -> list[Any]:
+        given = arguments if isinstance(arguments, tuple) else (arguments,)
+        return [self._tensor(value) for value in given]
+
+    def _tensor(self, value: Any) -> Any:
+        if isinstance(value, np.ndarray):
+            tensor = torch.from_numpy(value)
+            first = next(self.module.parameters(), None)
+            if tensor.is_floating_point() and first is not None and first.is_floating_point():
+                tensor = tensor.to(first.dtype)
+            return tensor.to(self._device())
+        return value.to(self._device()) if isinstance(value, torch.Tensor) else value
+
+
+class Evaluator:
+    """Words of equal length to outputs, by the module's forward."""
+
+    def __init__(
+        self, asker: Asker, convention: Convention, longest: int | None = None, fingerprint: str | None = None
+    ) -> None:
+        self.asker = asker
+        self.convention = convention
+        self.longest = longest
+        self.fingerprint = fingerprint
+        self._constants: Constants | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_constants": None}  # tensors are known by their addresses
+
+    def __call__(self, codes: IntArray) -> Outputs:
+        with _telling(codes):
+            return rows_of(self.asker(self.convention.encode(codes)), len(codes))
+
+    def identity(self) -> str:
+        """Of a TorchScript program, and of how words are put to it; of any other module, what its owner says of it.
+
+        Its weights count beside that: they can be seen.
+        """
+        module = self.asker.module
+        if self.fingerprint is not None:
+            return digest_of("module", self.fingerprint, _digest(module), self.convention.note)
+        if not is_scripted(module):
+            raise without_digest(f"the code of the module {type(module).__name__}")
+        return digest_of("TorchScript", *parts_for_digest(module), self.convention.encode)
+
+    def see(self, word: Codes) -> tuple[Outputs, Outputs]:
+        """The logits and the outputs for one word."""
+        raw, reading = self.read(word)
+        return logits_of(reading, self.convention.outputs), rows_of(raw, 1)[0]
+
+    def read(self, word: Codes) -> tuple[npt.NDArray[Any], RecordReading]:
+        """The raw output for one word, and how it is computed; a MismatchError names what is not understood."""
+        layout = self.convention.layout
+        if layout is None:
+            raise MismatchError("words are encoded by a function of yours, which may treat some words apart")
+        raw, record, given, output = self.record(word)
+        if self._constants is None:
+            self._constants = Constants(self.asker.module, any_origin=is_scripted(self.asker.module))
+        axes = layout.axes + ("F" if layout.one_hot else "")
+        return raw, read_record(record, (given[0], axes), output, self._constants)
+
+    def why_alone(self, rng: np.random.Generator, letters: int) -> str | None:
+        """Why words have to be asked alone, as far as its code shows, on words of every length up to 40."""
+        if not self.convention.batched:
+            return "it takes no batches, or answers otherwise in one"
+        lengths = lengths_within(range(1, 41), self.longest)
+        words = (rng.integers(letters, size=length).tolist() for length in lengths)
+        try:
+            shown = next(filter(None, (shown_to_python(self.record(tuple(word))[1].calls) for word in words)), None)
+        except MismatchError:  # TorchScript that cannot be followed
+            return "it is a program that is not understood"
+        return None if shown is None else f"its code looks at values ({shown}), and so one may decide about the others"
+
+    def together(self, letters: int) -> int:
+        """How many words may be asked in one call, as far as its code shows."""
+        return DEFAULT_BATCH if self.why_alone(np.random.default_rng(0), letters) is None else 1
+
+    def record(self, word: Codes) -> tuple[npt.NDArray[Any], Record, list[Any], Any]:
+        """The raw output for one word, what was called, the arguments as tensors and the output as a tensor."""
+        codes = np.array([word], dtype=np.int64)
+        with _telling(codes):
+            return self.asker.recorded(self.convention.encode(codes))
+
+
+@contextlib.contextmanager
+def _telling(codes: IntArray) -> Iterator[None]:
+    """Whatever a user's forward raises becomes an error about the model."""
+    try:
+        yield
+    except (RnncheckError, MismatchError):
+        raise
+    except Exception as error:
+        text = " ".join(str(error).split())
+        raise ModelError(
+            f"the module raised {type(error).__name__} for {len(codes)} words of {codes.shape[1]} letters: {text}; "
+            "let it take words of every length (empty=True or False says what the empty word is)"
+        ) from error
+
+
+class _ByUser:
+    """A user's own encoding of words."""
+
+    def __init__(self, encode: EncodeWords, alphabet: Alphabet) -> None:
+        self._encode = encode
+        self._alphabet = alphabet
+
+    def __call__(self, codes: IntArray) -> Any:
+        return self._encode([self._alphabet.decode(row) for row in codes.tolist()])
+
+
+def _candidates(
+    module: torch.nn.Module, alphabet: Alphabet, options: ModuleOptions
+) -> tuple[list[tuple[Encode, bool, str]], list[str]]:
+    """The ways to encode words that are worth trying, and what had to be assumed."""
+    if options.encode is not None:
+        return [(_ByUser(options.encode, alphabet), True, "by the function given as encode")], []
+    letters = len(alphabet)
+    recurrent = [part for part in module.modules() if isinstance(part, torch.nn.RNNBase)]
+    recurrent += layers_called(module, ("RNN", "GRU", "LSTM"))
+    time_first = bool(recurrent) and not getattr(recurrent[0], "batch_first", True)  # a trace does not say it
+    embedding = _embedding(module, letters)
+    if options.ids is not None:
+        width = int(recurrent[0].weight_ih_l0.shape[1]) if recurrent else max(options.ids) + 1
+        rows = width if embedding is None else len(embedding.weight)
+        check_ids(options.ids, rows, options.first_row, "one-hot input" if embedding is None else "embedding")
+        note, tried = None, layouts(letters, ids=embedding is not None, first_row=0, rows=rows, time_first=time_first)
+        found = [dataclasses.replace(layout, ids=options.ids) for layout in tried]
+    elif embedding is not None:
+        rows, padding = len(embedding.weight), getattr(embedding, "padding_idx", None)
+        first_row, note = row_of_first_letter(letters, rows, padding, options.first_row)
+        found = layouts(letters, ids=True, first_row=first_row, rows=rows, time_first=time_first)
+    else:
+        width = int(recurrent[0].weight_ih_l0.shape[1]) if recurrent else 0
+        note, first_row, rows = None, options.first_row or 0, letters + (options.first_row or 0)
+        if width == letters + 1:  # one column more than letters
+            rows = width
+            first_row, note = row_of_first_letter(letters, rows, None, options.first_row, "one-hot input")
+        found = layouts(letters, ids=False, first_row=first_row, rows=rows, time_first=time_first)
+    return [(layout.encode, layout.batched, str(layout)) for layout in found], [note] if note else []
+
+
+def _embedding(module: torch.nn.Module, letters: int) -> Any:
+    """The embedding of letters: the one with a row for each, or else the first."""
+    embeddings = [part for part in module.modules() if isinstance(part, torch.nn.Embedding | torch.nn.EmbeddingBag)]
+    embeddings += layers_called(module, ("Embedding", "EmbeddingBag"))
+    fitting = [part for part in embeddings if len(part.weight) in (letters, letters + 1)]
+    return next(iter([*fitting, *embeddings]), None)
+
+
+def _empty_answer(evaluate: Evaluator, asked: bool | None, notes: list[str]) -> bool | None:
+    """What to answer to the empty word where the module is not asked; None where it can be."""
+    if asked is not None:
+        notes.append(f"the empty word is {'accepted' if asked else 'rejected'}, as empty={asked} says")
+        return asked
+    try:
+        outputs = evaluate(np.zeros((1, 0), dtype=np.int64))
+    except ModelError:
+        takes_it = False
+    else:
+        takes_it = outputs.shape == (1, evaluate.convention.outputs) and bool(np.isfinite(outputs).all())
+    if takes_it:
+        return None
+    notes.append(f"the module does not take the empty word; {EMPTY_WORD_REJECTED}")
+    return False
+
+
+def _parts(evaluate: Evaluator, letters: int) -> NetworkParts:
+    """The network in a module, read off words of several lengths, on which every letter stands."""
+    readings = [
+        evaluate.read(tuple(letter % letters for letter in range(length)))[1]
+        for length in lengths_within(_RECORDED_LENGTHS, evaluate.longest)
+    ]
+    if not all(same_network(readings[0].answer, reading.answer) for reading in readings):
+        raise MismatchError("it calls other functions for words of another length")
+    inputs = []
+    at_once = min(_LETTERS_AT_ONCE, evaluate.longest or _LETTERS_AT_ONCE)
+    for start in range(0, letters, at_once):
+        word = [letter % letters for letter in range(start, max(min(start + at_once, letters), start + 2))]
+        inputs.append(letter_rows(evaluate.read(tuple(word))[1], word))
+    return parts_of(readings[-1].answer, np.concatenate(inputs)[:letters], odds=True)
+
+
+def _decision(
+    evaluate: Evaluator, letters: int, reading: Reading, notes: list[str], rng: np.random.Generator
+) -> Decision:
+    """What the outputs mean, where the module could not be compiled."""
+    outputs = evaluate.convention.outputs
+    probability = reading.probability
+    if outputs == 1 and probability is None:
+        with contextlib.suppress(MismatchError):
+            _, record, _, tensor = evaluate.record(tuple(rng.integers(letters, size=3).tolist()))
+            last = last_function(record.calls, tensor)
+            probability = {"sigmoid": True, "sigmoid_": True, "linear": False}.get(last)
+    if outputs == 1 and probability is None:
+        probability = probability_by_range(evaluate, letters, rng)
+        what = "a probability" if probability else "a logit"
+        notes.append(f"the output is taken for {what}, by its range on 32 words (output='probability' or 'logit')")
+    return reading.decision(outputs, bool(probability))
+
+
+def _first_tensor(output: Any) -> Any:
+    """The tensor that holds the answers: the output, its ``logits``, or the first of several."""
+    if isinstance(output, torch.Tensor):
+        return output
+    logits = output.get("logits") if isinstance(output, Mapping) else getattr(output, "logits", None)
+    if isinstance(logits, torch.Tensor):
+        return logits
+    if isinstance(output, tuple | list) and output and isinstance(output[0], torch.Tensor):
+        return output[0]
+    raise ModelError(
+        f"the module returned a {type(output).__name__}, not a tensor; return a tensor, a tuple that begins "
+        "with one, or a dict or an object that has one called logits"
+    )
+
+
+def _as_numbers(tensor: Any) -> npt.NDArray[Any]:
+    if tensor.is_complex() or not (tensor.is_floating_point() or tensor.dtype is torch.bool):
+        raise ModelError(
+            f"the module puts out {tensor.dtype}; expected floating-point numbers "
+            "(wrap a function that says which values mean yes)"
+        )
+    return np.asarray(tensor.detach().to(torch.float64).cpu().numpy())
+
+
+def _digest(module: torch.nn.Module) -> str:
+    digest = hashlib.sha256(repr(module).encode())
+    for name, tensor in module.state_dict().items():
+        if isinstance(tensor, torch.Tensor):
+            digest.update(f"{name} {tuple(tensor.shape)} {tensor.dtype}".encode())
+            digest.update(tensor.detach().cpu().contiguous().flatten().view(torch.uint8).numpy().tobytes())
+    return digest.hexdigest()

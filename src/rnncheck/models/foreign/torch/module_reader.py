@@ -1,0 +1,615 @@
+"""Read a recurrent classifier off the record of a module: every function between the letters and the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from rnncheck.models.engine.mlp_head import HeadLayer, log_odds
+from rnncheck.models.foreign.graph_flow import (
+    FEATURES,
+    LAYERS,
+    ONE,
+    PROBABILITIES,
+    TIME,
+    Recurrence,
+    Stage,
+    Value,
+    check_answer,
+    combined,
+    joined,
+    picked_from_softmax,
+    summed,
+)
+from rnncheck.models.foreign.torch.recording import (
+    SINGLE_STEP,
+    Call,
+    PlainSize,
+    Record,
+    RecordedSize,
+    Size,
+    cell_called,
+    tensors_in,
+)
+from rnncheck.models.network import Floats, Layer
+from rnncheck.models.self_check import MismatchError
+
+_NO_NUMBERS = {"dim", "ndim", "size", "shape", "dtype", "device", "is_floating_point", "is_cuda", "layout", "is_sparse"}
+_NO_NUMBERS |= {"is_nested", "requires_grad", "numel", "__len__"}
+_CAST = {"to", "type", "float", "double", "long", "int", "type_as"}
+_SAME = {"contiguous", "clone", "detach", "detach.default", "cpu", "data", "alias"}
+_EACH_NUMBER = {"relu", "tanh", "sigmoid", "gelu", "silu", "elu", "leaky_relu", "hardtanh", "softplus", "selu"}
+_WITH_CONSTANT = {"add", "sub", "mul", "div", "true_divide", "__add__", "__radd__", "__sub__", "__rsub__", "rsub"}
+_WITH_CONSTANT |= {"__mul__", "__rmul__", "__truediv__", "__rtruediv__", "subtract", "multiply", "divide"}
+# What may be computed from constants alone: it is the same each time.
+_OF_CONSTANTS = _CAST | _SAME | _EACH_NUMBER | _WITH_CONSTANT | {
+    *("zeros", "ones", "full", "zeros_like", "ones_like", "full_like", "new_zeros", "new_ones", "new_full", "tensor"),
+    *("as_tensor", "eye", "arange", "linear", "matmul", "cat", "stack", "expand", "expand_as", "repeat", "softmax"),
+    *("squeeze", "unsqueeze", "view", "reshape", "flatten", "transpose", "permute", "t", "T", "mT", "__getitem__"),
+    *("select", "exp", "neg", "sqrt", "abs", "unflatten", "view_as", "_weight_norm", "unbind", "chunk", "split"),
+}  # fmt: skip
+# What makes a tensor of which the word gives no more than the type.
+_NEW = {"new_zeros", "new_ones", "new_full", "zeros_like", "ones_like", "full_like"}
+# What may be done with one number that is the same for every word; "r" is before those that have it first.
+_ARITHMETIC = {"add": "add", "sub": "sub", "subtract": "sub", "rsub": "rsub", "mul": "mul", "multiply": "mul"}
+_ARITHMETIC |= {"div": "div", "divide": "div", "true_divide": "div"}
+_ARITHMETIC |= {"__add__": "add", "__radd__": "add", "__sub__": "sub", "__rsub__": "rsub", "__mul__": "mul"}
+_ARITHMETIC |= {"__rmul__": "mul", "__truediv__": "div"}
+# What changes a tensor though its name does not end with "_"; and what lets Python code change one unseen.
+_CHANGES = {f"__i{name}__" for name in ("add", "sub", "mul", "div", "truediv", "floordiv", "mod", "pow", "and", "or")}
+_CHANGES |= {"__setitem__", "__set__", "__ixor__", "__ilshift__", "__irshift__"}
+_SHARES = {"numpy", "__array__", "data_ptr", "storage", "_typed_storage", "untyped_storage", "__dlpack__"}
+_CHANGES_NO_NUMBERS = {"requires_grad_", "detach_"}
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a record shows: how the answer is computed, what recurrence is fed, and the answer before its activation."""
+
+    answer: Value
+    fed: Any
+    logits: Any
+
+
+class Constants:
+    """The tensors that a module keeps: parameters, buffers, and attributes that are tensors; with their numbers.
+
+    With ``any_origin`` all other tensors that no recorded function made are constants too: a TorchScript graph has no
+    Python code that could have made them of the word.
+    """
+
+    def __init__(self, module: torch.nn.Module, *, any_origin: bool) -> None:
+        self.tensors = [*module.parameters(), *module.buffers()]
+        for part in module.modules():
+            kept = [value for value in vars(part).values() if isinstance(value, torch.Tensor | list | tuple)]
+            self.tensors += tensors_in(kept)
+        self.any_origin = any_origin
+        self.own = set(map(id, self.tensors))
+        self.memory = set(map(_memory, self.tensors)) - {0}
+        self._arrays: dict[int, Floats] = {}
+
+    def floats(self, tensor: Any) -> Floats:
+        """The numbers of a tensor, read once where the module keeps it."""
+        if id(tensor) not in self.own:
+            return _floats(tensor)
+        if id(tensor) not in self._arrays:
+            self._arrays[id(tensor)] = _floats(tensor)
+        return self._arrays[id(tensor)]
+
+
+def read_record(record: Record, word: tuple[Any, str], output: Any, constants: Constants) -> Reading:
+    """How the output is computed from the word; a MismatchError names what is not understood.
+
+    ``word`` is the tensor that the module was called with, and its axes ("BT" batch × time, "TB", "T"; with "F" after
+    them for one-hot vectors).
+    """
+    reader = _Reader(constants)
+    reader.begin(*word)
+    for call in record.calls:
+        try:
+            reader.read(call)
+        except MismatchError as reason:
+            if "takes letter" in str(reason):  # which letter may have been calculated, and then this says more
+                reader.check_uses([use for use in record.uses if use[1] == "calculates with"])
+            raise
+        except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:  # arguments in a form of its own
+            how = f"{type(error).__name__}: {error}"
+            raise MismatchError(f"it calls {call.name} in a way that is not understood ({how})") from error
+    reader.check_uses(record.uses)
+    answer = check_answer(reader.values.get(id(output)))
+    fed = reader.fed[id(answer.layers[0])] if answer.layers else None
+    return Reading(answer, fed, reader.logits.get(id(output)))
+
+
+class _Reader:
+    """The values of a record, call by call. Tensors are kept alive by the record, so their ids are theirs alone."""
+
+    def __init__(self, constants: Constants) -> None:
+        self.values: dict[int, Value] = {}
+        self.logits: dict[int, Any] = {}  # of a value, the tensor before the last activation that makes probabilities
+        self.fed: dict[int, Any] = {}  # what a recurrent layer reads, if it is the lowest one
+        self._tracked: list[Any] = []
+        self._axes: dict[int, tuple[str, ...]] = {}  # of every tensor that ever had a value
+        self._numbers_used: set[int] = set()  # memory whose numbers are read after the whole record
+        self._kept = constants
+        self._constants = set(constants.own)
+        self._unseen: dict[int, str] = {}  # tensors that a function made which is not in _OF_CONSTANTS
+
+    def begin(self, tensor: Any, axes: str) -> None:
+        names = tuple({"B": ONE, "T": TIME, "F": FEATURES}[axis] for axis in axes)
+        self._set(tensor, Value(Stage.FEATURES if FEATURES in names else Stage.LETTERS, names))
+
+    def check_uses(self, uses: Sequence[tuple[Size, str]]) -> None:
+        """Refuse code that does more with the length of the word than to hand it to PyTorch's functions."""
+        for size, how in uses:
+            if self._is_time(size.tensor, size.axis):
+                raise MismatchError(f"its Python code {how} the length of the word, and may treat some lengths apart")
+
+    def read(self, call: Call) -> None:
+        if call.foreign:
+            raise MismatchError(f"it calls {call.name} under a {call.foreign}, whose code may compute something else")
+        dependent = [tensor for tensor in call.tensors if id(tensor) in self.values]
+        timed = any(self._is_time(size.tensor, size.axis) for size in call.lengths)
+        if call.name in _NO_NUMBERS or (call.name == "type" and isinstance(call.result, str)):
+            self._read_size(call)
+        elif not dependent:
+            self._read_constant(call, timed)
+        elif call.name in _NEW and len(call.tensors) == 1 and call.tensors[0] is call.args[0]:
+            self._read_new(call, timed)
+        else:
+            self._check_origins(call)
+            if call.options.get("out") is not None:
+                raise MismatchError(f"it calls {call.name} with out=…, which writes to a tensor that may be known")
+            name = call.name.removesuffix("_") if not call.name.endswith("__") else call.name
+            step = _STEPS.get(name)
+            if step is None:
+                kind = cell_called(name)
+                if kind is None:
+                    raise MismatchError(f"it calls {call.name}, which is not understood")
+                step = _cell_loop if name.endswith(SINGLE_STEP) else _Reader.recurrent
+            if timed and name not in _TAKE_LENGTHS:
+                raise MismatchError(f"it calls {call.name} with the length of the word")
+            self._numbers_used.update(_memory(tensor) for tensor in call.tensors if id(tensor) not in self.values)
+            if name != call.name or (call.result is call.args[0] and name in _EACH_NUMBER):
+                self._changed(call, [call.args[0]])
+            step(self, call)
+
+    def _read_size(self, call: Call) -> None:
+        value = self.values.get(id(call.args[0])) if call.args else None
+        if value is None:
+            return
+        seen = value.axes if call.name == "numel" else value.axes[:1] if call.name == "__len__" else ()
+        if TIME in seen:
+            raise MismatchError("its Python code takes the length of the word as a number, and may treat some apart")
+
+    def _read_constant(self, call: Call, timed: bool) -> None:
+        if timed:
+            raise MismatchError(f"it calls {call.name} with the length of the word")
+        if call.name in _SHARES and call.tensors:
+            raise MismatchError(f"it calls {call.name}, through which a tensor can be changed unseen")
+        in_place = call.name.endswith("_") and not call.name.endswith("__")
+        changed = tensors_in(call.args[:1]) if in_place or call.name in _CHANGES else []
+        changed += tensors_in(call.options.get("out"))
+        if changed and call.name not in _CHANGES_NO_NUMBERS:
+            self._changed(call, changed)
+        known = call.name.removesuffix("_") if in_place else call.name
+        fine = (known in _OF_CONSTANTS or known in ("zero", "fill", "requires_grad")) and all(
+            self._is_constant(tensor) for tensor in call.tensors
+        )
+        for tensor in [*changed, *tensors_in(call.result)]:
+            self._tracked.append(tensor)
+            if fine:
+                self._constants.add(id(tensor))
+            elif changed or id(tensor) not in self._constants:
+                self._constants.discard(id(tensor))
+                before = (self._unseen[id(one)] for one in call.tensors if id(one) in self._unseen)
+                self._unseen[id(tensor)] = next(before, call.name)
+
+    def _read_new(self, call: Call, timed: bool) -> None:
+        """Zeros, ones or a number, in a shape that must not be that of the word."""
+        if timed or (call.name.endswith("_like") and TIME in self._value(call).axes):
+            raise MismatchError(f"it calls {call.name} with the length of the word")
+        self._tracked.append(call.result)
+        self._constants.add(id(call.result))
+
+    def _check_origins(self, call: Call) -> None:
+        for tensor in call.tensors:
+            if id(tensor) in self.values or self._is_constant(tensor):
+                continue
+            made_by = self._unseen.get(id(tensor))
+            if made_by is not None:
+                raise MismatchError(f"it calls {made_by}, whose result need not be the same each time")
+            raise MismatchError(
+                f"it calls {call.name} with a tensor that is neither a parameter nor a buffer, nor made by a function "
+                "that was seen"
+            )
+
+    def _is_constant(self, tensor: Any) -> bool:
+        if id(tensor) in self.values or id(tensor) in self._unseen:
+            return False
+        return self._kept.any_origin or id(tensor) in self._constants
+
+    def _is_time(self, tensor: Any, axis: int) -> bool:
+        axes = self._axes.get(id(tensor))
+        return axes is not None and axes[axis] == TIME
+
+    def _changed(self, call: Call, tensors: Sequence[Any]) -> None:
+        """A function changes tensors in place: others that share their memory are not known any more."""
+        changed = {id(tensor) for tensor in tensors}
+        memory = set(map(_memory, tensors))
+        if memory & self._kept.memory:
+            raise MismatchError(f"it changes a tensor of its own ({call.name})")
+        if memory & self._numbers_used:
+            raise MismatchError(f"it changes a tensor after it was used ({call.name})")
+        for tensor in self._tracked:
+            if id(tensor) not in changed and _memory(tensor) in memory:
+                self.values.pop(id(tensor), None)
+                self._constants.discard(id(tensor))
+                self._unseen[id(tensor)] = call.name
+
+    def _set(self, tensor: Any, value: Value, logits: Any = None) -> None:
+        if tensor.dim() != len(value.axes):
+            raise MismatchError(f"a value of shape {tuple(tensor.shape)} is not understood")
+        if not value.each_letter and tensor.dtype not in (torch.float32, torch.float64):
+            raise MismatchError(f"it computes with {tensor.dtype}, not with float32")
+        self._tracked.append(tensor)
+        self._unseen.pop(id(tensor), None)
+        self._axes[id(tensor)] = value.axes
+        self.values[id(tensor)] = value
+        self.logits[id(tensor)] = tensor if logits is None else logits
+
+    def _shaped(self, call: Call, value: Value) -> None:
+        """The numbers are those of the first argument, or some of them."""
+        logits = self.logits[id(call.args[0])]
+        self._set(call.result, value, None if logits is call.args[0] else logits)
+
+    def _numbers(self, tensor: Any, call: Call) -> Floats:
+        """The numbers of a constant."""
+        if not self._is_constant(tensor):
+            raise MismatchError(f"it calls {call.name} with weights that depend on the word")
+        return self._kept.floats(tensor)
+
+    def _value(self, call: Call) -> Value:
+        value = self.values.get(id(call.args[0])) if call.args else None
+        if value is None:
+            raise MismatchError(f"it calls {call.name} in a way that is not understood")
+        return value
+
+    # --- changes of shape ---------------------------------------------------------------------------------------------
+
+    def same(self, call: Call) -> None:
+        self._shaped(call, self._value(call))
+
+    def cast(self, call: Call) -> None:
+        value, before, after = self._value(call), call.args[0].dtype, call.result.dtype
+        if before is not after and not value.each_letter:
+            raise MismatchError(f"it turns {before} into {after} after its recurrent layers")
+        if before.is_floating_point and not after.is_floating_point:
+            raise MismatchError(f"it turns {before} into {after}")
+        self._shaped(call, value)
+
+    def expand(self, call: Call) -> None:
+        if call.args[0].shape != call.result.shape:
+            raise MismatchError(f"it calls {call.name}, which repeats numbers of the word")
+        self.same(call)
+
+    def reshape(self, call: Call) -> None:
+        value = self._value(call)
+        given: Any = call.given[1:]
+        shape = given[0] if len(given) == 1 and isinstance(given[0], tuple | list) else given
+        known = {
+            place: self._is_time(size.tensor, size.axis)
+            for place, size in enumerate(shape)
+            if isinstance(size, RecordedSize | PlainSize) and id(size.tensor) in self._axes
+        }
+        self._shaped(call, value.reshaped(call.args[0].shape, call.result.shape, call.name, known))
+
+    def squeeze(self, call: Call) -> None:
+        value, shape, axes = self._value(call), call.args[0].shape, call.argument(1, "dim")
+        if axes is None:
+            if TIME in value.axes:
+                raise MismatchError("it calls squeeze without an axis, which a word of one letter loses")
+            axes = [axis for axis, size in enumerate(shape) if size == 1]
+        if isinstance(axes, int):
+            axes = [axes]
+        for axis in sorted((value.axis(axis) for axis in axes), reverse=True):
+            if value.axes[axis] == TIME:
+                raise MismatchError("it calls squeeze along the letters of the word")
+            if shape[axis] == 1:
+                value = value.without(axis, call.name, 1)
+        self._shaped(call, value)
+
+    def unsqueeze(self, call: Call) -> None:
+        self._shaped(call, self._value(call).with_one(call.argument(1, "dim")))
+
+    def transpose(self, call: Call) -> None:
+        value = self._value(call)
+        order = list(range(len(value.axes)))
+        if call.name in ("t", "T", "mT"):
+            if len(order) > 2:
+                raise MismatchError(f"it calls {call.name} on more than two axes")
+            order.reverse()
+        else:
+            one, other = (value.axis(call.argument(1 + i, f"dim{i}")) for i in range(2))
+            order[one], order[other] = order[other], order[one]
+        self._shaped(call, value.permuted(order))
+
+    def permute(self, call: Call) -> None:
+        order = call.argument(1, "dims")
+        order = call.args[1:] if isinstance(order, int) else order
+        self._shaped(call, self._value(call).permuted(order))
+
+    def select(self, call: Call) -> None:
+        axis, index = call.argument(1, "dim"), call.argument(2, "index")
+        value, size = self._value(call), call.args[0].shape[axis]
+        self._shaped(call, value.selected(axis, int(index), size, call.name))
+
+    def some_entries(self, call: Call) -> None:
+        axis, start, stop, step = (call.argument(1 + i, n) for i, n in enumerate(("dim", "start", "end", "step")))
+        value, size = self._value(call), call.args[0].shape[axis or 0]
+        stop = None if stop is None or stop >= _NO_END else stop
+        self._shaped(call, value.sliced(axis or 0, start, stop, step, size, call.name))
+
+    def getitem(self, call: Call) -> None:
+        table, index = call.args[0], call.args[1]
+        if id(table) not in self.values and isinstance(index, torch.Tensor):  # rows of a table, as an embedding does
+            self._embedded(call, index, table)
+            return
+        value, shape, at = self._value(call), list(table.shape), 0
+        parts = list(index) if isinstance(index, tuple) else [index]
+        for part in parts:
+            if not (part is None or part is Ellipsis or isinstance(part, slice) or type(part) is int):
+                raise MismatchError(f"it takes entries by a {type(part).__name__}")
+        missing = len(shape) - sum(part is not None and part is not Ellipsis for part in parts)
+        for part in parts:
+            if part is Ellipsis:
+                at += missing
+            elif part is None:
+                value, shape = value.with_one(at), [*shape[:at], 1, *shape[at:]]
+                at += 1
+            elif isinstance(part, slice):
+                value = value.sliced(at, part.start, part.stop, part.step, shape[at], "an index")
+                shape[at] = len(range(*part.indices(shape[at])))
+                at += 1
+            else:
+                value = value.selected(at, part, shape.pop(at), "an index")
+        self._shaped(call, value)
+
+    # --- functions ----------------------------------------------------------------------------------------------------
+
+    def embedding(self, call: Call) -> None:
+        letters, table = call.args[0], call.argument(1, "weight")
+        if id(letters) not in self.values:  # in TorchScript the table comes first
+            letters, table = table, letters
+        self._embedded(call, letters, table)
+
+    def _embedded(self, call: Call, letters: Any, table: Any) -> None:
+        value = self.values.get(id(letters))
+        if value is None or not self._is_constant(table) or table.dim() != 2:
+            raise MismatchError(f"it calls {call.name} on something else than letters")
+        self._set(call.result, value.embedded(call.name))
+
+    def one_hot(self, call: Call) -> None:
+        if call.argument(1, "num_classes", -1) < 1:
+            raise MismatchError("it calls one_hot without a number of classes")
+        self._set(call.result, self._value(call).embedded(call.name))
+
+    def linear(self, call: Call) -> None:
+        weight, bias = call.argument(1, "weight"), call.argument(2, "bias")
+        layer = HeadLayer("linear", self._numbers(weight, call), None if bias is None else self._numbers(bias, call))
+        self._set(call.result, self._value(call).along_features(layer, -1, call.name))
+
+    def matmul(self, call: Call) -> None:
+        value, weight = self._value(call), call.args[1]
+        if not self._is_constant(weight) or weight.dim() != 2:
+            raise MismatchError(f"it calls {call.name} on two values of the word")
+        layer = HeadLayer("linear", np.ascontiguousarray(self._numbers(weight, call).T))
+        self._set(call.result, value.along_features(layer, -1, call.name))
+
+    def layer_norm(self, call: Call) -> None:
+        shape = call.argument(1, "normalized_shape")
+        if len(shape) != 1:
+            raise MismatchError("it calls layer_norm over several axes")
+        weight, bias = (call.argument(place, name) for place, name in ((2, "weight"), (3, "bias")))
+        scale, shift = (None if array is None else self._numbers(array, call) for array in (weight, bias))
+        layer = HeadLayer("layer_norm", scale, shift, float(call.argument(4, "eps", 1e-5)))
+        self._set(call.result, self._value(call).along_features(layer, -1, call.name))
+
+    def batch_norm(self, call: Call) -> None:
+        names = ("running_mean", "running_var", "weight", "bias", "training")
+        if len(call.args) == 9:  # in TorchScript the weights come first
+            weight, bias, mean, variance, training = call.args[1:6]
+        else:
+            mean, variance, weight, bias, training = (call.argument(i, name) for i, name in enumerate(names, start=1))
+        if training or mean is None or variance is None:
+            raise MismatchError("its batch_norm reads the words of a batch together, in evaluation mode too")
+        own = [None if array is None else self._numbers(array, call) for array in (weight, bias)]
+        statistics = self._numbers(mean, call), self._numbers(variance, call)
+        epsilon = float(call.argument(7, "eps", 1e-5))
+        self._set(call.result, self._value(call).normalised_in_batch(*statistics, own, epsilon))
+
+    def each_number(self, call: Call) -> None:
+        name = call.name.removesuffix("_")
+        before = self._logits(call) if name in PROBABILITIES else None
+        layer = HeadLayer(name)
+        if name == "gelu" and call.argument(1, "approximate", "none") != "none":
+            layer = HeadLayer("gelu_tanh")
+        elif name == "leaky_relu":
+            layer = HeadLayer(name, np.array(call.argument(1, "negative_slope", 0.01), np.float32))
+        self._set(call.result, self._value(call).through(layer, name), before)
+
+    def _logits(self, call: Call) -> Any:
+        self._numbers_used.add(_memory(call.args[0]))
+        return call.args[0]
+
+    def softmax(self, call: Call) -> None:
+        value, axis, name = self._value(call), call.argument(1, "dim"), call.name.removesuffix("_")
+        if axis is None:
+            raise MismatchError(f"it calls {name} without an axis")
+        self._set(call.result, value.along_features(HeadLayer(name), axis, name), self._logits(call))
+
+    def dropout(self, call: Call) -> None:
+        if call.argument(2, "training", call.argument(2, "train", True)) and call.argument(1, "p", 0.5):
+            raise MismatchError("it drops numbers at random, in evaluation mode too")
+        self._shaped(call, self._value(call))
+
+    def with_constant(self, call: Call) -> None:
+        values = [self.values[id(tensor)] for tensor in call.tensors if id(tensor) in self.values]
+        if len(values) > 1:
+            if any(tensor.shape != call.result.shape for tensor in call.tensors):
+                raise MismatchError(f"it calls {call.name} on values of different kinds")
+            result, sign = None, {"add": 1, "sub": -1}.get(_ARITHMETIC.get(call.name, ""))
+            if sign is not None and len(values) == len(call.args) == 2 and not call.options:
+                result = summed(values, sign)
+            self._set(call.result, result or combined(values, call.name))
+            return
+        own = next(tensor for tensor in call.tensors if id(tensor) in self.values)
+        others = [tensor for tensor in call.tensors if tensor is not own]
+        for other in others:
+            values[0].check_constant(other.shape, call.result.shape, own.shape, call.name)
+        done = self._calculated(values[0], own, call)
+        self._set(call.result, done or values[0].through(HeadLayer(call.name), call.name))
+
+    def _calculated(self, value: Value, own: Any, call: Call) -> Value | None:
+        """A value with a constant added, subtracted, multiplied or divided by."""
+        kind = _ARITHMETIC.get(call.name)
+        if kind is None or value.each_letter or len(call.args) != 2 or call.options or call.result.dtype != own.dtype:
+            return None
+        first, second = call.args
+        if second is own:
+            kind, second = {"sub": "rsub", "rsub": "sub", "div": "rdiv"}.get(kind, kind), first
+        if isinstance(second, torch.Tensor):
+            number = self._numbers(second, call)
+        else:
+            number = np.asarray(second, dtype=np.float64)
+        number = number.reshape(-1).astype(str(own.dtype).removeprefix("torch."))
+        match kind:
+            case "add":
+                return value.shifted(number, call.name)
+            case "sub":
+                layer = HeadLayer("scale", None, -number)
+            case "rsub":
+                layer = HeadLayer("scale", np.full_like(number, -1), number)
+            case "mul":
+                layer = HeadLayer("scale", number)
+            case "div":
+                layer = HeadLayer("scale", 1 / number)
+            case _:
+                return None
+        return value.through(layer, call.name)
+
+    def cat(self, call: Call) -> None:
+        parts, axis = call.args[0], call.argument(1, "dim", 0)
+        if any(id(part) not in self.values for part in parts):
+            raise MismatchError(f"it calls {call.name} on values of the word and constants")
+        values = [self.values[id(part)] for part in parts]
+        self._set(call.result, joined(values, axis, [part.shape for part in parts], call.name))
+
+    def recurrent(self, call: Call) -> None:
+        """A recurrent layer of PyTorch: input, first state, weights, whether biased, layers, dropout, and so on."""
+        if len(call.args) < 9 or not isinstance(call.args[3], bool):
+            raise MismatchError(f"it calls {call.name} on a packed sequence, whose lengths are numbers of its own")
+        fed, first, weights, biased, count, dropout, training, bidirectional, batch_first = call.args[:9]
+        if bidirectional:
+            raise MismatchError("its recurrent layer is bidirectional, so a word cannot be read letter by letter")
+        if training and dropout:
+            raise MismatchError("it drops numbers at random, in evaluation mode too")
+        each = 4 if biased else 2
+        if len(weights) != each * count:
+            raise MismatchError("its LSTM has a projection (proj_size)")
+        value = self.values.get(id(fed))
+        if value is None:
+            raise MismatchError(f"its {call.name} reads no letters")
+        states = tensors_in(first)
+        if any(id(state) in self.values for state in states):
+            raise MismatchError(f"its {call.name} begins in a state that depends on the word")
+        begun = any(bool((state != 0).any()) for state in states)
+        cell = cell_called(call.name)
+        layers = [
+            Recurrence(call.name, cell, self._layer(call, weights[each * i : each * (i + 1)]), first_state=begun)
+            for i in range(count)
+        ]
+        result = value.recurrent(layers, 1 if batch_first else 0, call.name)
+        if not value.layers:
+            self.fed[id(result.layers[0])] = fed
+            self._numbers_used.add(_memory(fed))
+        sequence, *last = call.result
+        self._set(sequence, result)
+        below = len(value.layers)
+        for number, tensor in enumerate(last):
+            stage = Stage.MEMORY if number else Stage.STATE
+            depths = tuple(range(below + 1, below + count + 1))
+            self._set(tensor, Value(stage, (LAYERS, ONE, FEATURES), result.layers, (), depths))
+
+    def _layer(self, call: Call, weights: Sequence[Any]) -> Layer:
+        arrays = [None if weight is None else self._numbers(weight, call) for weight in weights]
+        arrays += [None] * (4 - len(arrays))
+        return Layer(*arrays)  # type: ignore[arg-type]
+
+
+def _cell_loop(_: _Reader, call: Call) -> None:
+    raise MismatchError(
+        f"it calls {call.name} in a loop of Python code, which may count letters; rnncheck.wrap_steps takes the step"
+    )
+
+
+_NO_END = 1 << 31  # a slice to there, or further, goes to the end
+_TAKE_LENGTHS = {"view", "reshape", "expand", "unflatten", "view_as", "reshape_as", "expand_as"}
+_STEPS: Mapping[str, Callable[[_Reader, Call], None]] = {
+    **dict.fromkeys(_SAME, _Reader.same),
+    **dict.fromkeys(_CAST, _Reader.cast),
+    **dict.fromkeys(_EACH_NUMBER, _Reader.each_number),
+    **dict.fromkeys(_WITH_CONSTANT, _Reader.with_constant),
+    **dict.fromkeys(("view", "reshape", "flatten", "ravel", "unflatten", "view_as", "reshape_as"), _Reader.reshape),
+    **dict.fromkeys(("transpose", "swapaxes", "swapdims", "t", "T", "mT"), _Reader.transpose),
+    **dict.fromkeys(("softmax", "log_softmax", "_softmax", "_log_softmax"), _Reader.softmax),
+    **dict.fromkeys(("matmul", "mm", "__matmul__"), _Reader.matmul),
+    **dict.fromkeys(("expand", "expand_as"), _Reader.expand),
+    **dict.fromkeys(("cat", "concat", "concatenate"), _Reader.cat),
+    "permute": _Reader.permute,
+    "squeeze": _Reader.squeeze,
+    "unsqueeze": _Reader.unsqueeze,
+    "select": _Reader.select,
+    "slice": _Reader.some_entries,
+    "__getitem__": _Reader.getitem,
+    "embedding": _Reader.embedding,
+    "one_hot": _Reader.one_hot,
+    "linear": _Reader.linear,
+    "layer_norm": _Reader.layer_norm,
+    "batch_norm": _Reader.batch_norm,
+    "dropout": _Reader.dropout,
+}
+
+
+def letter_rows(reading: Reading, letters: Sequence[int]) -> Floats:
+    """What the first recurrent layer is fed for each letter of a word."""
+    if reading.fed is None:
+        raise MismatchError("it calls no recurrent layer of PyTorch")
+    return _floats(reading.fed).reshape(len(letters), -1)
+
+
+def logits_of(reading: Reading, outputs: int) -> npt.NDArray[np.float64]:
+    """What the head put out last, before the last activation where that makes probabilities of it."""
+    result = _floats(reading.logits).astype(np.float64)
+    choice = picked_from_softmax(reading.answer)
+    if choice is not None and choice.weight is not None:
+        result = log_odds(result.reshape(-1, choice.weight.shape[1])[-1:], choice.weight)
+    if result.size % outputs:
+        raise MismatchError(f"its linear layer puts out shape {result.shape} for a word, the module {outputs} numbers")
+    return np.asarray(result.reshape(-1, outputs)[-1])
+
+
+def _memory(tensor: Any) -> int:
+    """Where the numbers of a tensor are; views of it share that."""
+    return int(tensor.untyped_storage().data_ptr())
+
+
+def _floats(tensor: Any) -> Floats:
+    if tensor.dtype not in (torch.float32, torch.float64):
+        raise MismatchError(f"it computes with {tensor.dtype}, not with float32")
+    return np.array(tensor.detach().cpu().numpy())

@@ -1,0 +1,1 @@
+"""What stands around the search for violations: shorter and other counterexamples, their causes, and severity."""

@@ -1,0 +1,84 @@
+"""How bad a violation is: the probability of all violations, as far as a share of the work can tell."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from rnncheck.automata.dfa import DFA
+from rnncheck.probability.conditioned import conditioned
+from rnncheck.probability.distributions import WordDistribution
+from rnncheck.runtime.budget import BudgetExceeded
+from rnncheck.search.flows import Flow
+from rnncheck.verdict.facts import Interval
+from rnncheck.verdict.strata import divided, interval_of
+from rnncheck.verdict.violation import Stratum
+from rnncheck.verification.error_language import ErrorLanguage
+from rnncheck.verification.verification_task import Finding, Task
+from rnncheck.words import Codes
+
+_FEWEST_WORDS = 32  # of each stratum, where the letters allow it: enough to see that most of them are violations
+_WORDS_AT_ONCE = 20_000
+
+
+@dataclass(frozen=True)
+class HowBad:
+    """The probability of violations, and what it was measured on."""
+
+    interval: Interval | None
+    strata: tuple[Stratum, ...]
+
+
+def how_bad(task: Task, finding: Finding, word: Codes, flows: Sequence[Flow], letters: int) -> HowBad:
+    """Measure it with words drawn from each stratum alone, of so many letters in all.
+
+    How many is fixed before any is drawn, by counts alone: words that are counted as long as steps or time last would
+    favour short ones. Where time ends first, the strata that are complete count, and the others may be all violations
+    or none.
+    """
+    loops = [(len(flow.prefix), flow.loop) for flow in flows]
+    parts = []
+    for name, language in divided(task.wanted.possible, word, loops, _learned(task, finding)):
+        words = conditioned(task.distribution, language)
+        if words is not None:
+            parts.append((name, task.distribution.mass(language), words))
+    counts = _counts(task.settings.mass_words, letters, [(mass, words) for _, mass, words in parts])
+    mistakes, rng = ErrorLanguage(task.oracle, task.wanted).mistakes, task.rng("mass")
+    strata = [Stratum(name, mass, 0, 0) for name, mass, _ in parts]
+    with contextlib.suppress(BudgetExceeded):
+        for place, (name, mass, words) in enumerate(parts):
+            count = counts[place]
+            pieces = [min(_WORDS_AT_ONCE, count - start) for start in range(0, count, _WORDS_AT_ONCE)]
+            found = sum(int(np.sum(mistakes(words.sample(rng, piece)))) for piece in pieces)
+            strata[place] = Stratum(name, mass, count, found)
+    return HowBad(interval_of(strata, task.distribution.probability(word)), tuple(strata))
+
+
+def _learned(task: Task, finding: Finding) -> DFA | None:
+    """What was learned of the violations: their automaton, or those of the learned automaton of the model."""
+    if finding.description is not None:
+        return finding.description.automaton
+    return None if task.hypothesis is None else task.relation.violations(task.hypothesis.support, task.spec)
+
+
+def _counts(words: int | None, letters: int, parts: Sequence[tuple[float, WordDistribution]]) -> list[int]:
+    """How many words to draw of each stratum: so many in all, or as many as have so many letters.
+
+    Where no violation is among them, the upper bound is the sum of mass / words; it is least where words are as the
+    roots of mass / length.
+    """
+    if not parts:
+        return []
+    masses = np.array([mass for mass, _ in parts])
+    lengths = np.array([max(1.0, drawn.mean_length()) for _, drawn in parts])
+    roots = np.sqrt(masses / lengths)
+    if words is not None:
+        few = min(_FEWEST_WORDS, words // (2 * len(parts)))
+        shared = few + (words - few * len(parts)) * roots / roots.sum()
+        return [int(count) for count in shared]
+    least = np.minimum(_FEWEST_WORDS, letters / (2 * len(parts) * lengths))
+    shared = least + (letters - (least * lengths).sum()) * roots / (roots * lengths).sum()
+    return [int(count) for count in np.maximum(shared, 1.0)]

@@ -1,0 +1,56 @@
+"""Statistical model checking (the paper's Algorithm 1): sample words, ask R and A."""
+
+from __future__ import annotations
+
+from rnncheck.verdict.facts import Outcome
+from rnncheck.verification.verification_task import Algorithm, Finding, Task, violated
+
+
+def smc(task: Task) -> Algorithm:
+    """Draw words until one is a violation, or enough of them are none.
+
+    Where all words that could be violations are rarer than ε, words drawn from all others show nothing: these alone are
+    drawn.
+    """
+    if task.possible.alone_below_epsilon and not task.settings.plain:
+        finding = yield from sample_possible(task)
+        if finding.outcome is Outcome.VIOLATED:
+            return finding
+        return by_mass(task)
+    sampler, needed = task.sampler, task.confidence.words
+    letters = task.distribution.mean_length() * task.possible.mass  # of a word, on average, that are read
+    yield int(sampler.batch * letters)
+    while sampler.words < needed:
+        drawn = sampler.draw(needed - sampler.words)
+        if task.confirmed(drawn.violation):
+            return violated(drawn.violation, "a sampled word (or a prefix of one) is a violation")
+        yield int(sampler.batch * letters)
+    return Finding(Outcome.SATISFIED, f"none of {sampler.words} sampled words is a violation")
+
+
+def by_mass(task: Task) -> Finding:
+    """Satisfied, because all words that could be violations are rarer than ε; with what was drawn of them."""
+    drawn = task.possible.drawn
+    asked = f", and none of {drawn} that were drawn is one" if drawn else ""
+    return Finding(
+        Outcome.SATISFIED,
+        f"all words that could be violations have probability {task.possible.mass:.3g}, which is below epsilon "
+        f"whatever the model says to them{asked}",
+    )
+
+
+def sample_possible(task: Task) -> Algorithm:
+    """Draw words from those alone that could be violations, until one is, or enough of them are none."""
+    sampler, needed = task.possible.sampler, task.confidence.words
+    letters = task.distribution.mean_length()
+    if sampler is not None:
+        yield int(sampler.batch * letters)
+    while sampler is not None and sampler.words < needed:
+        drawn = sampler.draw(needed - sampler.words)
+        if task.confirmed(drawn.violation):
+            return violated(
+                drawn.violation, "a word drawn from those that could be violations, or a prefix of it, is one"
+            )
+        yield int(sampler.batch * letters)
+    words = task.possible.drawn
+    return Finding(Outcome.UNDECIDED, f"none of {words} words drawn from those that could be violations is one")
