@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from rnncheck.checking.single import LoadedModel
-    from rnncheck.checking.values import Check
-    from rnncheck.suite.values import PropertyEntry
+    from rnncheck.suite.check_results import Check
+    from rnncheck.suite.loaded_model import LoadedModel
+    from rnncheck.suite.property_file import PropertyEntry
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -35,9 +35,9 @@ def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config
 
 
 def _tests(session: pytest.Session, config: pytest.Config, path: Path) -> Iterator[pytest.Item]:
-    from rnncheck.checking.single import LoadedModel
     from rnncheck.errors import RnncheckError
-    from rnncheck.suite.values import Suite
+    from rnncheck.suite.loaded_model import LoadedModel
+    from rnncheck.suite.property_file import Suite
 
     try:
         suite = Suite.read(path)

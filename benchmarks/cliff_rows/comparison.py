@@ -14,8 +14,8 @@ from property_file import holding
 import rnncheck
 from cliff_rows.row import Measured, Row, seconds_of
 from rnncheck import zoo
-from rnncheck.checking.check import check
 from rnncheck.models.network import Cell, Layer, RecurrentNetwork
+from rnncheck.suite.check import check
 from rnncheck.verdict.guarantee import Evaluation
 from rnncheck.verification.audit import Audit
 from rnncheck.words import Alphabet

@@ -13,8 +13,8 @@ import rnncheck
 from cliff_rows.pages import property_file
 from cliff_rows.row import Curve, seconds_of
 from rnncheck import Spec, VerifySettings, zoo
-from rnncheck.checking.check import check
 from rnncheck.cli.check import write_pages
+from rnncheck.suite.check import check
 from rnncheck.word_files import read_sequences
 
 _WORDS = 20

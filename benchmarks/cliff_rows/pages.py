@@ -10,9 +10,9 @@ from property_file import formulas, holding
 
 from cliff_rows.row import Measured, Row, seconds_of
 from rnncheck import zoo
-from rnncheck.checking.check import check
-from rnncheck.checking.values import SuiteResult
 from rnncheck.cli.check import write_pages
+from rnncheck.suite.check import check
+from rnncheck.suite.check_results import SuiteResult
 
 
 def property_file(folder: Path, name: str, texts: list[str]) -> Path:

@@ -6,8 +6,8 @@ What is importable from here, and from ``rnncheck.automata``, ``rnncheck.learnin
 Reading order of the source, from the bottom up: ``errors``, ``words``, ``runtime/`` (budgets, executors, files),
 ``automata/`` (the DFA and everything that compiles to one), ``probability/``, ``spec`` and ``relations``, ``models/``,
 ``oracle/`` (the one door to a model), ``verdict/``, ``checker/``, ``search/``, ``proofs/``, ``learning/``,
-``extraction/``, ``suite/`` (property files), ``verification/``, ``neighbourhoods/``, ``training/``, ``repairs/``,
-``contacts/``, ``experiments/``, ``checking/``, ``report/``, ``cli/``.
+``extraction/``, ``verification/``, ``neighbourhoods/``, ``training/``, ``repairs/``,
+``contacts/``, ``experiments/``, ``suite/`` (property files), ``report/``, ``cli/``.
 """
 
 import rnncheck_start  # noqa: F401 - before all that takes time to load
@@ -15,8 +15,6 @@ from rnncheck.automata.dfa import DFA
 from rnncheck.automata.edits import Edits
 from rnncheck.automata.moore import MooreMachine
 from rnncheck.checker import Replay, ReplaySettings, replay
-from rnncheck.checking.check import check
-from rnncheck.checking.values import Check, SuiteResult
 from rnncheck.errors import (
     AlphabetError,
     AutomatonError,
@@ -56,7 +54,9 @@ from rnncheck.repairs.repair_settings import RepairSettings
 from rnncheck.repairs.requirements import Requirement
 from rnncheck.search.flows import FlowSettings
 from rnncheck.spec import Spec
-from rnncheck.suite.values import Suite
+from rnncheck.suite.check import check
+from rnncheck.suite.check_results import Check, SuiteResult
+from rnncheck.suite.property_file import Suite
 from rnncheck.verdict.certificate import Certificate
 from rnncheck.verdict.guarantee import Evaluation, Guarantee, Searched
 from rnncheck.verdict.value import Verdict

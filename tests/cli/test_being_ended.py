@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from rnncheck import SuiteResult
-from rnncheck.checking.resuming import SuiteCheckpoint
+from rnncheck.suite.suite_checkpoint import SuiteCheckpoint
 
 START = "import sys; from rnncheck_start import main; sys.argv[0] = 'rnncheck'; main()"
 # A module that says on stderr where it is, and stays there.

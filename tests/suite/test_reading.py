@@ -12,7 +12,7 @@ from rnncheck.errors import FormatError, InputError, RnncheckError
 from rnncheck.relations import Relation
 from rnncheck.spec import Spec
 from rnncheck.suite.definitions import Definitions
-from rnncheck.suite.values import Severity, Suite, WordFile
+from rnncheck.suite.property_file import Severity, Suite, WordFile
 from rnncheck.words import Alphabet
 
 WHOLE = """

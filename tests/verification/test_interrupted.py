@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from rnncheck import Spec, SuiteResult, VerifySettings, WordDistribution, check, diff, verify, wrap, zoo
-from rnncheck.checking.resuming import SuiteCheckpoint
 from rnncheck.cli import main
 from rnncheck.models.engine.compiled import CompiledNetwork
 from rnncheck.models.files.safetensors_file import save_network
 from rnncheck.runtime.budget import INTERRUPTED
+from rnncheck.suite.suite_checkpoint import SuiteCheckpoint
 from rnncheck.verdict.value import Verdict
 from rnncheck.verification import audit
 from rnncheck.words import Alphabet

@@ -9,8 +9,6 @@ from typing import Any
 
 import click
 
-from rnncheck.checking.check import CheckProgress, check
-from rnncheck.checking.values import Check, SuiteResult
 from rnncheck.cli.command import Command
 from rnncheck.cli.options import AlphabetType, ModelRequest, model_options
 from rnncheck.cli.output import Line, say, say_document
@@ -25,6 +23,8 @@ from rnncheck.report.checks.junit import junit_xml
 from rnncheck.report.checks.sarif import sarif_json
 from rnncheck.report.checks.summary_page import report_names, summary_page
 from rnncheck.runtime.files import write_atomically
+from rnncheck.suite.check import CheckProgress, check
+from rnncheck.suite.check_results import Check, SuiteResult
 from rnncheck.suite.starter import starter_suite
 from rnncheck.words import Alphabet, parse_word
 

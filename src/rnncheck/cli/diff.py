@@ -31,7 +31,7 @@ from rnncheck.models.protocol import Model
 from rnncheck.relations import Relation
 from rnncheck.runtime.budget import BudgetExceeded
 from rnncheck.spec import Spec
-from rnncheck.suite.values import PropertyEntry, Suite
+from rnncheck.suite.property_file import PropertyEntry, Suite
 from rnncheck.verdict.value import Verdict
 from rnncheck.verification.diff_models import diff as diff_models
 from rnncheck.verification.label_questions import label_spec

@@ -18,7 +18,7 @@ from rnncheck.models.protocol import Model
 from rnncheck.probability.distributions import WordDistribution
 from rnncheck.relations import Relation
 from rnncheck.spec import Spec, parse_assumption
-from rnncheck.suite.values import ModelEntry, PropertyEntry, Suite
+from rnncheck.suite.property_file import ModelEntry, PropertyEntry, Suite
 from rnncheck.word_files import USUAL, Sequences, WordFormat, read_sequences, read_words
 from rnncheck.words import Alphabet, Word, parse_word
 

@@ -17,7 +17,7 @@ import click
 from rnncheck.errors import InputError, RnncheckError
 from rnncheck.runtime.files import check_writable
 from rnncheck.spec import assumed_file
-from rnncheck.suite.values import Suite
+from rnncheck.suite.property_file import Suite
 
 
 class OutputFile(click.ParamType):  # type: ignore[type-arg]

@@ -30,7 +30,7 @@ from rnncheck.cli.verify import answer
 from rnncheck.models.protocol import Model
 from rnncheck.proofs.proof_search import ProofSettings
 from rnncheck.spec import Spec
-from rnncheck.suite.values import PropertyEntry
+from rnncheck.suite.property_file import PropertyEntry
 from rnncheck.verdict.facts import HealthNote
 from rnncheck.verdict.value import Verdict
 from rnncheck.verification.verify import verify

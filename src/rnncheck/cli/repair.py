@@ -53,7 +53,7 @@ from rnncheck.repairs.requirements import Requirement, assuming
 from rnncheck.runtime.budget import Budget
 from rnncheck.runtime.files import write_atomically
 from rnncheck.spec import Spec
-from rnncheck.suite.values import PropertyEntry, Suite
+from rnncheck.suite.property_file import PropertyEntry, Suite
 from rnncheck.verification.label_questions import label_spec_over
 from rnncheck.words import Alphabet
 

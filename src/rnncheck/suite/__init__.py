@@ -1,1 +1,1 @@
-"""Property files: many properties of many models in one TOML file, read into values that are valid from birth."""
+"""Property files, read and verified: every property of every model in one run, parallel and resumable, one result."""

@@ -8,8 +8,8 @@ from typing import Any, get_args
 from rnncheck.automata.dfa import DEFAULT_MAX_STATES
 from rnncheck.errors import FormatError, InputError
 from rnncheck.suite.definitions import Definitions
+from rnncheck.suite.property_file import KINDS, DistributionEntry, ModelEntry, PropertyEntry, Suite, Terms, WordFile
 from rnncheck.suite.tables import Document, Table
-from rnncheck.suite.values import KINDS, DistributionEntry, ModelEntry, PropertyEntry, Suite, Terms, WordFile
 from rnncheck.verdict.facts import MethodName
 from rnncheck.word_files import WordFormat
 from rnncheck.words import Alphabet

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from rnncheck.checking.values import Check
 from rnncheck.errors import visible
+from rnncheck.suite.check_results import Check
 from rnncheck.verdict.strata import how_often
 from rnncheck.verdict.value import Verdict
 from rnncheck.words import format_word

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import itertools
 
-from rnncheck.checking.values import Check, SuiteResult
 from rnncheck.report.checks.check_sentences import told
 from rnncheck.report.markup import Markup, shortened, tag
+from rnncheck.suite.check_results import Check, SuiteResult
 
 _LONGEST_MESSAGE = 400  # in an attribute; the text of the element has all
 

@@ -7,8 +7,8 @@ from pathlib import PurePath
 from typing import Any
 from urllib.parse import quote
 
-from rnncheck.checking.values import Check, SuiteResult
 from rnncheck.report.checks.check_sentences import told
+from rnncheck.suite.check_results import Check, SuiteResult
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 

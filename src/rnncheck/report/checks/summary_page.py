@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from rnncheck.checking.values import Check, SuiteResult
 from rnncheck.report.checks.check_sentences import who_says_what
 from rnncheck.report.markup import Child, Markup, count, join, section, shortened, tag, word_markup
 from rnncheck.report.page.sentences import capital
 from rnncheck.report.page.shell import grid, page
+from rnncheck.suite.check_results import Check, SuiteResult
 from rnncheck.verdict.strata import how_often
 from rnncheck.verdict.value import Verdict
 

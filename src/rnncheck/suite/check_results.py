@@ -9,7 +9,7 @@ import msgspec
 
 from rnncheck.errors import FormatError, visible
 from rnncheck.runtime.budget import INTERRUPTED
-from rnncheck.suite.values import ModelEntry, PropertyEntry, Severity
+from rnncheck.suite.property_file import ModelEntry, PropertyEntry, Severity
 from rnncheck.verdict.value import Verdict, decode_part, encode_part
 from rnncheck.words import format_word
 

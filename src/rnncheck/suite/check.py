@@ -13,13 +13,13 @@ from pathlib import Path
 
 import msgspec
 
-from rnncheck.checking.resuming import SuiteCheckpoint
-from rnncheck.checking.single import LoadedModel
-from rnncheck.checking.values import Check, SuiteResult
 from rnncheck.errors import InputError, RnncheckError
 from rnncheck.runtime.budget import Clock
 from rnncheck.runtime.executors import Executor, open_executor
-from rnncheck.suite.values import ModelEntry, PropertyEntry, Suite
+from rnncheck.suite.check_results import Check, SuiteResult
+from rnncheck.suite.loaded_model import LoadedModel
+from rnncheck.suite.property_file import ModelEntry, PropertyEntry, Suite
+from rnncheck.suite.suite_checkpoint import SuiteCheckpoint
 from rnncheck.verdict.value import Verdict
 from rnncheck.version import __version__
 

@@ -10,10 +10,10 @@ import pytest
 from safetensors.numpy import save_file
 
 from rnncheck import Spec, SuiteResult, check
-from rnncheck.checking.resuming import SuiteCheckpoint
 from rnncheck.errors import FormatError
 from rnncheck.models.files.safetensors_file import save_network
 from rnncheck.suite.reading import read_suite
+from rnncheck.suite.suite_checkpoint import SuiteCheckpoint
 from support.robust_networks import robust_network
 
 SUITE = """

@@ -10,7 +10,6 @@ import msgspec
 import pytest
 
 from rnncheck import Spec, Suite, SuiteResult, VerifySettings, check, load_model, verify, zoo
-from rnncheck.checking.values import Check
 from rnncheck.errors import InputError
 from rnncheck.models.adapters import DFAModel
 from rnncheck.models.files.safetensors_file import save_network
@@ -18,7 +17,8 @@ from rnncheck.report.checks.junit import junit_xml
 from rnncheck.report.checks.sarif import sarif_json
 from rnncheck.report.checks.summary_page import report_names, summary_page
 from rnncheck.runtime.budget import INTERRUPTED
-from rnncheck.suite.values import Severity
+from rnncheck.suite.check_results import Check
+from rnncheck.suite.property_file import Severity
 from rnncheck.verdict.facts import Outcome
 from rnncheck.verdict.guarantee import Guarantee
 from support.robust_networks import robust_network
@@ -307,7 +307,7 @@ def test_a_checkpoint_that_cannot_be_written_costs_no_check(
     def full(*_: object) -> None:
         raise InputError("the disk is full")
 
-    monkeypatch.setattr("rnncheck.checking.resuming.write_checkpoint", full)
+    monkeypatch.setattr("rnncheck.suite.suite_checkpoint.write_checkpoint", full)
     found = check(suite, checkpoint=tmp_path / "kept")
     assert [one.outcome for one in found.checks] == [one.outcome for one in check(suite).checks]
     assert found.notes == ("the disk is full; the work went on, but cannot be resumed from there",)

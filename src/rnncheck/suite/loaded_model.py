@@ -8,7 +8,6 @@ from typing import Any
 
 import msgspec
 
-from rnncheck.checking.values import Check
 from rnncheck.errors import ModelError, RnncheckError
 from rnncheck.learning.learning_task import Progress
 from rnncheck.models.engine.compiled import CompiledNetwork
@@ -16,7 +15,8 @@ from rnncheck.models.protocol import Model
 from rnncheck.runtime.budget import Budget, BudgetExceeded
 from rnncheck.runtime.watchdog import guarded_for
 from rnncheck.spec import Spec
-from rnncheck.suite.values import ModelEntry, PropertyEntry
+from rnncheck.suite.check_results import Check
+from rnncheck.suite.property_file import ModelEntry, PropertyEntry
 from rnncheck.verdict.value import Verdict
 from rnncheck.verification.label_questions import label_spec, verify_labels
 from rnncheck.verification.verify import never_begun, verify

@@ -7,10 +7,10 @@ from typing import Literal
 
 import msgspec
 
-from rnncheck.checking.values import Check
 from rnncheck.errors import FormatError
 from rnncheck.runtime.checkpoint import read_checkpoint, write_checkpoint
 from rnncheck.runtime.files import check_writable
+from rnncheck.suite.check_results import Check
 from rnncheck.verdict.value import Verdict, decode_part, encode_part
 
 

@@ -1,1 +1,0 @@
-"""Property files, verified: every property of every model in one run, shared out, resumable, with one result."""
