@@ -6,137 +6,45 @@ What is importable from here, and from ``rnncheck.automata``, ``rnncheck.learnin
 Reading order of the source, from the bottom up: ``errors``, ``words``, ``runtime/`` (budgets, executors, files),
 ``automata/`` (the DFA and everything that compiles to one), ``probability/``, ``spec`` and ``relations``, ``models/``,
 ``oracle/`` (the one door to a model), ``verdict/``, ``checker/``, ``search/``, ``proofs/``, ``learning/``,
-``extraction/``, ``verification/``, ``neighbourhoods/``, ``training/``, ``repairs/``,
-``contacts/``, ``experiments/``, ``suite/`` (property files), ``report/``, ``cli/``.
+``extraction/``, ``verification/``, ``neighbourhoods/``, ``training/``, ``repairs/``, ``contacts/``, ``experiments/``,
+``suite/`` (property files), ``report/``, ``cli/``.
 """
 
-import rnncheck_start  # noqa: F401 - before all that takes time to load
-from rnncheck.automata.dfa import DFA
-from rnncheck.automata.edits import Edits
-from rnncheck.automata.moore import MooreMachine
-from rnncheck.checker import Replay, ReplaySettings, replay
-from rnncheck.errors import (
-    AlphabetError,
-    AutomatonError,
-    ExpressionError,
-    FormatError,
-    InconsistentAnswersError,
-    InputError,
-    LearningBoundReached,
-    MissingExtraError,
-    ModelError,
-    ResourceLimitError,
-    RnncheckError,
-    StateLimitError,
-    WrongTypeError,
-)
-from rnncheck.extraction.compare import compare_surrogates
-from rnncheck.extraction.extract import extract_automaton
-from rnncheck.extraction.method import Extraction
-from rnncheck.learning.learning_settings import LearningSettings
-from rnncheck.models.adapters import DFAModel, complement
-from rnncheck.models.cells import Cell
-from rnncheck.models.engine.compiled import CompiledNetwork
-from rnncheck.models.files.loading import load_model
-from rnncheck.models.files.safetensors_file import save_network
-from rnncheck.models.foreign.steps.step_wrapping import wrap_steps
-from rnncheck.models.network import RecurrentNetwork
-from rnncheck.models.wrapping import wrap
-from rnncheck.neighbourhoods.robustness import robustness
-from rnncheck.neighbourhoods.robustness_result import Robustness, WordRobustness
-from rnncheck.probability.confidence import Bound, Confidence
-from rnncheck.probability.distributions import WordDistribution
-from rnncheck.proofs.proof_search import ProofSettings
-from rnncheck.repairs.repair import repair
-from rnncheck.repairs.repair_conclusion import Repaired
-from rnncheck.repairs.repair_report import RepairReport
-from rnncheck.repairs.repair_settings import RepairSettings
-from rnncheck.repairs.requirements import Requirement
-from rnncheck.search.flows import FlowSettings
-from rnncheck.spec import Spec
-from rnncheck.suite.check import check
-from rnncheck.suite.check_results import Check, SuiteResult
-from rnncheck.suite.property_file import Suite
-from rnncheck.verdict.certificate import Certificate
-from rnncheck.verdict.guarantee import Evaluation, Guarantee, Searched
-from rnncheck.verdict.value import Verdict
-from rnncheck.verdict.violation import FaultyFlow
-from rnncheck.verification.assertion import NotSatisfiedError, assert_satisfies
-from rnncheck.verification.diff_models import diff
-from rnncheck.verification.label_questions import label_spec, verify_labels
-from rnncheck.verification.verify import verify
-from rnncheck.verification.verify_settings import VerifySettings
-from rnncheck.version import __version__
-from rnncheck.word_files import read_words
-from rnncheck.words import Alphabet, format_word, parse_word
+import ast
+import importlib
+from pathlib import Path
 
-__all__ = [
-    "DFA",
-    "Alphabet",
-    "AlphabetError",
-    "AutomatonError",
-    "Bound",
-    "Cell",
-    "Certificate",
-    "Check",
-    "CompiledNetwork",
-    "Confidence",
-    "DFAModel",
-    "Edits",
-    "Evaluation",
-    "ExpressionError",
-    "Extraction",
-    "FaultyFlow",
-    "FlowSettings",
-    "FormatError",
-    "Guarantee",
-    "InconsistentAnswersError",
-    "InputError",
-    "LearningBoundReached",
-    "LearningSettings",
-    "MissingExtraError",
-    "ModelError",
-    "MooreMachine",
-    "NotSatisfiedError",
-    "ProofSettings",
-    "RecurrentNetwork",
-    "RepairReport",
-    "RepairSettings",
-    "Repaired",
-    "Replay",
-    "ReplaySettings",
-    "Requirement",
-    "ResourceLimitError",
-    "RnncheckError",
-    "Robustness",
-    "Searched",
-    "Spec",
-    "StateLimitError",
-    "Suite",
-    "SuiteResult",
-    "Verdict",
-    "VerifySettings",
-    "WordDistribution",
-    "WordRobustness",
-    "WrongTypeError",
-    "__version__",
-    "assert_satisfies",
-    "check",
-    "compare_surrogates",
-    "complement",
-    "diff",
-    "extract_automaton",
-    "format_word",
-    "label_spec",
-    "load_model",
-    "parse_word",
-    "read_words",
-    "repair",
-    "replay",
-    "robustness",
-    "save_network",
-    "verify",
-    "verify_labels",
-    "wrap",
-    "wrap_steps",
-]
+import rnncheck_start  # noqa: F401 - before anything that takes time to load
+
+
+def _homes() -> dict[str, tuple[str, str | None]]:
+    """Where each public name lives, a module and its attribute: the imports of the stub beside this file.
+
+    Type checkers and editors read the stub as well, so that each name is declared once.
+    """
+    stub = ast.parse(Path(__file__).with_suffix(".pyi").read_text(encoding="utf-8"))
+    homes: dict[str, tuple[str, str | None]] = {}
+    for line in stub.body:
+        if isinstance(line, ast.ImportFrom) and line.module == __name__:
+            homes |= {each.name: (f"{__name__}.{each.name}", None) for each in line.names}
+        elif isinstance(line, ast.ImportFrom) and line.module:
+            homes |= {each.name: (line.module, each.name) for each in line.names}
+    return homes
+
+
+_HOMES = _homes()
+__all__ = sorted(name for name, (_, attribute) in _HOMES.items() if attribute)
+
+
+def __getattr__(name: str) -> object:
+    """Import a public name when it is first used: a program waits for what it needs, and for nothing else."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module, attribute = _HOMES[name]
+    found = importlib.import_module(module)
+    value = globals()[name] = found if attribute is None else getattr(found, attribute)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOMES})

@@ -83,14 +83,27 @@ def test_import_is_light(module: str) -> None:
     assert result.stdout.split() == []
 
 
-def test_import_takes_few_modules() -> None:
-    """Should bring little beyond numpy, which every use needs, and itself."""
-    code = (
-        "import sys, numpy; before = set(sys.modules); import rnncheck; "
-        "print(sum(not name.startswith('rnncheck') for name in set(sys.modules) - before))"
+def modules_after(code: str) -> set[str]:
+    result = subprocess.run(
+        [sys.executable, "-c", f"{code}; import sys; print(*sys.modules)"], capture_output=True, text=True, check=True
     )
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert int(result.stdout) < 130
+    return set(result.stdout.split())
+
+
+def test_importing_the_package_loads_none_of_its_parts() -> None:
+    """Should import a part when a public name of it is first used."""
+    ours = {name for name in modules_after("import rnncheck") if name.startswith("rnncheck.")}
+    assert ours == set()
+    words = {name for name in modules_after("import rnncheck; rnncheck.Alphabet") if name.startswith("rnncheck.")}
+    assert "rnncheck.words" in words
+    assert "rnncheck.verification" not in words
+
+
+def test_the_library_loads_little_beyond_numpy() -> None:
+    """Should bring few modules of others, beside numpy, even when all public names are loaded."""
+    before = modules_after("import numpy")
+    after = modules_after("from rnncheck import *")
+    assert sum(not name.startswith("rnncheck") for name in after - before) < 130
 
 
 WRITING = {"write_text", "write_bytes", "save_file", "tofile", "to_csv"}

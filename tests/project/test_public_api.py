@@ -33,6 +33,15 @@ def test_public_names_exist_and_are_documented(module: str) -> None:
             assert (value.__doc__ or "").strip(), name
 
 
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'verfy'"):
+        rnncheck.verfy  # type: ignore[attr-defined]  # noqa: B018
+
+
+def test_completion_sees_every_public_name() -> None:
+    assert set(rnncheck.__all__) <= set(dir(rnncheck))
+
+
 def test_every_error_is_public() -> None:
     raised = {
         name for name, value in vars(rnncheck.errors).items() if isinstance(value, type) and name.endswith("Error")
