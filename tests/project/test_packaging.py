@@ -116,7 +116,7 @@ def test_the_wheel_holds_the_package_and_what_it_reads(wheel: Path) -> None:
     source = ROOT / "src"
     tree = {
         str(file.relative_to(source))
-        for file in (source / "rnncheck").rglob("*")
+        for file in source.rglob("*")
         if file.is_file() and "__pycache__" not in file.parts
     }
     assert packed == tree
