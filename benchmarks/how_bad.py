@@ -32,7 +32,7 @@ def interval(violations: DFA, possible: DFA, word: Codes, words: int, seed: int)
     """The interval of one run."""
     wanted = Property(possible.complement(), Relation.SUBSET)
     oracle = MembershipOracle(DFAModel(violations))
-    task = Task(oracle, wanted, WordDistribution(AB), Confidence(), seed, VerifySettings(mass_words=words))
+    task = Task(oracle, wanted, WordDistribution(AB), Confidence(), seed, VerifySettings(severity_samples=words))
     return how_bad(task, Finding(Outcome.VIOLATED, "", word), word, [], 0).interval or (0.0, 1.0)
 
 

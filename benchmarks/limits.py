@@ -96,7 +96,7 @@ def harden(seconds: float) -> float:
     from rnncheck.training import HardeningSettings
     from rnncheck.training import harden as harden_network
 
-    entry, settings = zoo.entry("response-faulty-lstm"), HardeningSettings(max_seconds=seconds)
+    entry, settings = zoo.entry("response-faulty-lstm"), HardeningSettings(timeout=seconds)
     began = time.monotonic()
     harden_network(entry.network(), entry.spec().dfa, settings=settings)
     return time.monotonic() - began

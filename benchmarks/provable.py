@@ -82,7 +82,7 @@ def row(key: str, made: ProvableNetwork) -> dict[str, object]:
 
 def training(asked: argparse.Namespace) -> Iterator[tuple[str, Callable[[], ProvableNetwork]]]:
     for seed, hidden, cell, name in itertools.product(range(asked.seeds), asked.hidden, asked.cells, asked.specs):
-        settings = HardeningSettings(seed=seed, max_seconds=asked.seconds, iterations=100_000)
+        settings = HardeningSettings(seed=seed, timeout=asked.seconds, iterations=100_000)
 
         def run(
             name: str = name, cell: str = cell, hidden: int = hidden, settings: HardeningSettings = settings
@@ -101,7 +101,7 @@ def training(asked: argparse.Namespace) -> Iterator[tuple[str, Callable[[], Prov
 
 
 def hardening(asked: argparse.Namespace) -> Iterator[tuple[str, Callable[[], ProvableNetwork]]]:
-    settings = HardeningSettings(max_seconds=asked.seconds, iterations=100_000)
+    settings = HardeningSettings(timeout=asked.seconds, iterations=100_000)
     for entry, relation in itertools.product(zoo.entries(), ("subset", "equal")):
 
         def run(entry: zoo.Entry = entry, relation: str = relation) -> ProvableNetwork:

@@ -77,7 +77,7 @@ def attempt(network: RecurrentNetwork, spec: DFA, ahead: int, *, sized: bool) ->
     if not sized:
         induction.widths = lambda abstract, _: np.ones(abstract.width)
     try:
-        found: Invariant | NotProved = find_invariant(network, wanted, ProofSettings(ahead=ahead))
+        found: Invariant | NotProved = find_invariant(network, wanted, ProofSettings(induction_depth=ahead))
     finally:
         induction.widths = by_sensitivity
     seconds = time.process_time() - began

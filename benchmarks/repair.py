@@ -61,7 +61,7 @@ def accuracy(network: RecurrentNetwork, dfa: DFA) -> float:
 def checked(network: RecurrentNetwork, spec: Spec, relation: str, steps: int, epsilon: float = 5e-4) -> str:
     """The verdict with fresh seeds."""
     model = stepped(network, threads=1)
-    settings = VerifySettings(search_steps=steps, mass_words=0)
+    settings = VerifySettings(search_steps=steps, severity_samples=0)
     verdict = verify(
         model, spec, relation=relation, seed=_FRESH_SEED, settings=settings, epsilon=epsilon  # type: ignore[arg-type]
     )  # fmt: skip

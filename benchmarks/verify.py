@@ -193,7 +193,7 @@ def ours(method: str):
         begin = time.process_time()
         model = rnncheck.load_model(folder, threads=1, cache=False)
         loading = time.process_time() - begin
-        settings = VerifySettings(shrink=method == "auto", flows=None, mass_words=0, clock=time.process_time)
+        settings = VerifySettings(shrink=method == "auto", flows=None, severity_samples=0, clock=time.process_time)
         verdict = rnncheck.verify(
             model, spec, method=method, epsilon=EPSILON, gamma=GAMMA, timeout=limit, settings=settings
         )

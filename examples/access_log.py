@@ -39,7 +39,7 @@ def main() -> None:
 
     model = rnncheck.CompiledNetwork(trained.network)
     spec = rnncheck.Spec.from_ltlf(RULE, alphabet=model.alphabet)
-    verdict = rnncheck.verify(model, spec, timeout=60, settings=rnncheck.VerifySettings(mass_words=2_000))
+    verdict = rnncheck.verify(model, spec, timeout=60, settings=rnncheck.VerifySettings(severity_samples=2_000))
     print(f"nothing is read or written before a login: {verdict.outcome.value}")
     if verdict.counterexample is not None:
         print(f"  taken for normal: {rnncheck.format_word(verdict.counterexample)}")

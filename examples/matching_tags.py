@@ -62,7 +62,7 @@ def main() -> None:
     good = [document(rng, int(rng.integers(1, 6))) for _ in range(1500)]
     words = {word: well_formed(word) for right in good for word in (right, damaged(rng, right))}
     labelled = LabelledWords.from_pairs(words.items(), rnncheck.Alphabet(TAGS))
-    settings = TrainingSettings(cell=rnncheck.Cell.GRU, hidden=24, epochs=25, target_accuracy=0.99, max_seconds=60)
+    settings = TrainingSettings(cell=rnncheck.Cell.GRU, hidden=24, epochs=25, target_accuracy=0.99, timeout=60)
     trained = train_on_words(labelled, settings=settings)
     print(f"{trained.report.test_accuracy:.0%} of the test documents are answered rightly")
     model = rnncheck.CompiledNetwork(trained.network)

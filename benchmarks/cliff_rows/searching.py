@@ -32,7 +32,7 @@ def first_violations(quick: bool) -> Iterator[Measured]:
         for path in sorted(path for folder in networks for path in RELEASED.glob(f"{folder}/spec_*.dot")):
             model = rnncheck.load_model(path.parent, threads=1)
             for seed in seeds:
-                settings = VerifySettings(flows=None, mass_words=0)
+                settings = VerifySettings(flows=None, severity_samples=0)
                 verdict = rnncheck.verify(model, rnncheck.Spec.from_file(path), seed=seed, settings=settings)
                 steps += verdict.cost.first_violation_steps or verdict.cost.network_steps
                 letters += len(verdict.counterexample or ())

@@ -19,6 +19,12 @@ A message says what was wrong, shows the value, and says what to do about it, in
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+_Class = TypeVar("_Class", bound=type)
+
 
 class RnncheckError(Exception):
     """Root of every error that rnncheck raises on purpose."""
@@ -136,6 +142,24 @@ class MissingExtraError(RnncheckError):
 
     def __reduce__(self) -> tuple[object, ...]:
         return (type(self), (self.purpose, self.extra))
+
+
+def renamed_fields(**names: str) -> Callable[[_Class], _Class]:
+    """Let a class report an error, which names the new one, where a field is given by its old name (old=new)."""
+
+    def decorate(cls: _Class) -> _Class:
+        init = cls.__init__  # type: ignore[misc]
+
+        @functools.wraps(init)
+        def checked(self: object, *args: Any, **fields: Any) -> None:
+            for old in names.keys() & fields.keys():
+                raise WrongTypeError(f"{cls.__name__}: {old}= is called {names[old]}= now; write {names[old]}=")
+            init(self, *args, **fields)
+
+        cls.__init__ = checked  # type: ignore[misc]
+        return cls
+
+    return decorate
 
 
 def short_repr(value: object, limit: int = 60) -> str:

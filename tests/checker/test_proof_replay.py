@@ -349,7 +349,7 @@ def test_what_cancels_within_a_letter_is_confirmed_by_linked_numbers() -> None:
 
     network = cancelling_network()
     wanted = Property(DFA(network.alphabet, [[0, 0]], [True]), Relation.EQUAL)
-    found = find_invariant(network, wanted, ProofSettings(context=0, rounds=1, ahead=1))
+    found = find_invariant(network, wanted, ProofSettings(context=0, rounds=1, induction_depth=1))
     assert isinstance(found, Invariant)
     model = CompiledNetwork(network)
     proof = certificate_of(found, network, wanted, model.accepts_empty)

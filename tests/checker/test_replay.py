@@ -39,7 +39,7 @@ from support.strategies import all_words, dfas, far_enough
 
 LETTERS = Alphabet(["a", "b"])
 QUICK = {"epsilon": 0.02, "gamma": 0.05}
-FLOWS = FlowSettings(pumps=30, more_than=10, loops=2)
+FLOWS = FlowSettings(pumps=30, min_hits=10, loops=2)
 SETTINGS = VerifySettings(search_steps=5_000, max_states=40, flows=FLOWS)
 Document = dict[str, Any]
 
@@ -65,7 +65,7 @@ def _honest(kind: str) -> tuple[str, Model]:
     """A verdict's JSON text and the model it is about."""
     faulty, good = zoo.entry("response-faulty-lstm"), zoo.entry("tomita4-gru")
     if kind == "violated":
-        model, settings = zoo_model(faulty.name), VerifySettings(search_steps=20_000, flows=FLOWS, mass_words=200)
+        model, settings = zoo_model(faulty.name), VerifySettings(search_steps=20_000, flows=FLOWS, severity_samples=200)
         verdict = verify(model, faulty.spec(), settings=settings, **QUICK)
         assert verdict.faulty_flows
     elif kind == "undecided":

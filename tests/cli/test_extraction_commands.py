@@ -73,10 +73,10 @@ def test_words_of_ones_own_are_merged(run, tmp_path, name: str) -> None:
 
 def test_labels_are_verified(run) -> None:
     """Should exit with 1 and show the labels along the counterexample, with 0 where the formula holds."""
-    broken = run("verify", zoo.path("tokens-gru"), "--moore-ltlf", "G(label=malformed -> G label=malformed)", *QUICK)
+    broken = run("verify", zoo.path("tokens-gru"), "--trace-ltlf", "G(label=malformed -> G label=malformed)", *QUICK)
     assert broken.code == 1
     assert "point/malformed digit/decimal" in broken.out
-    holds = run("verify", zoo.path("tokens-gru"), "--moore-regex", "!(.* 'point/integer' .*)", "--method", "smc",
+    holds = run("verify", zoo.path("tokens-gru"), "--trace-regex", "!(.* 'point/integer' .*)", "--method", "smc",
                 *QUICK, "--json", "-")  # fmt: skip
     assert holds.code == 0
     assert json.loads(holds.out)["verdict"] == "satisfied"
@@ -85,8 +85,8 @@ def test_labels_are_verified(run) -> None:
 @pytest.mark.parametrize(
     ("question", "code"),
     [
-        (["--moore-ltlf", "G(label=malformed -> G label=malformed)"], 1),
-        (["--moore-regex", "!(.* 'point/integer' .*)", "--method", "smc"], 0),
+        (["--trace-ltlf", "G(label=malformed -> G label=malformed)"], 1),
+        (["--trace-regex", "!(.* 'point/integer' .*)", "--method", "smc"], 0),
     ],
     ids=["violated", "satisfied"],
 )
@@ -113,6 +113,6 @@ def test_a_moore_machine_is_no_specification(run, tmp_path) -> None:
 
 def test_a_formula_over_labels_is_needed_and_checked(run) -> None:
     assert "exactly one" in run("verify", zoo.path("tokens-gru")).err
-    wrong = run("verify", zoo.path("tokens-gru"), "--moore-ltlf", "F label=colour")
+    wrong = run("verify", zoo.path("tokens-gru"), "--trace-ltlf", "F label=colour")
     assert wrong.code == 2
     assert "neither a letter nor a label" in wrong.err

@@ -61,7 +61,7 @@ IDLE = [
     ["verify", MODEL, *SPEC, "--method", "aamc", "--extraction", "grid", "--learner", "ttt"],
     ["verify", MODEL, *SPEC, "--method", "aamc", "--extraction", "bounded", "--learner", "ttt"],
     ["verify", MODEL, *SPEC, "--method", "aamc", "--extraction", "weiss", "--equivalence", "coverage"],
-    ["verify", MODEL, *SPEC, "--pumps", "0", "--hits", "5"],
+    ["verify", MODEL, *SPEC, "--pumps", "0", "--min-hits", "5"],
     ["verify", MODEL, *SPEC, "--pumps", "0", "--loops", "5"],
     ["verify", MODEL, *SPEC, "--pumps", "0", "--longest-loop", "5"],
     ["verify", MODEL, *SPEC, "--resume"],

@@ -79,7 +79,7 @@ def test_violated_and_not_proved(run, tmp_path: Path) -> None:
 
 
 def test_a_property_of_labels_is_sent_to_verify(run) -> None:
-    for option in ("--moore-ltlf", "--moore-regex"):
+    for option in ("--trace-ltlf", "--trace-regex"):
         result = run("prove", zoo.path("tokens-gru"), option, "G label=integer")
         assert result.code == 2
         assert f"rnncheck verify {option}" in result.err
@@ -111,7 +111,7 @@ def test_a_network_is_trained_with_its_proof(run, tmp_path) -> None:
 
 def test_a_network_that_is_not_proved_says_why_and_shows_a_wrong_word(run, tmp_path) -> None:
     model, proof = tmp_path / "model.safetensors", tmp_path / "proof.cert"
-    short = ["--provable", "--hidden", 2, "--max-seconds", 0.001]
+    short = ["--provable", "--hidden", 2, "--timeout", 0.001]
     result = run("train", *ASKED, *short, "-o", model, "--certificate", proof, "--quiet")
     assert result.code == 1, result
     assert "is not proved, and wrong on the word" in result.out
@@ -208,7 +208,7 @@ def test_when_a_network_is_spoilt() -> None:
             "--column has no effect without --words",
         ),
         (["harden", "absent.pt", "--ltlf", "F a", "-o", "x.safetensors"], "absent.pt"),
-        (["harden", zoo.path("even-elman"), "--ltlf", "F a", "--max-seconds", 0, "-o", "x.safetensors"], "max_seconds"),
+        (["harden", zoo.path("even-elman"), "--ltlf", "F a", "--timeout", 0, "-o", "x.safetensors"], "timeout"),
         (["harden", zoo.path("even-elman"), "--ltlf", "F x", "-o", "x.safetensors"], "x"),
     ],
 )

@@ -124,7 +124,7 @@ def test_names_in_the_place_of_numbers(net: str, run: Any) -> None:
     own = ("--module", f"{net}:named")
     for module in (given, own):
         assert "busy" in run("inspect", *module, "--label", "busy").out
-        assert run("verify", *module, "--moore-ltlf", "G label=lazy", *QUICK).code == 2
+        assert run("verify", *module, "--trace-ltlf", "G label=lazy", *QUICK).code == 2
     same = run(
         "diff",
         "--old-module",
@@ -175,7 +175,7 @@ def test_a_property_file_to_begin_with_needs_no_label(net: str, run: Any) -> Non
     assert run("init", "--module", f"{net}:named", "-o", "labels.toml").code == 0
     text = Path("labels.toml").read_text()
     assert '# label = "idle"' in text
-    assert "moore_ltlf" in text
+    assert "trace_ltlf" in text
     text = text.replace("epsilon = 0.01", 'epsilon = 0.3\nmethod = "smc"').replace(
         "# max_length = 200", "max_length = 4  #"
     )
@@ -243,16 +243,16 @@ def test_a_page_names_the_code_of_its_own_run_and_a_document_does_not(net: str, 
 def test_two_networks_are_compared_by_labels_with_properties_of_labels(net: str, run: Any) -> None:
     short = ("--max-length", "4")
     both = ("--old-module", f"{net}:named", "--new-module", f"{net}:named", *QUICK, *short, "--json", "diff.json")
-    assert run("diff", *both, "--moore-ltlf", "G !label=alarm").code == 0
+    assert run("diff", *both, "--trace-ltlf", "G !label=alarm").code == 0
     (change,) = json.loads(Path("diff.json").read_text())["comparison"]["properties"]
     assert change["text"] == "G !label=alarm"
     assert change["old"] == change["new"]
-    Path("suite.toml").write_text('[properties.never]\nmoore_ltlf = "G !label=alarm"\n')
+    Path("suite.toml").write_text('[properties.never]\ntrace_ltlf = "G !label=alarm"\n')
     assert run("diff", *both, "--spec", "suite.toml").code == 0
     refused = run("diff", *both, "--ltlf", "F a")
     assert refused.code == 2
     assert "idle or busy or alarm" in refused.err
-    assert "--moore-ltlf" in refused.err
+    assert "--trace-ltlf" in refused.err
 
 
 def test_a_note_of_two_models_is_told_once(net: str, run: Any) -> None:

@@ -11,7 +11,7 @@ from rnncheck.cli.learning_options import working_memory
 
 FAULTY = zoo.path("response-faulty-lstm")
 PROPERTY = ["--ltlf", "G(a -> F b)"]
-QUICK = ["--epsilon", "0.01", "--gamma", "0.05", "--pumps", "30", "--hits", "10"]
+QUICK = ["--epsilon", "0.01", "--gamma", "0.05", "--pumps", "30", "--min-hits", "10"]
 SEARCH = ["--search-steps", "20000"]
 OFTEN_C = ["--weights", "a=1,b=1,c=20"]
 
@@ -52,7 +52,9 @@ def test_a_time_limit_exits_with_3(run) -> None:
 
 
 def test_superset_and_mass(run) -> None:
-    result = run("verify", FAULTY, "--regex", ".* b", *QUICK, *SEARCH, "--relation", "superset", "--mass", 500)
+    result = run(
+        "verify", FAULTY, "--regex", ".* b", *QUICK, *SEARCH, "--relation", "superset", "--severity-samples", 500
+    )
     assert result.code in (0, 1)
     if result.code == 1:
         assert "  severity  " in result.out

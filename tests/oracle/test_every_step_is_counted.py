@@ -101,7 +101,7 @@ def spent(model: Counting | CountingWords, before: int = 0) -> int:
 def test_the_cost_of_every_method_is_what_the_model_counts(method: str, relation: str) -> None:
     """Should charge searches, shrinking, flows, settling, mass, evidence and health checks too."""
     for name, model, spec in stepping_models():
-        settings = VerifySettings(search_steps=5_000, max_states=20, mass_words=50)
+        settings = VerifySettings(search_steps=5_000, max_states=20, severity_samples=50)
         verdict = verify(model, spec, method=method, relation=relation, settings=settings, **short_words(model))
         assert verdict.cost.network_steps == model.steps > 0, name
 
@@ -135,7 +135,7 @@ def test_models_of_whole_words_are_charged_for_every_letter(method: str) -> None
     dfa = zoo.entry("tomita4-gru").spec().dfa
     for spec in (dfa, Spec.from_regex("!(.* 0 0 .*)", dfa.alphabet).dfa):
         model = CountingWords(dfa)
-        settings = VerifySettings(exhaustive=5, max_states=40, mass_words=50)
+        settings = VerifySettings(exhaustive=5, max_states=40, severity_samples=50)
         verdict = verify(model, spec, method=method, settings=settings, **short_words(model))
         assert verdict.cost.network_steps == model.steps > 0
 
@@ -157,7 +157,7 @@ def test_what_was_spent_on_an_evaluator_that_turned_out_wrong_is_charged(method:
     """Should tell the cost of both runs where the second one asks the reference."""
     dfa = zoo.entry("tomita4-gru").spec().dfa
     model = Lying(dfa, Spec.from_regex("!(.* 0 0 .*)", dfa.alphabet).dfa)
-    settings = VerifySettings(search_steps=2_000, mass_words=50)
+    settings = VerifySettings(search_steps=2_000, severity_samples=50)
     verdict = verify(model, dfa, method=method, settings=settings, **short_words(model))
     assert any("different answers" in note.message for note in verdict.health)
     charged = verdict.cost.network_steps  # also for the batch in which the difference showed, which was not read on

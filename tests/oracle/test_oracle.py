@@ -46,7 +46,7 @@ class WholeWordModel(Model):
         return np.array([truth(word) for word in words], dtype=np.bool_)
 
     def describe(self) -> Mapping[str, Any]:
-        return {"queries": "whole words"}
+        return {"queries": "black box"}
 
 
 def truth(word: Codes) -> bool:

@@ -39,8 +39,8 @@ def found(
 @pytest.mark.parametrize(("accepts", "labels"), [(True, 1), (False, 1), (True, 3)])
 def test_errors_that_turn_are_followed_until_they_are_small(accepts: bool, labels: int) -> None:
     network, spec = turning_network(accepts=accepts, labels=labels), EVERY if accepts else NONE
-    assert isinstance(found(network, spec, context=2, ahead=0), NotProved)
-    assert isinstance(found(network, spec, context=2, ahead=1, classes=1_000), NotProved)
+    assert isinstance(found(network, spec, context=2, induction_depth=0), NotProved)
+    assert isinstance(found(network, spec, context=2, induction_depth=1, classes=1_000), NotProved)
     proof = found(network, spec)
     assert isinstance(proof, Invariant)
     assert len(proof.own_boxes) < len(proof.partition)

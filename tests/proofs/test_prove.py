@@ -229,8 +229,8 @@ def overflowing_gru(bias: float = 1e40) -> RecurrentNetwork:
 @pytest.mark.parametrize("ahead", [0, 4])
 def test_a_sum_that_overflows_before_a_shut_gate_is_never_proved(ahead: int) -> None:
     every = DFA(letters(1), [[0]], [True])
-    assert proved(overflowing_gru(1e4), every, context=1, ahead=ahead)
-    assert not proved(overflowing_gru(), every, context=1, ahead=ahead)
+    assert proved(overflowing_gru(1e4), every, context=1, induction_depth=ahead)
+    assert not proved(overflowing_gru(), every, context=1, induction_depth=ahead)
     before = find_invariant(overflowing_gru(1e4), Property(every, Relation.EQUAL))
     assert isinstance(before, Invariant)
     assert not holds(AbstractNetwork(overflowing_gru()), before.partition, before.boxes)
@@ -266,7 +266,7 @@ def test_limits_end_the_search_and_say_so() -> None:
 
     with pytest.raises(KeyboardInterrupt):
         find_invariant(network, wanted, between=between)
-    assert not proved(robust_network(RESPONSE), RESPONSE, rounds=1, ahead=0)
+    assert not proved(robust_network(RESPONSE), RESPONSE, rounds=1, induction_depth=0)
     for bad in ({"context": -1}, {"classes": 0}, {"rounds": 0}, {"padding": 0.0}, {"padding": 2.0}):
         with pytest.raises(InputError):
             ProofSettings(**bad)

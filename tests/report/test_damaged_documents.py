@@ -29,7 +29,7 @@ QUICK = {"epsilon": 0.1, "gamma": 0.1}
 def documents() -> dict[str, str]:
     model = rnncheck.load_model(zoo.entry("even-elman").path)
     spec = Spec.from_regex("a*", model.alphabet)
-    few = VerifySettings(search_steps=1000, mass_words=20, flows=FlowSettings(5, 1, 1, 2))
+    few = VerifySettings(search_steps=1000, severity_samples=20, flows=FlowSettings(5, 1, 1, 2))
     violated = rnncheck.verify(model, spec, settings=few, **QUICK)
     return {
         "violated": msgspec.structs.replace(violated, command="rnncheck verify m.pt --regex 'a*'").to_json(),

@@ -94,14 +94,14 @@ def test_what_cannot_be_reported_is_named(tmp_path, verdict_file) -> None:
 def test_verify_writes_report_and_command(tmp_path, capsys) -> None:
     """Should write the page, and name in it the command without where results went."""
     model, page, document = zoo.path("response-faulty-lstm"), tmp_path / "r.html", tmp_path / "v.json"
-    code = call(verify, model, "--ltlf", "G(a -> F b)", "--seed", 4, "--pumps", 5, "--hits", 2, "--no-shrink",
+    code = call(verify, model, "--ltlf", "G(a -> F b)", "--seed", 4, "--pumps", 5, "--min-hits", 2, "--no-shrink",
                 "--quiet", "--alphabet", "a,b,c", "--timeout", 60, "--report", page, "--json", document)  # fmt: skip
     first = json.loads(document.read_text())
     words = shlex.split(first["command"])
 
     assert code == 1
     assert words[:5] == ["rnncheck", "verify", str(model), "--ltlf", "G(a -> F b)"]
-    options = "--alphabet a,b,c --seed 4 --timeout 60.0 --no-shrink --pumps 5 --hits 2"
+    options = "--alphabet a,b,c --seed 4 --timeout 60.0 --no-shrink --pumps 5 --min-hits 2"
     assert sorted(words[5:]) == sorted(options.split())
     assert "rnncheck verify" in page.read_text(encoding="utf-8")
     assert "report written to" in capsys.readouterr().err

@@ -395,7 +395,7 @@ def test_flows_of_an_automaton_are_found_and_settle() -> None:
         return model.accepts_batch(decoded) & ~spec.accepts_batch(decoded)
 
     oracle = MembershipOracle(model)
-    found = find_flows((0, 0), spec, model_dfa, violates, FlowSettings(pumps=30, more_than=10))
+    found = find_flows((0, 0), spec, model_dfa, violates, FlowSettings(pumps=30, min_hits=10))
     flows = [by_reference(flow, oracle, lambda answers: answers, 100) for flow in found]
     assert [(flow.prefix, flow.loop, flow.suffix) for flow in flows] == [((0,), (1,), (0,))]
     assert flows[0].hits == tuple(range(1, 31))
@@ -443,7 +443,7 @@ def test_loops_that_go_round_alike_are_one(loop: str, once: str) -> None:
 def test_flows_are_of_different_loops() -> None:
     """The model accepts every word, the specification none: every letter can be pumped, at each of four places."""
     every, none = (DFA(["a", "b"], [[0, 0]], np.array([answer])) for answer in (True, False))
-    settings = FlowSettings(pumps=5, more_than=2, loops=4, longest_loop=2)
+    settings = FlowSettings(pumps=5, min_hits=2, loops=4, longest_loop=2)
     found = find_flows((0, 1, 0), none, every, lambda words: np.ones(len(words), dtype=bool), settings)
     assert [flow.loop for flow in found] == [(0,), (1,)]
 

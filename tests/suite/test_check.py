@@ -314,7 +314,7 @@ def test_a_checkpoint_that_cannot_be_written_costs_no_check(
     assert "disk is full" in summary_page(found, {})
 
 
-@pytest.mark.parametrize("kind", ["ltlf", "moore_ltlf"])
+@pytest.mark.parametrize("kind", ["ltlf", "trace_ltlf"])
 def test_a_model_that_hangs_while_it_is_loaded_costs_its_own_checks_alone(
     kind: str, suite: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -146,7 +146,7 @@ PROPERTY = '[properties.p]\nltlf = "F a"\n'
         (PROPERTY + "allow_undecided = 1", "write true or false"),
         (PROPERTY + "assume = 'F $x'", r"assume = 'F \$x': \$x is not defined; defined are: none"),
         ("[properties.p]\nltlf='G($x)'", r"ltlf = 'G\(\$x\)': \$x is not defined"),
-        ("[properties.p]\nmoore_ltlf='a'\nrelation='equal'", "moore_ltlf holds of all words or not"),
+        ("[properties.p]\ntrace_ltlf='a'\nrelation='equal'", "trace_ltlf holds of all words or not"),
         ("[definitions]\na = '$b'\nb = '$a'\n" + PROPERTY, r"circular: \$a → \$b → \$a"),
         ("[definitions]\n'a b' = 'c'\n" + PROPERTY, "a name has letters, digits and _ alone"),
         ("[models.m]\n" + PROPERTY, r"\[models.m\]: give exactly one of path, module"),

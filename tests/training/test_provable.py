@@ -198,7 +198,7 @@ def test_where_it_does_not_close_it_says_what_is_in_the_way() -> None:
 
 def test_a_time_limit_ends_it() -> None:
     ticks = itertools.count()
-    settings = HardeningSettings(max_seconds=1.0, words=50)
+    settings = HardeningSettings(timeout=1.0, words=50)
     made = train_provable(EVEN, hidden=4, rules=False, settings=settings, clock=lambda: float(next(ticks)))
     assert made.report.ending is HardeningEnding.TIME
     assert made.report.on_words < 25
@@ -210,7 +210,7 @@ def test_no_proof_is_tried_when_the_time_is_over(monkeypatch) -> None:
     monkeypatch.setattr(
         "rnncheck.training.certified.certified_training.find_invariant", lambda *asked: tried.append(asked)
     )
-    made = train_provable(EVEN, hidden=4, settings=HardeningSettings(max_seconds=3.0, words=50), clock=Ticking())
+    made = train_provable(EVEN, hidden=4, settings=HardeningSettings(timeout=3.0, words=50), clock=Ticking())
     assert made.report.ending is HardeningEnding.TIME
     assert not tried
     assert made.report.obstacle == "the time limit was reached"
@@ -219,7 +219,7 @@ def test_no_proof_is_tried_when_the_time_is_over(monkeypatch) -> None:
 @pytest.mark.parametrize("seconds", [1, 5, 30])
 def test_a_proof_that_is_being_tried_ends_with_the_time(seconds: int) -> None:
     clock = Ticking()
-    settings = HardeningSettings(warm_up=0, max_seconds=float(seconds), words=50)
+    settings = HardeningSettings(warm_up=0, timeout=float(seconds), words=50)
     made = train_provable(EVEN, hidden=4, settings=settings, clock=clock)
     assert made.report.proved or made.report.ending is HardeningEnding.TIME
     assert clock() < seconds + 10
@@ -228,7 +228,7 @@ def test_a_proof_that_is_being_tried_ends_with_the_time(seconds: int) -> None:
 def test_learning_what_a_network_answers_is_within_the_time_limit_of_hardening() -> None:
     """Should leave training what learning left of the limit, and not begin another."""
     entry, clock = zoo.entry("response-faulty-lstm"), Ticking()
-    settings = HardeningSettings(max_seconds=40.0, words=50)
+    settings = HardeningSettings(timeout=40.0, words=50)
     made = harden(entry.network(), entry.spec().dfa, relation="subset", settings=settings, clock=clock)
     assert made.report.ending is HardeningEnding.TIME
     assert made.report.seconds < 55
@@ -283,7 +283,7 @@ def test_bad_input_is_refused() -> None:
     entry = zoo.entry("even-elman")
     with pytest.raises(InputError, match="different alphabets"):
         harden(entry.network(), RESPONSE)
-    for wrong in ({"iterations": -1}, {"context": 1.5}, {"words": 0}, {"max_seconds": 0.0}, {"seed": True}):
+    for wrong in ({"iterations": -1}, {"context": 1.5}, {"words": 0}, {"timeout": 0.0}, {"seed": True}):
         with pytest.raises(InputError, match=next(iter(wrong))):
             HardeningSettings(**wrong)
     with pytest.raises(InputError, match="too many to train with"):
@@ -411,7 +411,7 @@ def test_the_empty_word_is_judged_as_the_network_judges_it() -> None:
 
 def test_over_one_letter_a_wrong_word_is_looked_for_among_short_ones() -> None:
     """Should end soon after its limit: the 20 000 shortest words over one letter have 200 million letters."""
-    few = HardeningSettings(warm_up=25, iterations=25, max_seconds=2)
+    few = HardeningSettings(warm_up=25, iterations=25, timeout=2)
     made = train_provable(Spec.from_regex("a*", ["a"]).dfa, cell=Cell.RNN_RELU, hidden=3, settings=few)
     assert made.report.ending is not HardeningEnding.PROVED or made.certificate is not None
     assert sum(map(len, _shortest_words(1))) <= 300_000

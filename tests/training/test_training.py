@@ -77,7 +77,7 @@ def small_data(dfa: DFA = EVEN_AS, count: int = 400) -> TrainingData:
         ({"embedding": -1}, "embedding -1 is not a whole number of at least 0"),
         ({"learning_rate": 0.0}, "learning_rate 0.0 is not a positive number"),
         ({"learning_rate": math.nan}, "learning_rate nan"),
-        ({"max_seconds": -1}, "max_seconds -1"),
+        ({"timeout": -1}, "timeout -1"),
         ({"max_length": 0}, "max_length 0"),
         ({"target_accuracy": 1.1}, "target_accuracy 1.1"),
         ({"cell": "lstm"}, "cell 'lstm' cannot be trained; choose Cell.RNN_TANH"),
@@ -156,7 +156,7 @@ def test_endings_by_epochs_and_time() -> None:
     curriculum = replace(Curriculum.begin(SMALL, 1, 8), epoch=6)
     assert curriculum.ending(SMALL, 0.0) is Ending.EPOCHS
     assert curriculum.ending(replace(SMALL, epochs=7), 99.0) is None
-    assert curriculum.ending(replace(SMALL, epochs=7, max_seconds=99.0), 99.0) is Ending.TIME
+    assert curriculum.ending(replace(SMALL, epochs=7, timeout=99.0), 99.0) is Ending.TIME
 
 
 @given(st.lists(st.tuples(*[st.floats(0, 1)] * 3, st.sampled_from([0.1, 0.5, math.nan, math.inf])), max_size=40))
@@ -557,7 +557,7 @@ def assert_accuracy_is_true(trained: TrainedNetwork, data: TrainingData) -> None
 
 def test_a_time_limit_ends_training_with_the_best_so_far() -> None:
     ticks = iter(range(0, 1_000, 10))
-    chosen = replace(SMALL, max_seconds=25.0, target_accuracy=1.0, hold=9)
+    chosen = replace(SMALL, timeout=25.0, target_accuracy=1.0, hold=9)
     trained = train(small_data(), settings=chosen, clock=lambda: next(ticks))
     assert trained.report.ending is Ending.TIME
     assert trained.report.epochs == 3

@@ -19,7 +19,7 @@ from support.strategies import random_dfa
 AB = ["a", "b"]
 EPSILON, GAMMA = 0.02, 0.05
 NUMBERS = {"epsilon": EPSILON, "gamma": GAMMA}
-FAITHFUL = VerifySettings.faithful(flows=None, mass_words=0)
+FAITHFUL = VerifySettings.faithful(flows=None, severity_samples=0)
 FIRST_BATCH = 64
 
 
@@ -126,7 +126,7 @@ def test_at_its_limit_aamc_checks_the_automaton_it_has(settings, allowed: str, f
         Spec.from_regex(allowed, AB),
         method="aamc",
         timeout=400.0,
-        settings=settings(clock=Ticking(), flows=None, mass_words=0),
+        settings=settings(clock=Ticking(), flows=None, severity_samples=0),
         epsilon=0.001,
         gamma=0.001,
     )
@@ -163,8 +163,8 @@ def test_verdicts_are_true_on_random_automata(method: str, relation: Relation) -
 
 
 def test_flows_and_numbers_can_be_chosen_and_the_rest_stays_as_printed() -> None:
-    settings = VerifySettings.faithful(flows=FlowSettings(more_than=5))
-    assert settings.flows.more_than == 5
+    settings = VerifySettings.faithful(flows=FlowSettings(min_hits=5))
+    assert settings.flows.min_hits == 5
     assert (settings.learner, settings.bound.value, settings.plain) == ("lstar-prefixes", "paper", True)
     assert (settings.suspects, settings.shrink) == (1, False)
 
@@ -213,7 +213,7 @@ def test_nothing_but_time_ends_learning(method: str, monkeypatch: pytest.MonkeyP
     fifth = "(b* a b* a b* a b* a b* a)* b*"  # every fifth a
     model, spec = model_of(fifth), Spec.from_regex(f"{fifth} (b* a b*)?", AB)
     asked = {"method": method, **NUMBERS}
-    ours = VerifySettings(flows=None, mass_words=0)
+    ours = VerifySettings(flows=None, severity_samples=0)
     assert verify(model, spec, settings=FAITHFUL, **asked).satisfied
     for bounded in (ours, dataclasses.replace(FAITHFUL, max_states=3)):
         verdict = verify(model, spec, settings=bounded, **asked)

@@ -4,10 +4,23 @@ import numpy as np
 import pytest
 
 import rnncheck
-from rnncheck import Alphabet, Spec, Verdict, VerifySettings, WordDistribution, load_model, verify, wrap, zoo
+from rnncheck import (
+    Alphabet,
+    FlowSettings,
+    Spec,
+    Verdict,
+    VerifySettings,
+    WordDistribution,
+    load_model,
+    verify,
+    wrap,
+    zoo,
+)
 from rnncheck.errors import InputError, WrongTypeError
 from rnncheck.extraction.extract import extract_automaton
 from rnncheck.models.adapters import DFAModel, complement
+from rnncheck.proofs.proof_search import ProofSettings
+from rnncheck.training import HardeningSettings, TrainingSettings
 from rnncheck.training.from_automaton import data_from_automaton
 
 AB = ["a", "b"]
@@ -53,7 +66,8 @@ def test_a_path_of_another_kind_is_refused(path) -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"exhaustive": -3}, {"search_steps": -1}, {"mass_words": -1}, {"max_states": 0}, {"memory_limit": -1}]
+    "wrong",
+    [{"exhaustive": -3}, {"search_steps": -1}, {"severity_samples": -1}, {"max_states": 0}, {"memory_limit": -1}],
 )
 def test_settings_below_what_makes_sense_are_refused(wrong) -> None:
     with pytest.raises(InputError, match=f"{next(iter(wrong))}={next(iter(wrong.values()))} is too small"):
@@ -91,3 +105,20 @@ def test_assert_satisfies_carries_the_verdict_and_hides_its_frames() -> None:
     assert caught.value.verdict.counterexample == ("b",)
     shown = caught.traceback.filter(caught)
     assert all("assertion.py" not in str(entry.path) for entry in shown)
+
+
+@pytest.mark.parametrize(
+    ("settings", "old", "new"),
+    [
+        (VerifySettings, "mass_words", "severity_samples"),
+        (FlowSettings, "hits", "min_hits"),
+        (FlowSettings, "more_than", "min_hits"),
+        (ProofSettings, "ahead", "induction_depth"),
+        (TrainingSettings, "max_seconds", "timeout"),
+        (HardeningSettings, "max_seconds", "timeout"),
+    ],
+)
+def test_an_old_name_of_a_setting_names_the_new_one(settings: type, old: str, new: str) -> None:
+    with pytest.raises(WrongTypeError, match=f"{settings.__name__}: {old}= is called {new}= now; write {new}="):
+        settings(**{old: 1})
+    assert getattr(settings(**{new: 1}), new) == 1

@@ -34,7 +34,7 @@ from support.robust_networks import robust_network
 
 AB = Alphabet(["a", "b"])
 QUICK: dict[str, Any] = {"epsilon": 0.05, "gamma": 0.05}
-SETTINGS = VerifySettings(search_steps=3_000, flows=FlowSettings(pumps=30, more_than=10, loops=2))
+SETTINGS = VerifySettings(search_steps=3_000, flows=FlowSettings(pumps=30, min_hits=10, loops=2))
 METHODS = ["auto", "pdv", "smc", "aamc", "errors"]
 
 
@@ -124,7 +124,7 @@ def test_no_longer_word_is_ever_asked(method: str, equivalence: str | None, long
     """Should let a model that takes so many letters answer everything, whoever asks."""
     rng = np.random.default_rng(longest)
     settings = dataclasses.replace(
-        SETTINGS, equivalence=equivalence, mass_words=50, extraction="bounded" if method == "bounded" else "pac"
+        SETTINGS, equivalence=equivalence, severity_samples=50, extraction="bounded" if method == "bounded" else "pac"
     )
     asked = "aamc" if method == "bounded" else method
     for wrong in (False, True):
@@ -172,7 +172,7 @@ def test_the_mass_of_violations_is_that_among_the_words_that_count() -> None:
     model, assumed = DFAModel(Spec.from_regex(".* b", AB).dfa), spec("G(a -> X b)")
     given, violations = assumed.dfa, intersection(assumed.dfa, Spec.from_regex(".* b", AB).dfa)
     truth = WordDistribution(AB).mass(violations) / WordDistribution(AB).mass(given)
-    settings = dataclasses.replace(SETTINGS, mass_words=4_000)
+    settings = dataclasses.replace(SETTINGS, severity_samples=4_000)
     verdict = verify(model, spec("false"), assume=assumed, settings=settings)
     low, high = verdict.violation_mass
     assert low <= truth <= high

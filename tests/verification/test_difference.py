@@ -269,7 +269,7 @@ def test_more_short_words_are_asked_than_a_verification_asks() -> None:
     old, both, long = (
         DFAModel(rnncheck.Spec.from_regex(text, letters).dfa) for text in ("!(.*)", f"{one} | {many}", many)
     )
-    settings = rnncheck.VerifySettings(flows=None, mass_words=0)
+    settings = rnncheck.VerifySettings(flows=None, severity_samples=0)
     verdict = rnncheck.diff(old, both, epsilon=0.05, settings=settings)
     assert verdict.counterexample == tuple(one.split())
     assert verdict.shortest

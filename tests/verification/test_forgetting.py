@@ -18,7 +18,7 @@ ABC = Alphabet(["a", "b", "c"])
 RESPONSE = Spec.from_ltlf("G(a -> F b)", ABC)
 AFTER_A = Spec.from_regex(".* a .* b", ABC)
 FEW = {"epsilon": 0.05, "gamma": 0.05}
-FOUND = VerifySettings(shrink=False, flows=None, mass_words=0)  # whether it is found, and no more
+FOUND = VerifySettings(shrink=False, flows=None, severity_samples=0)  # whether it is found, and no more
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ def test_a_model_that_fails_on_longer_words_than_are_drawn_is_satisfied_as_befor
 def test_a_long_counterexample_is_made_shorter_in_few_steps() -> None:
     """It is cut as a whole: to ask for each of its letters anew would take a million steps."""
     model = CompiledNetwork(fading_gru(1500))
-    verdict = verify(model, RESPONSE, settings=VerifySettings(mass_words=0))
+    verdict = verify(model, RESPONSE, settings=VerifySettings(severity_samples=0))
     assert abs(len(verdict.counterexample) - 1501) <= 15
     assert set(verdict.counterexample[1:]) == {"c"}
     assert verdict.cost.network_steps < 1_500_000

@@ -47,7 +47,7 @@ def measured(violations: DFA, possible: DFA, word: Codes, words: int, seed: int,
     """The model accepts just the violations; the specification rejects just the words that could be one."""
     oracle = MembershipOracle(DFAModel(violations), budget=budget)
     wanted = Property(possible.complement(), Relation.SUBSET)
-    task = Task(oracle, wanted, WordDistribution(AB), Confidence(), seed, VerifySettings(mass_words=words))
+    task = Task(oracle, wanted, WordDistribution(AB), Confidence(), seed, VerifySettings(severity_samples=words))
     return how_bad(task, Finding(Outcome.VIOLATED, "", word), word, [], 0)
 
 
@@ -155,7 +155,7 @@ def violated(*, timeout: float | None = None, **settings: Any):
 
 
 def test_every_violated_verdict_says_how_bad_it_is_within_its_share() -> None:
-    _, plain = violated(mass_words=0)
+    _, plain = violated(severity_samples=0)
     network, verdict = violated()
     assert plain.violation_mass is None
     assert not plain.mass_strata

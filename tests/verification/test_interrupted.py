@@ -57,7 +57,7 @@ def ended_at(accept: Callable[[tuple[str, ...]], bool], method: str, moment: int
     function = Asked(accept)
     model = wrap(function, AB, max_length=4)
     before, function.end_at = function.calls, function.calls + moment
-    settings = VerifySettings(search_steps=200, mass_words=20)
+    settings = VerifySettings(search_steps=200, severity_samples=20)
     return verify(model, NO_B, method=method, settings=settings, **QUICK), function.calls - before
 
 
@@ -182,7 +182,7 @@ def test_check_ends_with_it_and_keeps_what_was_done(
 def test_a_comparison_of_two_models_ends_with_it() -> None:
     """In the comparison itself and in the properties of each, of which no other is begun."""
     old = wrap(Asked(good), AB, max_length=4)
-    options: dict[str, Any] = {**QUICK, "settings": VerifySettings(search_steps=200, mass_words=20)}
+    options: dict[str, Any] = {**QUICK, "settings": VerifySettings(search_steps=200, severity_samples=20)}
     function = Asked(faulty)
     diff(old, wrap(function, AB, max_length=4), properties=[NO_B, NO_B], **options)
     whole = function.calls

@@ -26,7 +26,7 @@ pytest.importorskip("torch")
 import torch
 
 ABC = ("a", "b", "c")
-QUICK = rnncheck.VerifySettings(flows=None, mass_words=0, search_steps=2_000, shorter_steps=2_000)
+QUICK = rnncheck.VerifySettings(flows=None, severity_samples=0, search_steps=2_000, shorter_steps=2_000)
 NAMES = ("idle", "busy", "alarm")
 WORDS = [word for length in range(4) for word in itertools.product(ABC, repeat=length)]
 

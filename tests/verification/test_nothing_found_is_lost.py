@@ -67,7 +67,7 @@ def test_whatever_part_of_the_decoration_fails_is_named_and_the_verdict_stands(
 
     monkeypatch.setattr(module, name, fail)
     entry = zoo.entry("response-faulty-lstm")
-    settings = VerifySettings(mass_words=10)
+    settings = VerifySettings(severity_samples=10)
     verdict = verify(load_model(entry.path), entry.spec(), settings=settings)
     assert verdict.violated
     assert verdict.confirmed

@@ -187,7 +187,7 @@ def test_words_that_are_never_drawn_are_unproved_all_the_same(weight: float) -> 
         method="prove",
         relation="equal",
         distribution=words,
-        settings=VerifySettings(proof=ProofSettings(context=2, ahead=0)),  # which would come to that very word
+        settings=VerifySettings(proof=ProofSettings(context=2, induction_depth=0)),  # or it would find the word
     )
     assert verdict.undecided
     guarantee = verdict.guarantee

@@ -182,5 +182,5 @@ def test_a_proof_that_looks_ahead_says_so() -> None:
     assert verdict.guarantee is not None
     assert verdict.guarantee.proof
     assert "every word leads into one again within 4 letters, and the network answers" in verdict.reason
-    boxes = VerifySettings(proof=ProofSettings(context=1, ahead=0))
+    boxes = VerifySettings(proof=ProofSettings(context=1, induction_depth=0))
     assert verify(CompiledNetwork(network), spec, method="prove", relation="equal", settings=boxes).undecided

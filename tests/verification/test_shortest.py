@@ -22,7 +22,7 @@ from support.networks import random_network
 
 LETTERS = Alphabet(["a", "b"])
 QUICK = {"epsilon": 0.05, "gamma": 0.05}
-SETTINGS = VerifySettings(search_steps=5_000, max_states=40, flows=None, mass_words=0)
+SETTINGS = VerifySettings(search_steps=5_000, max_states=40, flows=None, severity_samples=0)
 
 
 def random_dfa(seed: int, states: int, share: float = 0.5, alphabet: Alphabet = LETTERS) -> DFA:

@@ -111,7 +111,7 @@ def test_wrong_satisfied_stays_below_gamma(method: str, bound: Bound) -> None:
     nothing = all_words(LETTERS).complement()
     wrong = 0
     for seed in range(seeds):
-        settings = VerifySettings(bound=bound, shrink=False, flows=None, shorter_steps=0, mass_words=0)
+        settings = VerifySettings(bound=bound, shrink=False, flows=None, shorter_steps=0, severity_samples=0)
         verdict = verify(
             model,
             nothing,
@@ -231,7 +231,7 @@ def test_health_notes_say_what_is_weak() -> None:
 def test_mass_of_violations_covers_the_truth() -> None:
     model, nothing = DFAModel(random_dfa(4, 4)), all_words(LETTERS).complement()
     distribution = WordDistribution(LETTERS, stop=0.2)
-    settings = VerifySettings(mass_words=4_000)
+    settings = VerifySettings(severity_samples=4_000)
     verdict = verify(model, nothing, method="smc", distribution=distribution, settings=settings, **QUICK)
     low, high = verdict.violation_mass
     assert low <= distribution.mass(random_dfa(4, 4)) <= high

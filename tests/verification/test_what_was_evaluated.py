@@ -23,7 +23,7 @@ from rnncheck.words import Alphabet, WordBatch
 from support.clocks import Standing
 from support.networks import random_network
 
-QUICK = VerifySettings(search_steps=2_000, flows=None, shorter_steps=0, mass_words=0)
+QUICK = VerifySettings(search_steps=2_000, flows=None, shorter_steps=0, severity_samples=0)
 LETTERS = ["a", "b", "c"]
 FEW = {"epsilon": 0.02, "gamma": 0.05}  # so that few words are drawn
 

@@ -11,7 +11,7 @@ import click
 
 from rnncheck.cli.command import Group
 from rnncheck.cli.interruption import Interrupted
-from rnncheck.cli.options import cell_option
+from rnncheck.cli.options import cell_option, renamed_option
 from rnncheck.cli.output import say, say_document, say_lines
 from rnncheck.cli.progress import pieces_progress
 from rnncheck.contacts.contact_files import SelfContacts
@@ -50,8 +50,9 @@ def run_options(command: Callable[..., Any]) -> Callable[..., Any]:
                      show_default=True, help="How aamc extracts its automaton."),
         click.option("--stop", type=float, default=0.01, show_default=True,
                      help="A random word stops after each letter with this probability."),
-        click.option("--hits", type=click.IntRange(min=0), default=FlowSettings.more_than, show_default=True,
+        click.option("--min-hits", type=click.IntRange(min=0), default=FlowSettings.min_hits, show_default=True,
                      help="A flow has more than so many."),
+        renamed_option("--hits", "--min-hits"),
         click.option("--no-shrink", is_flag=True, help="Keep counterexamples as they were found."),
         click.option("--faithful", is_flag=True, help="Each of smc, aamc, pdv also exactly as the paper prints it."),
         click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True),

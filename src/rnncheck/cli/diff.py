@@ -19,6 +19,7 @@ from rnncheck.cli.options import (
     label_options,
     marker_options,
     relation_option,
+    renamed_option,
     state_option,
     verdict_files,
     word_format_options,
@@ -60,15 +61,18 @@ _MODEL = ("threshold", "label", "labels", "cell", "threads", "float64", "no_cach
 @marker_options[0]
 @marker_options[1]
 @click.option("--ltlf", multiple=True, metavar="TEXT", help="A property to verify on both; may be repeated.")
-@click.option("--moore-ltlf", multiple=True, metavar="TEXT",
+@click.option("--trace-ltlf", multiple=True, metavar="TEXT",
               help="The same about letters and labels, such as 'G(a -> F label=busy)'; may be repeated.")  # fmt: skip
-@click.option("--moore-regex", multiple=True, metavar="TEXT", help="The same as an expression; may be repeated.")
+@click.option("--trace-regex", multiple=True, metavar="TEXT", help="The same as an expression; may be repeated.")
 @click.option("--regex", multiple=True, metavar="TEXT", help="The same, as a regular expression.")
 @click.option("--dfa", multiple=True, type=click.Path(path_type=Path), metavar="FILE", help="The same, as a file.")
 @click.option("--word-list", multiple=True, type=click.Path(path_type=Path), metavar="FILE",
               help="The same, as a file of words: these and no others.")  # fmt: skip
 @click.option("--spec", "suite", type=click.Path(path_type=Path), metavar="FILE.toml",
               help="The same, all properties of a property file.")  # fmt: skip
+@renamed_option("--moore-ltlf", "--trace-ltlf")
+@renamed_option("--moore-regex", "--trace-regex")
+@renamed_option("--mass", "--severity-samples")
 @click.option("--method", type=click.Choice(list(METHODS)), default="auto", show_default=True)
 @relation_option("Of the new to the old one. subset: the new one accepts nothing more; superset: nothing less.",
                  Relation.EQUAL)  # fmt: skip
@@ -81,7 +85,7 @@ _MODEL = ("threshold", "label", "labels", "cell", "threads", "float64", "no_cach
               help="Steps of guided search and repeated loops before auto says alike.")  # fmt: skip
 @click.option("--explain", type=click.FloatRange(min=0.0), metavar="SECONDS",
               help="Seconds for a shorter word, flows and severity.  [default: about 2, counted]")  # fmt: skip
-@click.option("--mass", type=click.IntRange(min=0), metavar="N",
+@click.option("--severity-samples", type=click.IntRange(min=0), metavar="N",
               help="Measure how often they differ with N words.  [default: as --explain allows]")  # fmt: skip
 @click.option("--on-data", type=click.Path(path_type=Path), metavar="FILE",
               help="Say on which of your own sequences they differ (text, .csv, .jsonl).")  # fmt: skip
@@ -139,7 +143,7 @@ def _loaded(
     except LabelNeededError as error:
         if not properties:
             raise
-        why = "properties of yes and no are verified too; those of labels (--moore-ltlf) need none"
+        why = "properties of yes and no are verified too; those of labels (--trace-ltlf) need none"
         raise LabelNeededError(f"{error}: {why}") from None
     if by_label and (old.label_names is None) != (new.label_names is None):
         old, new = (limit.load(request, alphabet, longest) for request in requests)
@@ -157,9 +161,9 @@ def _properties(choices: dict[str, Any], model: Model) -> tuple[list[Spec], list
         *(one.spec(alphabet) for one in listed if not one.about_labels),
     ]
     of_labels = [
-        *(label_spec(model, ltlf=text) for text in choices["moore_ltlf"]),
-        *(label_spec(model, regex=text) for text in choices["moore_regex"]),
-        *(label_spec(model, **{one.kind.removeprefix("moore_"): one.whole_text}) for one in listed if one.about_labels),
+        *(label_spec(model, ltlf=text) for text in choices["trace_ltlf"]),
+        *(label_spec(model, regex=text) for text in choices["trace_regex"]),
+        *(label_spec(model, **{one.kind.removeprefix("trace_"): one.whole_text}) for one in listed if one.about_labels),
     ]
     return of_words, of_labels
 

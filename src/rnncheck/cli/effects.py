@@ -81,7 +81,7 @@ _RULES = (
     Rule(("verify",), _LEARNER, _extracted_by(*_HIDDEN_STATES), "with this --extraction"),
     Rule(("verify",), ("learner",), _extracted_by("bounded"), "with this --extraction"),
     Rule(("verify",), ("equivalence",), _extracted_by("weiss", *_HIDDEN_STATES), "with this --extraction"),
-    Rule(("verify",), ("hits", "loops", "longest_loop"), lambda choices: not choices["pumps"], "with --pumps 0"),
+    Rule(("verify",), ("min_hits", "loops", "longest_loop"), lambda choices: not choices["pumps"], "with --pumps 0"),
     Rule(
         ("verify", "check", "diff", "train", "repair"),
         ("resume",),

@@ -17,6 +17,7 @@ from rnncheck.cli.options import (
     model_options,
     optional_spec_options,
     relation_option,
+    renamed_option,
     word_format_options,
 )
 from rnncheck.cli.output import say
@@ -59,7 +60,8 @@ iterations_option = click.option(
 @click.option("-o", "--output", type=OutputFile(), required=True, metavar="FILE", help="Where to write the network.")
 @certificate_option
 @iterations_option
-@click.option("--max-seconds", type=float, help="Stop after so long, with the network as it is then.")
+@renamed_option("--max-seconds", "--timeout")
+@click.option("--timeout", type=float, help="Stop after so long, with the network as it is then.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 @click.option("--quiet", is_flag=True, help="No progress on stderr.")
 @click.pass_context
@@ -80,24 +82,22 @@ def harden(
         raise click.UsageError(
             "give one of these: a specification (--dfa, --regex, --ltlf or --word-list), --words FILE, or --own-answers"
         )
-    settings = HardeningSettings(
-        iterations=choices["iterations"], max_seconds=choices["max_seconds"], seed=choices["seed"]
-    )
-    limit = Budget.lasting(settings.max_seconds)
+    settings = HardeningSettings(iterations=choices["iterations"], timeout=choices["timeout"], seed=choices["seed"])
+    limit = Budget.lasting(settings.timeout)
     try:
         loaded = guarded_for(limit.left, lambda: model.load(request.alphabet), "the model was being loaded")
         network = network_of(loaded)
         spec = guarded_for(limit.left, lambda: _wanted(network, request, limit, choices), "the specification was made")
         limit.check()
     except BudgetExceeded as end:
-        say(f"undecided: {end.reason}; raise --max-seconds", err=True)
+        say(f"undecided: {end.reason}; raise --timeout", err=True)
         ctx.exit(3)
     with progress_line(quiet=choices["quiet"]) as tell:
         made = harden_network(
             network,
             spec.dfa,
             relation=Relation.named(relation) if request.given else Relation.EQUAL,
-            settings=replace(settings, max_seconds=limit.left),
+            settings=replace(settings, timeout=limit.left),
             progress=lambda progress: tell(progress_text(progress)),
         )
     ctx.exit(written(made, spec, output, choices["certificate"]))

@@ -16,7 +16,7 @@ class HelpGroup(NamedTuple):
 
 
 _VERIFY = (
-    HelpGroup("Specification (give one)", ("--ltlf", "--regex", "--dfa", "--word-list", "--moore-ltlf", "--moore-regex",
+    HelpGroup("Specification (give one)", ("--ltlf", "--regex", "--dfa", "--word-list", "--trace-ltlf", "--trace-regex",
                                            "--against")),
     HelpGroup("About the specification", ("--relation", "--assume", "--max-length", "--alphabet", "--define",
                                           "--complete", "--nonempty", "--max-states")),
@@ -27,8 +27,8 @@ _VERIFY = (
                                 "--weights")),
     HelpGroup("Model", ("--module", "--state", "--label", "--labels", "--threshold", "--cell", "--float64",
                         "--threads", "--no-cache", "--torchscript", "--before", "--after")),
-    HelpGroup("Counterexamples and flows", ("--counterexamples", "--explain", "--mass", "--no-shrink", "--pumps",
-                                            "--hits", "--loops", "--longest-loop")),
+    HelpGroup("Counterexamples and flows", ("--counterexamples", "--explain", "--severity-samples", "--no-shrink",
+                                            "--pumps", "--min-hits", "--loops", "--longest-loop")),
     HelpGroup("Method", ("--method", "--faithful", "--extraction", "--learner", "--equivalence", "--max-hypothesis",
                          "--max-query", "--known-words", "--memory")),
     HelpGroup("Long runs", ("--checkpoint", "--resume", "--workers", "--cluster")),

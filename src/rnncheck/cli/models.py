@@ -26,6 +26,7 @@ from rnncheck.cli.options import (
     gather_words,
     model_options,
     optional_spec_options,
+    renamed_option,
     word_format_options,
     words_options,
 )
@@ -96,7 +97,8 @@ _MODEL_HELP = "MODEL is a .safetensors, .pt or .onnx file, or a folder of the pa
               help="The share of words with a repeated loop, which help against forgetting.")  # fmt: skip
 @click.option("--stop", type=float, default=0.01, show_default=True, help="Stop probability of drawn words.")
 @click.option("--max-length", type=click.IntRange(min=1), help="Learn from no longer words, or prefixes.")
-@click.option("--max-seconds", type=float, help="Stop after so long, with the best network so far.")
+@renamed_option("--max-seconds", "--timeout")
+@click.option("--timeout", type=float, help="Stop after so long, with the best network so far.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 @click.option("--threads", type=click.IntRange(min=1), default=1, show_default=True)
 @click.option("--label", help="With several labels: the one that means yes.  [default: the first]")
@@ -164,7 +166,7 @@ def _train_provably(request: SpecRequest, words: Path | None, output: Path, choi
     else:
         labelled = labelled_words(words, request.alphabet, choices)
         spec = Spec.from_dfa(automaton_from_words(labelled), origin=str(words))
-    same = ("iterations", "max_seconds", "seed", "threads")
+    same = ("iterations", "timeout", "seed", "threads")
     settings = HardeningSettings(**{name: choices[name] for name in same})
     shape = {name: choices[name] for name in ("hidden", "layers", "embedding")}
     with progress_line(quiet=choices["quiet"]) as tell:
@@ -183,7 +185,7 @@ def _settings(choices: Mapping[str, Any]) -> TrainingSettings:
     from rnncheck.training import TrainingSettings
 
     same = ("hidden", "layers", "embedding", "epochs", "patience", "hold", "class_weights", "max_length",
-            "max_seconds", "seed", "threads")  # fmt: skip
+            "timeout", "seed", "threads")  # fmt: skip
     return TrainingSettings(
         cell=Cell(choices["cell"]),
         target_accuracy=choices["accuracy"],

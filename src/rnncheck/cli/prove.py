@@ -21,6 +21,7 @@ from rnncheck.cli.options import (
     model_options,
     property_options,
     relation_option,
+    renamed_option,
     spec_options,
     verdict_files,
 )
@@ -70,7 +71,8 @@ def _no_traces(name: str) -> Callable[[Any], Any]:
 )
 @click.option("--context", type=click.IntRange(min=0), default=_DEFAULTS.context, show_default=True, metavar="K",
               help="Tell words apart by their last K letters at most.")  # fmt: skip
-@click.option("--ahead", type=click.IntRange(min=0), default=_DEFAULTS.ahead, show_default=True, metavar="K",
+@click.option("--induction-depth", type=click.IntRange(min=0), default=_DEFAULTS.induction_depth, show_default=True,
+              metavar="K",
               help="Where that is too coarse, follow small boxes for K letters (k-induction, at most 16).")  # fmt: skip
 @click.option("--boxes", type=click.IntRange(min=1), default=_DEFAULTS.classes, show_default=True, metavar="N",
               help="Give up when the proof needs more boxes.")  # fmt: skip
@@ -82,8 +84,11 @@ def _no_traces(name: str) -> Callable[[Any], Any]:
 @click.option("--timeout", type=click.FloatRange(min=0), metavar="SECONDS", help="Stop after so long.")
 @click.option("--quiet", is_flag=True, help="No progress on stderr.")
 @verdict_files
-@_no_traces("--moore-ltlf")
-@_no_traces("--moore-regex")
+@renamed_option("--moore-ltlf", "--trace-ltlf")
+@renamed_option("--moore-regex", "--trace-regex")
+@renamed_option("--ahead", "--induction-depth")
+@_no_traces("--trace-ltlf")
+@_no_traces("--trace-regex")
 @click.pass_context
 def prove(ctx: click.Context, /, model: ModelRequest, request: SpecRequest, **choices: Any) -> None:
     """Prove that the network satisfies the specification, for every word of any length.
@@ -147,7 +152,7 @@ def _proved(loaded: Model, spec: Spec, limit: TimeLimit, choices: dict[str, Any]
     settings = VerifySettings(
         proof=ProofSettings(
             context=choices["context"],
-            ahead=choices["ahead"],
+            induction_depth=choices["induction_depth"],
             classes=choices["boxes"],
             longest=choices["longest"],
             epsilon=choices["epsilon"],

@@ -24,6 +24,7 @@ from rnncheck.cli.options import (
     distribution_options,
     model_options,
     relation_option,
+    renamed_option,
     verdict_files,
     word_format_options,
 )
@@ -72,8 +73,10 @@ _TORCH_FILES = (".pt", ".pth")
 @click.option("--ltlf", multiple=True, metavar="TEXT", help="An LTLf or LDLf formula, such as 'G(a -> F b)'.")
 @click.option("--word-list", multiple=True, type=click.Path(path_type=Path), metavar="FILE",
               help="The words of a file, one a line, and no others.")  # fmt: skip
-@click.option("--moore-ltlf", multiple=True, metavar="TEXT", help="A formula over letters and labels.")
-@click.option("--moore-regex", multiple=True, metavar="TEXT", help="An expression over pairs of letters and labels.")
+@click.option("--trace-ltlf", multiple=True, metavar="TEXT", help="A formula over letters and labels.")
+@click.option("--trace-regex", multiple=True, metavar="TEXT", help="An expression over pairs of letters and labels.")
+@renamed_option("--moore-ltlf", "--trace-ltlf")
+@renamed_option("--moore-regex", "--trace-regex")
 @click.option("--alphabet", type=AlphabetType(), help="The letters, with commas between: a,b,'<c d>'.")
 @click.option("--complete", is_flag=True, help="Send transitions that --dfa lacks to a rejecting sink.")
 @click.option("--nonempty", is_flag=True, help="Let no formula hold of the empty word.")
@@ -199,13 +202,13 @@ def _requirements(choices: Mapping[str, Any], alphabet: Alphabet, labels: tuple[
             spec = SpecRequest(**{**common, kind: text}).build(alphabet)
             found += assuming(Requirement(str(text), spec, relation), counting)
     for kind in ("ltlf", "regex"):
-        for text in choices[f"moore_{kind}"]:
+        for text in choices[f"trace_{kind}"]:
             found.append(Requirement(text, label_spec_over(alphabet, labels, **{kind: text}), None))
     for one in _properties(choices):
         found += _requirement_of(one, alphabet, labels)
     if not found:
         raise click.UsageError(
-            "give a specification: --spec, --dfa, --regex, --ltlf, --word-list, --moore-ltlf or --moore-regex"
+            "give a specification: --spec, --dfa, --regex, --ltlf, --word-list, --trace-ltlf or --trace-regex"
         )
     return found
 
@@ -221,7 +224,7 @@ def _properties(choices: Mapping[str, Any]) -> tuple[PropertyEntry, ...]:
 def _requirement_of(one: PropertyEntry, alphabet: Alphabet, labels: tuple[str, ...]) -> list[Requirement]:
     """A property of a file, with its relation and its assumption."""
     if one.about_labels:
-        kind = one.kind.removeprefix("moore_")
+        kind = one.kind.removeprefix("trace_")
         return [Requirement(one.name, label_spec_over(alphabet, labels, **{kind: one.whole_text}), None)]
     counting = _counting(one.assumption(alphabet), one.max_length, alphabet)
     return assuming(Requirement(one.name, one.spec(alphabet), one.relation), counting)

@@ -64,8 +64,8 @@ _NOT_REPEATED = {
 @click.command(cls=Command)
 @model_options
 @optional_spec_options
-@click.option("--moore-ltlf", metavar="TEXT", help="A formula over letters and labels: 'G(a -> F label=alarm)'.")
-@click.option("--moore-regex", metavar="TEXT", help="An expression over pairs: \"$label_idle* 'a/alarm'\".")
+@click.option("--trace-ltlf", metavar="TEXT", help="A formula over letters and labels: 'G(a -> F label=alarm)'.")
+@click.option("--trace-regex", metavar="TEXT", help="An expression over pairs: \"$label_idle* 'a/alarm'\".")
 @click.option("--against", type=click.Path(), metavar="MODEL",
               help="Another model in the place of the specification; `rnncheck diff` tells more.")  # fmt: skip
 @click.option("--method", type=click.Choice(list(METHODS)), default="auto", show_default=True)
@@ -73,6 +73,10 @@ _NOT_REPEATED = {
 @click.option("--extraction", type=click.Choice(list(EXTRACTIONS)), default=DEFAULT_EXTRACTION, show_default=True,
               help="How --method aamc extracts its automaton.")  # fmt: skip
 @renamed_option("--by", "--extraction")
+@renamed_option("--moore-ltlf", "--trace-ltlf")
+@renamed_option("--moore-regex", "--trace-regex")
+@renamed_option("--mass", "--severity-samples")
+@renamed_option("--hits", "--min-hits")
 @word_format_options
 @learning_options
 @distribution_options
@@ -84,7 +88,7 @@ _NOT_REPEATED = {
               help="Show up to N, that break the specification at different edges of it.")  # fmt: skip
 @click.option("--explain", type=click.FloatRange(min=0.0), metavar="SECONDS",
               help="Seconds for a shorter word, flows and severity.  [default: about 2, counted]")  # fmt: skip
-@click.option("--mass", type=click.IntRange(min=0), metavar="N",
+@click.option("--severity-samples", type=click.IntRange(min=0), metavar="N",
               help="Measure the severity of a violation with N words.  [default: as --explain allows]")  # fmt: skip
 @click.option("--on-data", type=click.Path(path_type=Path), metavar="FILE",
               help="Say which of your own sequences are violations (text, .csv, .jsonl).")  # fmt: skip
@@ -100,7 +104,13 @@ _NOT_REPEATED = {
 )
 @click.option("--no-shrink", is_flag=True, help="Show the counterexample as it was found.")
 @click.option("--pumps", type=click.IntRange(min=0), default=100, show_default=True, help="0: look for no flows.")
-@click.option("--hits", type=click.IntRange(min=0), default=20, show_default=True, help="A flow has more than so many.")
+@click.option(
+    "--min-hits",
+    type=click.IntRange(min=0),
+    default=20,
+    show_default=True,
+    help="Report a faulty flow if more than N of its pumped words violate the property.",
+)
 @click.option(
     "--loops",
     type=click.IntRange(min=1),
@@ -139,7 +149,7 @@ def answer(
     """Load, compile and verify within the one time limit, tell the verdict, and exit with its code."""
     limit = TimeLimit(choices["timeout"])
     letters = request.alphabet
-    any_label = any(choices.get(name) is not None for name in ("moore_ltlf", "moore_regex"))
+    any_label = any(choices.get(name) is not None for name in ("trace_ltlf", "trace_regex"))
     try:
         loaded = limit.load(model, request.alphabet, choices["max_length"], any_label=any_label)
         letters = loaded.alphabet
@@ -169,7 +179,7 @@ def conclude(ctx: click.Context, verdict: Verdict, choices: dict[str, Any]) -> N
 
 def _verified(loaded: Model, spec: Spec | Model, limit: TimeLimit, choices: dict[str, Any]) -> Verdict:
     about_labels, against = _about_labels(choices), isinstance(spec, Model)
-    flows = FlowSettings(choices["pumps"], choices["hits"], choices["loops"], choices["longest_loop"])
+    flows = FlowSettings(choices["pumps"], choices["min_hits"], choices["loops"], choices["longest_loop"])
     settings = VerifySettings(
         **{**search_fields(choices, loaded.alphabet), **(FAITHFUL if choices["faithful"] else {})},
         extraction=choices["extraction"],
@@ -195,7 +205,7 @@ def search_fields(choices: dict[str, Any], alphabet: Alphabet) -> dict[str, Any]
         "search_steps": choices["search_steps"],
         "shrink": not choices["no_shrink"],
         "explain": choices["explain"],
-        "mass_words": choices["mass"],
+        "severity_samples": choices["severity_samples"],
         "on_data": own_sequences(choices, alphabet),
         "checkpoint": None if choices["checkpoint"] is None else str(choices["checkpoint"]),
         "resume": choices["resume"],
@@ -243,14 +253,14 @@ def teller(line: ProgressLine) -> Callable[[Progress], None]:
 
 
 def _about_labels(choices: dict[str, Any]) -> bool:
-    return choices["moore_ltlf"] is not None or choices["moore_regex"] is not None
+    return choices["trace_ltlf"] is not None or choices["trace_regex"] is not None
 
 
 def _check_one_spec(request: SpecRequest, choices: dict[str, Any]) -> None:
-    others = ("moore_ltlf", "moore_regex", "against")
+    others = ("trace_ltlf", "trace_regex", "against")
     if request.given + sum(choices[name] is not None for name in others) != 1:
         raise click.UsageError(
-            "give exactly one of --dfa, --regex, --ltlf, --word-list, --moore-ltlf, --moore-regex, --against"
+            "give exactly one of --dfa, --regex, --ltlf, --word-list, --trace-ltlf, --trace-regex, --against"
         )
     if _about_labels(choices) and choices["relation"] != "subset":
         raise click.UsageError("--relation is about a language; a specification of labels holds of all words or not")
@@ -274,7 +284,7 @@ def _spec(request: ModelRequest, spec: SpecRequest, model: Model, choices: dict[
         other = dataclasses.replace(request, path=choices["against"], module=None, state=None)
         return other.load(spec.alphabet or letters_read(model))
     if _about_labels(choices):
-        return label_spec(model, ltlf=choices["moore_ltlf"], regex=choices["moore_regex"])
+        return label_spec(model, ltlf=choices["trace_ltlf"], regex=choices["trace_regex"])
     return spec.build(model.alphabet)
 
 

@@ -162,7 +162,7 @@ class ContactNetworks(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             hidden=self.hidden or max(people, 100),
             layers=self.layers or 2 + people // 100,
             target_accuracy=self.target_accuracy,
-            max_seconds=self.training_seconds,
+            timeout=self.training_seconds,
             seed=self.seed,
             **(_LARGE_EPOCHS if self.recipe == "paper" else {}),
         )

@@ -165,7 +165,7 @@ class RandomAutomata(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             hidden=self.hidden or self.hidden_per_state * states,
             layers=self.layers or 1 + states // 10,
             target_accuracy=self.target_accuracy,
-            max_seconds=self.training_seconds,
+            timeout=self.training_seconds,
             seed=seed,
         )
 

@@ -53,7 +53,7 @@ class Questions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     learner: LearnerName = VerifySettings.learner
     extraction: ExtractionName = VerifySettings.extraction
     stop: float = 0.01
-    hits: int = FlowSettings.more_than
+    min_hits: int = msgspec.field(default=FlowSettings.min_hits, name="hits")
     shrink: bool = True
 
     def __post_init__(self) -> None:
@@ -70,7 +70,7 @@ class Questions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def settings(self, method: str) -> VerifySettings:
         """The settings of a method: as asked for, or as the paper prints it."""
-        flows = FlowSettings(more_than=self.hits)
+        flows = FlowSettings(min_hits=self.min_hits)
         if method.endswith(AS_PRINTED):
             return VerifySettings.faithful(flows=flows)
         return VerifySettings(

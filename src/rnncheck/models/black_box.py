@@ -171,7 +171,7 @@ class WholeWords(Model):
             **self._facts,
             **self._decision.describe(),
             "letters": len(self.alphabet),
-            "queries": f"whole words, {together}",
+            "queries": f"black box, {together}",
             "margin": self.margin,
         }
 

@@ -101,7 +101,7 @@ class ByReference(Model):
         return self.inner.reference_answer(codes)
 
     def describe(self) -> Mapping[str, Any]:
-        return {**self.inner.describe(), "queries": BY_REFERENCE}
+        return {**self.inner.describe(), "queries": f"black box, {BY_REFERENCE}"}
 
     def identity(self) -> str:
         return digest_of("by reference", self.inner.identity())

@@ -28,7 +28,7 @@ from rnncheck.search.sampler import Sampler
 from rnncheck.verdict.facts import Outcome
 from rnncheck.words import Codes, Word, format_word
 
-_PROOF = ProofSettings(context=3, classes=5_000, rounds=300, ahead=0)
+_PROOF = ProofSettings(context=3, classes=5_000, rounds=300, induction_depth=0)
 _COMPARED = 32  # words of a neighbourhood that the reference is asked for too
 
 

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from rnncheck.errors import InputError
+from rnncheck.errors import InputError, renamed_fields
 from rnncheck.models.network import RecurrentNetwork
 from rnncheck.proofs.abstract_network import AbstractNetwork
 from rnncheck.proofs.domains.interval import Box, Rounding
@@ -22,28 +22,29 @@ from rnncheck.words import Alphabet, format_word
 _INFLATIONS = (0.3, 0.1, 0.03, 0.01, 0.003)  # of small boxes, as shares of the range of each number
 
 
+@renamed_fields(ahead="induction_depth")
 @dataclass(frozen=True)
 class ProofSettings:
     """How hard to try.
 
     ``context`` is the largest k of a partition by the last k letters; k grows from 0 as long as there are at most
     ``classes`` classes. Bounds that move are moved further by ``padding`` times the range of their number, for at most
-    ``rounds`` rounds. Then many small boxes are tried, from each of which words lead to others within ``ahead``
-    letters; with 0 they are not. Where no proof closes, words of at most ``longest`` letters are tried by themselves;
-    with ``epsilon`` it is enough that the words left unproved have a probability below it.
+    ``rounds`` rounds. Then many small boxes are tried, from each of which words lead to others within
+    ``induction_depth`` letters; with 0 they are not. Where no proof closes, words of at most ``longest`` letters are
+    tried by themselves; with ``epsilon`` it is enough that the words left unproved have a probability below it.
     """
 
     context: int = 6
     classes: int = 20_000
     rounds: int = 1_000
     padding: float = 1e-4
-    ahead: int = 4
+    induction_depth: int = 4
     longest: int = 1_000
     epsilon: float = 0.0
     rounding: Rounding = Rounding()  # noqa: RUF009 - frozen
 
     def __post_init__(self) -> None:
-        for name, least in (("context", 0), ("classes", 1), ("rounds", 1), ("ahead", 0), ("longest", 0)):
+        for name, least in (("context", 0), ("classes", 1), ("rounds", 1), ("induction_depth", 0), ("longest", 0)):
             if getattr(self, name) < least:
                 raise InputError(f"{name} {getattr(self, name)} is too small for a proof; give at least {least}")
         if not 0.0 < self.padding < 1.0:
@@ -116,9 +117,11 @@ def prove_words(network: RecurrentNetwork, wanted: Property, settings: ProofSett
     """
     settings = settings or ProofSettings()
     found = yield from _a_box_a_class(network, wanted, settings)
-    if isinstance(found, Invariant) or not settings.ahead:
+    if isinstance(found, Invariant) or not settings.induction_depth:
         return found
-    following = Following.within(AbstractNetwork(network, settings.rounding), settings.ahead, settings.classes)
+    following = Following.within(
+        AbstractNetwork(network, settings.rounding), settings.induction_depth, settings.classes
+    )
     if following is None:
         return found
     for inflation in _INFLATIONS:

@@ -81,7 +81,7 @@ class Verifier:
             search_steps=steps,
             shorter_steps=shorter,
             counterexamples=_COUNTEREXAMPLES,
-            mass_words=0 if shorter == 0 else None,  # measured for what is shown alone
+            severity_samples=0 if shorter == 0 else None,  # measured for what is shown alone
             clock=budget.clock,
             cancelled=budget.cancelled,
         )

@@ -18,17 +18,23 @@ import numpy as np
 
 from rnncheck.automata.dfa import DFA, Mask
 from rnncheck.automata.product import product
+from rnncheck.errors import renamed_fields
 from rnncheck.models.protocol import Scores, States
 from rnncheck.oracle import MembershipOracle, Stepper
 from rnncheck.words import Codes
 
 
+@renamed_fields(more_than="min_hits", hits="min_hits")
 @dataclass(frozen=True)
 class FlowSettings:
-    """How hard to look: pumps tried, hits needed (more than), loops tried at each place, and their length at most."""
+    """How hard to look for faulty flows.
+
+    A flow is reported if more than ``min_hits`` of its ``pumps`` words violate the property. At most ``loops`` loops of
+    at most ``longest_loop`` letters are tried at each place.
+    """
 
     pumps: int = 100
-    more_than: int = 20
+    min_hits: int = 20
     loops: int = 1000
     longest_loop: int = 30
 
@@ -145,7 +151,7 @@ def _flows(
         some = candidates[start : start + _LOOPS_AT_ONCE]
         new = budget.spent_on([flow for flow in some if turned(flow.loop) not in flowing])
         for flow in _pumped(new, violates):
-            if len(flow.hits) > settings.more_than and turned(flow.loop) not in flowing:
+            if len(flow.hits) > settings.min_hits and turned(flow.loop) not in flowing:
                 flowing.add(turned(flow.loop))
                 yield flow
 

@@ -141,7 +141,7 @@ class _Question:
 
 
 def _label_spec(model: Model, one: PropertyEntry) -> Spec:
-    ltlf, regex = (one.whole_text, None) if one.kind == "moore_ltlf" else (None, one.whole_text)
+    ltlf, regex = (one.whole_text, None) if one.kind == "trace_ltlf" else (None, one.whole_text)
     return label_spec(model, ltlf=ltlf, regex=regex)
 
 

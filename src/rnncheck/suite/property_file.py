@@ -30,8 +30,8 @@ KINDS = (
     "regex",
     "dfa",
     "word_list",
-    "moore_ltlf",
-    "moore_regex",
+    "trace_ltlf",
+    "trace_regex",
 )  # the keys that a specification can be written under
 FILES = ("dfa", "word_list")  # of these, those that name a file
 
@@ -194,7 +194,7 @@ class PropertyEntry(Terms):
     @property
     def about_labels(self) -> bool:
         """Whether it is about the labels that a network says, and not about yes and no."""
-        return self.kind.startswith("moore_")
+        return self.kind.startswith("trace_")
 
     @property
     def whole_text(self) -> str:

@@ -14,6 +14,7 @@ from rnncheck.verdict.facts import MethodName
 from rnncheck.word_files import WordFormat
 from rnncheck.words import Alphabet
 
+RENAMED = {"moore_ltlf": "trace_ltlf", "moore_regex": "trace_regex"}  # keys of earlier versions
 _TABLES = ("title", "defaults", "definitions", "distributions", "models", "properties")
 
 
@@ -51,6 +52,7 @@ class _Reader:
         defaults.finish()
 
     def property(self, name: str, table: Table) -> PropertyEntry:
+        table.check_renamed(RENAMED)
         kind, text = table.one_of(KINDS, "which is the specification")
         models = table.texts("models") if table.has("models") else None
         for model in models or ():

@@ -68,7 +68,7 @@ def _of_labels(labels: Sequence[str]) -> list[str]:
     first = labels[0] if labels[0].isidentifier() else json.dumps(labels[0])
     return [
         f"description = {_text(f'Once the network has said {labels[0]}, it says so for ever.')}",
-        f"moore_ltlf = {_text(f'G(label={first} -> G label={first})')}",
+        f"trace_ltlf = {_text(f'G(label={first} -> G label={first})')}",
     ]
 
 

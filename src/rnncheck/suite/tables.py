@@ -172,6 +172,12 @@ class Table:
         value = self._value(key)
         return Table(self.document, (*self.names, key), value) if isinstance(value, Mapping) else None
 
+    def check_renamed(self, names: Mapping[str, str]) -> None:
+        """Raise FormatError, which names the new key, where there is one of the old ones (old → new)."""
+        for old, new in names.items():
+            if old in self.content:
+                raise self.error(f"this key is called {new} now; write {new}", old)
+
     def finish(self) -> None:
         """Raise FormatError where there is a key that means nothing here."""
         for key in self.content:

@@ -84,7 +84,7 @@ class Curriculum:
             return Ending.STUCK
         if self.epoch >= settings.epochs:
             return Ending.EPOCHS
-        if settings.max_seconds is not None and seconds >= settings.max_seconds:
+        if settings.timeout is not None and seconds >= settings.timeout:
             return Ending.TIME
         return None
 

@@ -17,7 +17,7 @@ from rnncheck.training.curriculum import Curriculum, EpochResult
 from rnncheck.training.training_settings import TrainingSettings
 
 _FORMAT = "rnncheck/checkpoint/1"
-_MAY_CHANGE = {"epochs", "max_seconds"}  # settings that decide when to stop, not how to go on
+_MAY_CHANGE = {"epochs", "timeout"}  # settings that decide when to stop, not how to go on
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,18 +9,19 @@ from dataclasses import asdict, dataclass
 import numpy as np
 import numpy.typing as npt
 
-from rnncheck.errors import InputError, short_repr
+from rnncheck.errors import InputError, renamed_fields, short_repr
 from rnncheck.models.network import Cell
 
 CLASS_WEIGHTS = ("balanced", "none")
 
 
+@renamed_fields(max_seconds="timeout")
 @dataclass(frozen=True)
 class TrainingSettings:
     """The network's shape and the curriculum of its training, validated once.
 
     Training stops when the validation accuracy has been at least ``target_accuracy`` for ``hold`` epochs in a row (more
-    epochs make a network surer of itself, and better on long words), after ``epochs``, after ``max_seconds``, or when
+    epochs make a network surer of itself, and better on long words), after ``epochs``, after ``timeout``, or when
     it is stuck. The network kept is the one of the epoch with the highest validation accuracy, the lowest loss among
     equals.
 
@@ -47,7 +48,7 @@ class TrainingSettings:
     class_weights: str | Mapping[str, float] = "balanced"
     first_length: int | None = None  # of the first, shortest words; None: 8, and more where too few are as short
     max_length: int | None = None  # train on no longer words (or prefixes), even where it would help
-    max_seconds: float | None = None
+    timeout: float | None = None
     seed: int = 0
     threads: int = 1
 
@@ -62,7 +63,7 @@ class TrainingSettings:
         for name in ("first_length", "max_length"):
             if getattr(self, name) is not None:
                 self._expect_integer(name, least=1)
-        for name in ("learning_rate", "max_seconds", "clip"):
+        for name in ("learning_rate", "timeout", "clip"):
             if getattr(self, name) is not None:
                 self._expect_positive(name)
         if not 0.0 < self.target_accuracy <= 1.0:

@@ -109,7 +109,7 @@ def _polished(run: Run, finding: Finding, word: Codes) -> _Violation:
         words = [word, *polish.others]
         mistakes = extras.attempt("which are one mistake", lambda: mistakes_of(task, question.spec.dfa, words, flows))
     mass: HowBad | None = None
-    if question.settings.mass_words != 0 and (effort.severity or question.settings.mass_words):
+    if question.settings.severity_samples != 0 and (effort.severity or question.settings.severity_samples):
         mass = extras.attempt("the mass of violations", lambda: how_bad(task, finding, word, flows, effort.severity))
     return _Violation(word, flows, tuple(polish.others), mistakes or (), mass or HowBad(None, ()))
 

@@ -125,7 +125,7 @@ def _changes(
     asked: VerifyOptions = {**options}
     settings = options.get("settings") or VerifySettings()
     asked["settings"] = dataclasses.replace(
-        settings, flows=None, mass_words=0, on_data=None, checkpoint=None, resume=False, certificate=None
+        settings, flows=None, severity_samples=0, on_data=None, checkpoint=None, resume=False, certificate=None
     )
     for ask, spec in questions:
         both = extras.attempt(spec.origin, functools.partial(_of_both, old, new, ask, spec, asked, budget))

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, fields
 from types import MappingProxyType
 from typing import Any, Self
 
-from rnncheck.errors import InputError
+from rnncheck.errors import InputError, renamed_fields
 from rnncheck.extraction import DEFAULT_EXTRACTION, ExtractionName
 from rnncheck.learning.learning_settings import LearningSettings, check_least
 from rnncheck.probability.confidence import Bound
@@ -21,7 +21,11 @@ FAITHFUL: Mapping[str, Any] = MappingProxyType(
     {"learner": "lstar-prefixes", "bound": Bound.PAPER, "plain": True, "suspects": 1, "shrink": False}
 )
 
+# Fields that have another name in the schema rnncheck/verdict/1.
+_KEYS = MappingProxyType({"severity_samples": "mass_words", "min_hits": "more_than", "induction_depth": "ahead"})
 
+
+@renamed_fields(mass_words="severity_samples")
 @dataclass(frozen=True)
 class VerifySettings(LearningSettings):
     """Everything about a verification that is not the model, the specification or the question."""
@@ -35,7 +39,9 @@ class VerifySettings(LearningSettings):
     shorter_steps: int | None = None  # to look for shorter counterexamples elsewhere; None: as ``explain`` allows
     flows: FlowSettings | None = FlowSettings()  # noqa: RUF009 - frozen
     counterexamples: int = 1  # how many to show, each of another kind
-    mass_words: int | None = None  # words to measure the severity of a violation with; None: as ``explain`` allows
+    severity_samples: int | None = (
+        None  # words to measure the severity of a violation with; None: as ``explain`` allows
+    )
     on_data: Sequences | None = None  # somebody's own words: how many of them are violations
     checkpoint: str | None = None  # a file to write now and then what the model has answered so far
     checkpoint_seconds: float = 30.0
@@ -45,7 +51,7 @@ class VerifySettings(LearningSettings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("exhaustive", "search_steps", "shorter_steps", "mass_words"):
+        for name in ("exhaustive", "search_steps", "shorter_steps", "severity_samples"):
             check_least(name, getattr(self, name), 0)
         for name in ("counterexamples", "suspects"):
             check_least(name, getattr(self, name), 1)
@@ -61,8 +67,11 @@ class VerifySettings(LearningSettings):
 
     def describe(self) -> dict[str, object]:
         """What is not left at its default, for whoever wants to ask the same again."""
-        told = {"known_words": len(self.known_words), "flows": None if self.flows is None else asdict(self.flows)}
-        told["proof"] = asdict(self.proof)
+        told = {
+            "known_words": len(self.known_words),
+            "flows": None if self.flows is None else _as_in_documents(asdict(self.flows)),
+        }
+        told["proof"] = _as_in_documents(asdict(self.proof))
         told["on_data"] = None if self.on_data is None else self.on_data.describe()
         # Told apart, or without a say in the result.
         unheard = {
@@ -78,4 +87,9 @@ class VerifySettings(LearningSettings):
         changed = [
             part for part in fields(self) if part.name not in unheard and getattr(self, part.name) != part.default
         ]
-        return {part.name: told.get(part.name, getattr(self, part.name)) for part in changed}
+        return _as_in_documents({part.name: told.get(part.name, getattr(self, part.name)) for part in changed})
+
+
+def _as_in_documents(fields: Mapping[str, object]) -> dict[str, object]:
+    """The fields under the keys that they have in the schema rnncheck/verdict/1."""
+    return {_KEYS.get(name, name): value for name, value in fields.items()}

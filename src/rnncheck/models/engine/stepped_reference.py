@@ -122,7 +122,7 @@ class SteppedReference(SteppingModel):
         return other
 
     def describe(self) -> Mapping[str, Any]:
-        return {**self._facts, "queries": BY_REFERENCE, "margin": self.margin}
+        return {**self._facts, "queries": f"stepped, {BY_REFERENCE}", "margin": self.margin}
 
     def identity(self) -> str:
         return digest_of("reference", self.network.sha256())

@@ -90,7 +90,7 @@ class CallableModel(Model):
             "name": self._name,
             "alphabet": str(self.alphabet),
             "threshold": self.threshold,
-            "queries": f"whole words, up to {self._batch_size} a call",
+            "queries": f"black box, up to {self._batch_size} a call",
             "margin": self.margin,
             **({} if self.max_length is None else {"max_length": self.max_length}),
             "notes": list(self._notes),

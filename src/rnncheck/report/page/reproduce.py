@@ -28,7 +28,7 @@ _VALUES: Mapping[str, Callable[[str], object]] = {
     ),
     **dict.fromkeys(("--column", "--separator"), str.isprintable),
     **dict.fromkeys(("--state", "--old-state", "--new-state"), str.isprintable),  # weights, read as data
-    **dict.fromkeys(("--regex", "--ltlf", "--moore-regex", "--moore-ltlf"), str.isprintable),
+    **dict.fromkeys(("--regex", "--ltlf", "--trace-regex", "--trace-ltlf"), str.isprintable),
     **dict.fromkeys(("--alphabet", "--before", "--after", "--define"), str.isprintable),
     **dict.fromkeys(("--label", "--labels", "--weights", "--assume"), str.isprintable),
     **dict.fromkeys(
@@ -42,9 +42,9 @@ _VALUES: Mapping[str, Callable[[str], object]] = {
         (
             "--search-steps",
             "--explain",
-            "--mass",
+            "--severity-samples",
             "--pumps",
-            "--hits",
+            "--min-hits",
             "--loops",
             "--longest-loop",
             "--counterexamples",
@@ -62,6 +62,8 @@ _KINDS = ("independent letters", "n-gram")
 _SETTINGS = ("bound", "equivalence", "exhaustive", "explain", "extraction", "flows", "known_words", "learner",
              "mass_words", "max_query_length", "max_states", "on_data", "plain", "search_steps",
              "shrink", "suspects")  # fmt: skip
+
+_NOW = {"mass_words": "severity_samples"}  # what the schema calls otherwise than the Python setting
 
 
 def repeat_text(verdict: Verdict, *, ours: bool = False) -> str:
@@ -196,7 +198,11 @@ def python_call(verdict: Verdict) -> str:
     if isinstance(drawn, Mapping) and not (drawn.get("weights") == "uniform" and drawn.get("stop") == 0.01):
         kind = next((known for known in _KINDS if known == drawn.get("kind")), "of an unknown kind")
         call.append(f"    distribution=…,  # {kind}, see the table of facts")
-    changed = [name for name in _SETTINGS if name in asked and not (name == "bound" and asked[name] in (None, "exact"))]
+    changed = [
+        _NOW.get(name, name)
+        for name in _SETTINGS
+        if name in asked and not (name == "bound" and asked[name] in (None, "exact"))
+    ]
     if changed:
         call.append(f"    settings=…,  # changed: {', '.join(changed)}, see the table of facts")
     return "\n".join(["import rnncheck", "", *before, *call, ")"])

@@ -159,7 +159,7 @@ def limits(verdict: Verdict) -> list[str]:
     if verdict.outcome is Outcome.VIOLATED:
         said = ["It says nothing about other words: there may be more violations, of other kinds."]
         if verdict.violation_mass is None:
-            said.append("It does not say how often such words occur; --mass measures that.")
+            said.append("It does not say how often such words occur; --severity-samples measures that.")
         how = "is shown as it was found" if verdict.settings.get("shrink") is False else "was made as short as we could"
         known = verdict.how_short() or "a shorter one may exist"
         if not verdict.shortest:

@@ -14,7 +14,7 @@ import numpy as np
 from rnncheck.automata.dfa import DFA
 from rnncheck.automata.minimisation import minimise
 from rnncheck.automata.product import intersection, product, union
-from rnncheck.errors import InputError
+from rnncheck.errors import InputError, renamed_fields
 from rnncheck.extraction.extract import extract_automaton
 from rnncheck.learning.learning_settings import LearningSettings
 from rnncheck.models.cells import Cell
@@ -54,6 +54,7 @@ _READING_LONGER = 600  # iterations on what reads off states, where rules may ne
 _ATTEMPT_EVERY = 4  # rounds, where nothing says that a proof is near
 
 
+@renamed_fields(max_seconds="timeout")
 @dataclass(frozen=True)
 class HardeningSettings:
     """How long to train, and with how fine a sorting of words.
@@ -67,7 +68,7 @@ class HardeningSettings:
     iterations: int = 5_000
     context: int = 1
     words: int = 1_000
-    max_seconds: float | None = None
+    timeout: float | None = None
     seed: int = 0
     threads: int = 1
 
@@ -83,8 +84,8 @@ class HardeningSettings:
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or value < least:
                 raise InputError(f"{name} {value!r} is not a whole number of at least {least}")
-        if self.max_seconds is not None and not self.max_seconds > 0:
-            raise InputError(f"max_seconds {self.max_seconds!r} is not a positive number")
+        if self.timeout is not None and not self.timeout > 0:
+            raise InputError(f"timeout {self.timeout!r} is not a positive number")
 
 
 def train_provable(
@@ -104,7 +105,7 @@ def train_provable(
     With ``rules`` its weights begin as rules of the automaton beside random numbers, else as random numbers alone.
     """
     settings = settings or HardeningSettings()
-    budget = Budget.lasting(settings.max_seconds, clock=clock)
+    budget = Budget.lasting(settings.timeout, clock=clock)
     shape = TrainingSettings(cell=cell, hidden=hidden, layers=layers, embedding=embedding, seed=settings.seed)
     import_torch("training")
     from rnncheck.training.torch_network import TorchNetwork
@@ -134,7 +135,7 @@ def harden(
         raise InputError("the network and the specification have different alphabets; order the letters alike")
     settings = settings or HardeningSettings()
     wanted, began = Property(spec, Relation.named(relation)), clock()
-    budget = Budget.lasting(settings.max_seconds, clock=clock)
+    budget = Budget.lasting(settings.timeout, clock=clock)
     import_torch("hardening")
     target = minimise(_corrected(network, wanted, settings.seed, budget))
     return _Run(network, wanted, target, settings, budget, began).go(progress, was_trained=True)
@@ -268,8 +269,8 @@ class _Run:
         began = self._clock()
         found: Invariant | NotProved = NotProved((), "the empty word is answered wrongly")
         if not self._breaks(network, ()):
-            context, ahead = self._context + 1, ProofSettings().ahead if last else 0
-            settings = ProofSettings(context=context, classes=_CLASSES, rounds=_ROUNDS, ahead=ahead)
+            context, ahead = self._context + 1, ProofSettings().induction_depth if last else 0
+            settings = ProofSettings(context=context, classes=_CLASSES, rounds=_ROUNDS, induction_depth=ahead)
             found = find_invariant(network, self._wanted, settings, self._budget.check)
             if isinstance(found, NotProved) and self._finer is not None:
                 again = find_invariant(network, self._finer, settings, self._budget.check)

@@ -79,7 +79,7 @@ class Polish:
             loops = min(_SETTLING_LOOPS, max(0, left - candidate.price) // (4 * len(candidate.loop)))
             flow = by_reference(candidate, reference, lambda answers: task.relation.broken(answers, wanted), loops)
             left -= task.oracle.cost.work - before
-            if len(flow.hits) > settings.more_than:
+            if len(flow.hits) > settings.min_hits:
                 self.flows.append(flow)
             if len(self.flows) == _FLOWS_REPORTED:
                 return

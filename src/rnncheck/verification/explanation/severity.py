@@ -45,7 +45,7 @@ def how_bad(task: Task, finding: Finding, word: Codes, flows: Sequence[Flow], le
         words = conditioned(task.distribution, language)
         if words is not None:
             parts.append((name, task.distribution.mass(language), words))
-    counts = _counts(task.settings.mass_words, letters, [(mass, words) for _, mass, words in parts])
+    counts = _counts(task.settings.severity_samples, letters, [(mass, words) for _, mass, words in parts])
     mistakes, rng = ErrorLanguage(task.oracle, task.wanted).mistakes, task.rng("mass")
     strata = [Stratum(name, mass, 0, 0) for name, mass, _ in parts]
     with contextlib.suppress(BudgetExceeded):

@@ -19,7 +19,7 @@ from rnncheck.verification.verification_task import Algorithm, Finding, Task, vi
 from rnncheck.words import Codes
 
 # What ``auto`` spends on a proof after it has found no violation: a second or so.
-CHEAP = ProofSettings(context=3, classes=300, rounds=200, ahead=0)
+CHEAP = ProofSettings(context=3, classes=300, rounds=200, induction_depth=0)
 CHEAP_NUMBERS = 1 << 22  # of gates, over all boxes and letters of a round
 
 
