@@ -32,7 +32,7 @@ from rnncheck.automata.regex.regex_compiler import compile_regex
 from rnncheck.errors import ResourceLimitError, StateLimitError
 from rnncheck.learning import Query, make_learner
 from rnncheck.verdict.facts import SpecFacts
-from rnncheck.verification.verify import never_begun
+from rnncheck.verification.verify import never_started
 from rnncheck.words import Alphabet, Codes, WordBatch
 
 POOL, WORD_LENGTH = 2_000, 50
@@ -247,7 +247,7 @@ def specifications(quick: bool) -> Iterator[Measured]:
 def document(states: int) -> Measured:
     """How large the JSON of a verdict with this automaton is, and how large with the automaton in a file."""
     dfa = chain(states + 1)
-    verdict = never_begun("measured", dfa.alphabet)
+    verdict = never_started("measured", dfa.alphabet)
     verdict = msgspec.structs.replace(verdict, spec_facts=SpecFacts(states=len(dfa), automaton=dfa))
     inside = len(verdict.to_json())
     document, beside = map(len, verdict.to_files(Path("verdict.json")).values())

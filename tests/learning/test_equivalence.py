@@ -17,8 +17,8 @@ from rnncheck.learning import EQUIVALENCES, EquivalenceAnswer, EquivalenceOracle
 from rnncheck.learning.equivalence.coverage import CoverageEquivalence
 from rnncheck.learning.equivalence.mixed import EveryAnswer, LikeOwnWords, MixedEquivalence, ShortWords
 from rnncheck.learning.equivalence.oracle import InTurn, Testing
-from rnncheck.learning.equivalence.replayed_words import KeptWords
-from rnncheck.learning.equivalence.test_suite import Comparing
+from rnncheck.learning.equivalence.replayed_words import ReplayedWords
+from rnncheck.learning.equivalence.test_suite import EquivalenceContext
 from rnncheck.learning.equivalence.w_method import WMethodEquivalence
 from rnncheck.learning.learning_settings import LearningSettings
 from rnncheck.learning.learning_task import LearningTask
@@ -29,7 +29,7 @@ from rnncheck.oracle import MembershipOracle
 from rnncheck.probability.confidence import Confidence
 from rnncheck.probability.distributions import WordDistribution
 from rnncheck.relations import Property, Relation
-from rnncheck.search.observations import AnsweredWords
+from rnncheck.search.observations import Observations
 from rnncheck.spec import Spec
 from rnncheck.verification.verify import verify
 from rnncheck.verification.verify_settings import VerifySettings
@@ -92,7 +92,7 @@ def test_a_right_hypothesis_passes(equivalence: str) -> None:
 def test_the_w_method_is_complete_for_a_few_states_more(seed: int, fewer: int, more: int) -> None:
     """Should find every difference to a target with no more states than its infixes allow for."""
     target, hypothesis = minimise(random_dfa(seed, more)), minimise(random_dfa(seed + 1, fewer))
-    oracle = WMethodEquivalence(Comparing(MembershipOracle(DFAModel(target)), Relation.EQUAL))
+    oracle = WMethodEquivalence(EquivalenceContext(MembershipOracle(DFAModel(target)), Relation.EQUAL))
     answer = end_of(oracle.find_counterexample(hypothesis))
     different = difference_witness(target, hypothesis) is not None
     assert (answer.counterexample is not None) == different
@@ -102,7 +102,9 @@ def test_the_w_method_ends_on_one_letter() -> None:
     """Should not go on to ever longer infixes where there is but one of each length."""
     one = Alphabet(["a"])
     even = DFA(one, [[1], [0]], [True, False])
-    batches = list(WMethodEquivalence(Comparing(MembershipOracle(DFAModel(even)), Relation.EQUAL)).batches(even))
+    batches = list(
+        WMethodEquivalence(EquivalenceContext(MembershipOracle(DFAModel(even)), Relation.EQUAL)).batches(even)
+    )
     assert sum(map(len, batches)) < 200
 
 
@@ -125,7 +127,9 @@ def test_suffixes_tell_all_states_apart_and_the_cover_reaches_them(seed: int, st
 
 def test_coverage_visits_every_transition() -> None:
     dfa = minimise(random_dfa(7, 8))
-    oracle = CoverageEquivalence(Comparing(MembershipOracle(DFAModel(dfa)), Relation.EQUAL), np.random.default_rng(0))
+    oracle = CoverageEquivalence(
+        EquivalenceContext(MembershipOracle(DFAModel(dfa)), Relation.EQUAL), np.random.default_rng(0)
+    )
     visited: set[tuple[int, int]] = set()
     for batch in oracle.batches(dfa):
         for word in batch:
@@ -167,9 +171,9 @@ def test_kept_words_refute_hypotheses_without_a_step(stepping: bool) -> None:
     target = random_dfa(1, 5)
     oracle = MembershipOracle(models(target)[0 if stepping else 1])
     words = [word for n in range(5) for word in itertools.product(range(2), repeat=n)]
-    kept = KeptWords()
+    kept = ReplayedWords()
     for start in range(0, len(words), 7):
-        kept.keep(AnsweredWords.of(oracle, WordBatch.from_codes(words[start : start + 7])))
+        kept.keep(Observations.of(oracle, WordBatch.from_codes(words[start : start + 7])))
     steps = oracle.cost.network_steps
     for seed in range(12):
         hypothesis = random_dfa(seed, 3)
@@ -185,9 +189,9 @@ def test_kept_words_refute_hypotheses_without_a_step(stepping: bool) -> None:
 
 def test_the_latest_words_are_kept_where_they_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rnncheck.learning.equivalence.replayed_words._MOST_LETTERS", 10)
-    oracle, kept = MembershipOracle(DFAModel(random_dfa(1, 5))), KeptWords()
+    oracle, kept = MembershipOracle(DFAModel(random_dfa(1, 5))), ReplayedWords()
     for length in range(1, 6):
-        kept.keep(AnsweredWords.of(oracle, WordBatch.from_codes([(0,) * length])))
+        kept.keep(Observations.of(oracle, WordBatch.from_codes([(0,) * length])))
     assert sum(len(part.words.codes) for part in kept._kept) <= 10
     assert kept._kept[-1].words[-1] == (0,) * 5
 
@@ -287,13 +291,13 @@ def test_words_like_the_persons_own_are_asked() -> None:
     """Should find a difference that hides behind a rare beginning, from words that begin like that."""
     target, hypothesis = behind_a_door()
     own = [RARE.encode(tuple("headf" + rest)) for rest in ("gbc", "ca", "gg")]
-    comparing = Comparing(MembershipOracle(DFAModel(target)), Relation.EQUAL)
-    words = LikeOwnWords(comparing, np.random.default_rng(0), own)
+    context = EquivalenceContext(MembershipOracle(DFAModel(target)), Relation.EQUAL)
+    words = LikeOwnWords(context, np.random.default_rng(0), own)
     assert end_of(words.find_counterexample(hypothesis)).counterexample is not None
 
 
 def test_short_words_are_all_asked_and_each_once() -> None:
-    oracle = ShortWords(Comparing(MembershipOracle(DFAModel(random_dfa(0, 4))), Relation.EQUAL, max_length=9))
+    oracle = ShortWords(EquivalenceContext(MembershipOracle(DFAModel(random_dfa(0, 4))), Relation.EQUAL, max_length=9))
     asked = [word for _ in range(20) for batch in oracle.batches(random_dfa(0, 4)) for word in batch]
     assert asked == [word for n in range(1, 10) for word in itertools.product(range(2), repeat=n)]
 
@@ -303,7 +307,7 @@ def test_words_of_every_answer_are_asked() -> None:
     rare = Spec.from_regex("(.* a a b a .*) & (. .)*", LETTERS).dfa
     oracle = MembershipOracle(DFAModel(rare))
     words = EveryAnswer(
-        Comparing(oracle, Relation.EQUAL), np.random.default_rng(0), WordDistribution(LETTERS, stop=0.1)
+        EquivalenceContext(oracle, Relation.EQUAL), np.random.default_rng(0), WordDistribution(LETTERS, stop=0.1)
     )
     for batch in words.batches(rare):
         accepted = int(rare.accepts_batch(batch).sum())

@@ -19,7 +19,7 @@ from rnncheck.runtime.budget import Budget
 from rnncheck.search.flows import Flow
 from rnncheck.spec import Spec
 from rnncheck.verdict.value import Verdict
-from rnncheck.verification.explanation.best_effort import Extras
+from rnncheck.verification.explanation.best_effort import BestEffort
 from rnncheck.verification.explanation.evidence import gather, pump_scores, trace_of, with_scores
 from rnncheck.verification.methods import METHODS
 from rnncheck.verification.verify import verify
@@ -127,12 +127,12 @@ def test_a_budget_that_ends_leaves_the_rest_standing() -> None:
     flows = [Flow((0,), (1,), (0,), (1, 2), 2), Flow((0,), (1, 1), (0,), (1, 2), 2)]
     for steps in range(25):
         budget = Budget(cancelled=ended_after(steps))
-        evidence = gather(MembershipOracle(network(), budget=budget), WORD, flows, Extras())
+        evidence = gather(MembershipOracle(network(), budget=budget), WORD, flows, BestEffort())
         assert len(evidence.flow_scores) == 2
         told = [evidence.trace is not None, *(scores is not None for scores in evidence.flow_scores)]
         assert told == sorted(told, reverse=True)
         assert all(told) == (steps >= 6 + 5 + 1), steps
-    assert gather(MembershipOracle(network()), None, [], Extras()).trace is None
+    assert gather(MembershipOracle(network()), None, [], BestEffort()).trace is None
 
 
 def as_read(verdict: Verdict) -> Verdict:

@@ -21,13 +21,13 @@ from rnncheck.search.flows import (
     Flow,
     FlowSettings,
     by_reference,
+    canonical_loop,
     find_flows,
+    find_repetition,
     pumped_scores,
-    settling,
     shortest_loops,
-    turned,
 )
-from rnncheck.search.guided import RANKINGS, Beam, GuidedSearch, Ranking, planned
+from rnncheck.search.guided import RANKINGS, Beam, GuidedSearch, Ranking, beam_plan
 from rnncheck.search.merged_pass import MergedPass
 from rnncheck.search.prefix_tree import Frontier, PrefixTree
 from rnncheck.search.sampler import Sampler
@@ -125,14 +125,14 @@ def test_states_within_so_many_letters_of_a_violation(relation: Relation) -> Non
     for seed in range(8):
         spec = random_dfa(seed, 5, share=0.3)
         tree = tree_of(DFAModel(random_dfa(seed + 1, 3)), spec, relation)
-        breakable = relation.can_break(spec.accepting)
+        may_violate = relation.may_violate(spec.accepting)
         for letters in range(6):
             for state in range(len(spec)):
                 ends = {state}
-                near = bool(breakable[state])
+                near = bool(may_violate[state])
                 for _ in range(letters):
                     ends = {int(spec.transitions[end, code]) for end in ends for code in range(2)}
-                    near = near or any(breakable[end] for end in ends)
+                    near = near or any(may_violate[end] for end in ends)
                 assert tree.within(letters)[state] == near
 
 
@@ -194,7 +194,7 @@ def test_guided_search_finds_real_violations_only(relation: Relation) -> None:
 
 def test_a_word_that_a_narrow_beam_finds_costs_no_wide_one() -> None:
     """Beams begin with a word for each state and become four times as wide; a ranking is one turn behind another."""
-    begun = list(itertools.islice(planned(RANKINGS[:3], 2, 512), 18))
+    begun = list(itertools.islice(beam_plan(RANKINGS[:3], 2, 512), 18))
     assert [width for ranking, width, _ in begun[:15] if ranking is RANKINGS[0]] == [2, 8, 32, 128, 512]
     assert [ranking for ranking, *_ in begun[:6]] == [RANKINGS[0], *RANKINGS[:2], *RANKINGS[:3]]
     assert sum(width for _, width, _ in begun[:15]) * 3 <= 4 * 3 * 512
@@ -237,7 +237,7 @@ def test_a_ranking_of_two_kinds_has_the_best_of_both_at_every_state() -> None:
     frontier = Frontier(np.zeros((40, 1), dtype=np.int32), states, spec_states)
     tree = tree_of(DFAModel(random_dfa(1, 3)), random_dfa(2, 3), Relation.SUBSET)
 
-    values = Ranking.NEAR_DECISION_OR_OUTLIER.values(tree, frontier, scores, rng)
+    values = Ranking.NEAR_THRESHOLD_OR_OUTLIER.values(tree, frontier, scores, rng)
 
     for state in (0, 1):
         here = np.flatnonzero(spec_states == state)
@@ -277,12 +277,12 @@ def test_a_find_bounds_the_next_beam() -> None:
     while not search.finished:
         search.advance()
     assert len(search.violation) == 3
-    search.seek_shorter(3)
+    search.search_below(3)
     assert not search.finished
     for _ in range(100):
         search.advance()
     assert search.violation is None
-    search.seek_shorter(1)
+    search.search_below(1)
     assert search.finished
 
 
@@ -292,8 +292,8 @@ def test_as_far_as_plainly_only_where_enough_steps_are_left() -> None:
     nothing = DFA(["a", "b"], [[0, 0]], np.array([False]))
     search = ExhaustiveSearch(tree_of(DFAModel(chain), nothing, Relation.SUBSET))
     assert search.affordable(9, steps=6) == 2
-    assert search.affordable(9, steps=6, plainly=30, most=30) == 4
-    assert search.affordable(9, steps=6, plainly=30, most=29) == 3
+    assert search.affordable(9, steps=6, plain_steps=30, most=30) == 4
+    assert search.affordable(9, steps=6, plain_steps=30, most=29) == 3
 
 
 def test_beams_keep_within_the_memory() -> None:
@@ -332,8 +332,8 @@ def test_sampler_finds_the_least_broken_prefix(relation: Relation, stepping: boo
         run = [
             word
             for word in words
-            if relation.can_break(np.array([spec.accepts(word)]))[0]
-            or relation.can_break(np.array([hypothesis.accepts(word)]))[0]
+            if relation.may_violate(np.array([spec.accepts(word)]))[0]
+            or relation.may_violate(np.array([hypothesis.accepts(word)]))[0]
         ]
         seen = {word[:n] for word in run for n in range(1, len(word) + 1)} if stepping else set(run)
         seen |= {()} if () in run else set()
@@ -403,7 +403,7 @@ def test_flows_of_an_automaton_are_found_and_settle() -> None:
     assert flows[0].settles_at == 0
     assert flows[0].period == 1
     assert flows[0].arithmetic is None  # an automaton's states are not rounded
-    assert settling(oracle.stepper, (), (0,), 10)[1] == (3, 1)
+    assert find_repetition(oracle.stepper, (), (0,), 10)[1] == (3, 1)
 
 
 @pytest.mark.parametrize("seed", range(30))
@@ -437,7 +437,7 @@ def test_scores_of_flows_side_by_side_are_those_of_the_words() -> None:
 
 @pytest.mark.parametrize(("loop", "once"), [("a", "a"), ("ba", "ab"), ("abab", "ab"), ("aab", "aab"), ("cab", "abc")])
 def test_loops_that_go_round_alike_are_one(loop: str, once: str) -> None:
-    assert turned(tuple(map(ord, loop))) == tuple(map(ord, once))
+    assert canonical_loop(tuple(map(ord, loop))) == tuple(map(ord, once))
 
 
 def test_flows_are_of_different_loops() -> None:

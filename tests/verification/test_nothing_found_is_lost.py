@@ -52,7 +52,7 @@ def test_a_model_that_fails_before_anything_was_found_is_an_error() -> None:
     [
         (explain, "shrink", "a shorter counterexample"),
         (explain, "find_flows", "faulty flows"),
-        (conclusion, "how_bad", "the mass of violations"),
+        (conclusion, "violation_probability", "the mass of violations"),
         (evidence, "trace_of", "the trace"),
         (evidence, "pump_scores", "the scores of the flows"),
         (conclusion, "health_notes", "the health checks"),

@@ -48,7 +48,7 @@ from rnncheck.verdict.value import Verdict
 from rnncheck.verification.diff_models import diff as diff_models
 from rnncheck.verification.label_questions import label_spec, verify_labels
 from rnncheck.verification.methods import METHODS, PRINTED
-from rnncheck.verification.verify import never_begun
+from rnncheck.verification.verify import never_started
 from rnncheck.verification.verify import verify as verify_model
 from rnncheck.verification.verify_settings import FAITHFUL, VerifySettings
 from rnncheck.words import Alphabet, format_word
@@ -166,7 +166,7 @@ def ended_before(ctx: click.Context, reason: str, letters: Alphabet | None, choi
         say(f"undecided: {reason}", err=True)
         ctx.exit(Outcome.UNDECIDED.exit_code)
     asked = ("method", "relation", "epsilon", "gamma", "seed")
-    return never_begun(reason, letters, **{name: choices[name] for name in asked if name in choices})
+    return never_started(reason, letters, **{name: choices[name] for name in asked if name in choices})
 
 
 def conclude(ctx: click.Context, verdict: Verdict, choices: dict[str, Any]) -> None:

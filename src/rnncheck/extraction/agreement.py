@@ -20,14 +20,14 @@ from rnncheck.automata.dfa import DFA, Mask
 from rnncheck.automata.minimisation import minimise
 from rnncheck.automata.moore import Hypothesis
 from rnncheck.errors import InputError, LearningBoundReached
-from rnncheck.learning.equivalence.replayed_words import KeptWords
+from rnncheck.learning.equivalence.replayed_words import ReplayedWords
 from rnncheck.learning.learning_task import LearningTask, refining
 from rnncheck.probability.confidence import check_probability
 from rnncheck.probability.distributions import WordDistribution
 from rnncheck.probability.expected import Probabilities
 from rnncheck.probability.statistics import clopper_pearson
 from rnncheck.runtime.budget import BudgetExceeded
-from rnncheck.search.observations import AnsweredWords
+from rnncheck.search.observations import Observations
 from rnncheck.words import WordBatch
 
 DEFAULT_WORDS = 2_000
@@ -101,8 +101,8 @@ def agreement_curve(task: LearningTask, words: int = DEFAULT_WORDS) -> Generator
     measured, chosen = ((sample, oracle.answers(sample)) for sample in samples[:2])
     candidates: list[DFA] = []
     complete = True
-    learner, equivalence = task.learner(), KeptWords()
-    equivalence.keep(AnsweredWords.of(oracle, samples[2]))
+    learner, equivalence = task.learner(), ReplayedWords()
+    equivalence.keep(Observations.of(oracle, samples[2]))
     try:
         while True:
             task.begin_round(learner)

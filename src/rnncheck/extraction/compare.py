@@ -114,10 +114,10 @@ def _extracted(
     if automaton is not None:
         automaton = minimise(automaton)
         # Measuring is no part of the method: it has time of its own.
-        judge = MembershipOracle(task.oracle.model, memory_limit=task.settings.memory_limit)
-        differences = int((automaton.accepts_batch(fresh) != judge.answers(fresh)).sum())
+        reference = MembershipOracle(task.oracle.model, memory_limit=task.settings.memory_limit)
+        differences = int((automaton.accepts_batch(fresh) != reference.answers(fresh)).sum())
         point = Point(automaton, differences, len(fresh))
-        check = None if wanted is None else _check(automaton, wanted, judge)
+        check = None if wanted is None else _check(automaton, wanted, reference)
     return MethodResult(method, point, seconds, cost.network_steps, cost.membership_queries, ending, check)
 
 
@@ -130,11 +130,11 @@ def _curve(task: LearningTask, words: int) -> AgreementCurve | None:
         return None
 
 
-def _check(automaton: DFA, wanted: Property, judge: MembershipOracle) -> PropertyCheck:
+def _check(automaton: DFA, wanted: Property, reference: MembershipOracle) -> PropertyCheck:
     suspect = wanted.witness(automaton)
     if suspect is None:
         return PropertyCheck(None)
-    answer = np.array([judge.reference_answer(judge.alphabet.encode(suspect))])
+    answer = np.array([reference.reference_answer(reference.alphabet.encode(suspect))])
     return PropertyCheck(suspect, bool(wanted.broken(answer, wanted.spec.end_states([suspect]))[0]))
 
 

@@ -18,7 +18,7 @@ from rnncheck.automata.language import empty_language
 from rnncheck.automata.minimisation import minimise
 from rnncheck.extraction.bisection import Bisection, Points, grouped_sums
 from rnncheck.extraction.method import Extracting, tested
-from rnncheck.extraction.predictive_features import BehaviourView
+from rnncheck.extraction.predictive_features import PredictiveFeatures
 from rnncheck.extraction.quantisation import observed_words
 from rnncheck.learning.learning_task import LearningTask
 from rnncheck.models.protocol import States, letters_in_step, slices_within
@@ -63,7 +63,7 @@ def tree(task: LearningTask) -> Extracting:
 class _Grown:
     """The words so far with the points of their prefixes, and the tree that has grown on them."""
 
-    def __init__(self, task: LearningTask, view: BehaviourView, words: WordBatch, states: States) -> None:
+    def __init__(self, task: LearningTask, view: PredictiveFeatures, words: WordBatch, states: States) -> None:
         self._task = task
         self._view = view
         self._stepper: Stepper = task.oracle.stepper
@@ -81,7 +81,7 @@ class _Grown:
         words, stepper, rng = observed_words(task, _LETTERS), task.oracle.stepper, task.rng("tree view")
         states = yield from _states(stepper, words)
         some = states[np.sort(rng.permutation(len(states))[:_FITTED_ON])]
-        view = yield from BehaviourView.fitting(stepper, np.concatenate([stepper.initial(1), some]), rng)
+        view = yield from PredictiveFeatures.fitting(stepper, np.concatenate([stepper.initial(1), some]), rng)
         return cls(task, view, words, states)
 
     @property

@@ -9,7 +9,7 @@ from rnncheck.automata.moore import NO_YES
 from rnncheck.errors import InputError
 from rnncheck.extraction import BLACK_BOX, DEFAULT_EXTRACTION, ExtractionName, extracting, extraction_method
 from rnncheck.extraction.method import Extraction
-from rnncheck.extraction.model_selection import Judge, smallest
+from rnncheck.extraction.model_selection import ModelSelection, smallest
 from rnncheck.learning.learning_settings import MAX_STATES_IN_TIME, LearningSettings, check_least
 from rnncheck.learning.learning_task import ENDINGS, LearningTask, Progress
 from rnncheck.models.labelled import LabelledNetwork
@@ -72,19 +72,19 @@ def extracted(
     endings: tuple[type[BaseException], ...] = ENDINGS,
 ) -> Extraction:
     """The best automaton by a method, whatever of ``endings`` ends the work; ``tell`` is called between its pieces."""
-    work, judge = extracting(method, task), Judge(task)
+    work, selection = extracting(method, task), ModelSelection(task)
 
     def between() -> None:
-        judge.show(task.latest(), task.working)
+        selection.show(task.latest(), task.working)
         task.oracle.budget.check()
         tell()
 
     with watchdog(task.oracle.budget.remaining):
         try:
-            extraction = finish(judge.asking_beside(work), between)
+            extraction = finish(selection.query_alongside(work), between)
         except endings as end:
             made = task.latest()
-            latest = made or judge.best()
+            latest = made or selection.best()
             if latest is None:
                 raise
             why = task.why_ended(end)
@@ -92,26 +92,26 @@ def extracted(
             started = Extraction(latest, task.confidence, unfinished=why, how=how)
             extraction = task.so_far(why) if task.so_far else started
     passed, whole = extraction.passed, smallest(extraction.automaton)
-    extraction = _best(judge, replace(extraction, automaton=whole), states, task.working)
+    extraction = _best(selection, replace(extraction, automaton=whole), states, task.working)
     cost = task.oracle.cost
     return replace(
         extraction,
-        measured=judge.measured(extraction.automaton),
-        curve=judge.curve(whole, complete=passed),
+        measured=selection.measured(extraction.automaton),
+        curve=selection.curve(whole, complete=passed),
         cost=TotalCost(task.seconds, cost.membership_queries, cost.network_steps, task.rounds),
     )
 
 
-def _best(judge: Judge, extraction: Extraction, states: int | None, maker: str) -> Extraction:
+def _best(selection: ModelSelection, extraction: Extraction, states: int | None, maker: str) -> Extraction:
     """The automaton that passed its test, if it is small enough; otherwise the best that was seen."""
-    judge.show(extraction.automaton, maker, last=True)
+    selection.show(extraction.automaton, maker, last=True)
     if extraction.cells is not None:  # another automaton would not be proved to contain the network's language
         return extraction
-    judge.reduce(states)
+    selection.reduce(states)
     fits = states is None or len(extraction.automaton) <= states
     if extraction.passed and fits:
         return extraction
-    choice = judge.chosen(states)
+    choice = selection.chosen(states)
     if choice is None:  # there was no time to look at any
         return extraction
     size = f"the best automaton of at most {states} states is wanted"
@@ -119,7 +119,7 @@ def _best(judge: Judge, extraction: Extraction, states: int | None, maker: str) 
         extraction.unfinished if fits or not extraction.passed else f"{size}; one of {len(extraction.automaton)} passed"
     )
     best = choice.point.automaton
-    maker = judge.maker(best)
+    maker = selection.maker(best)
     how = f"the best automaton seen is of {maker}" if maker else extraction.how
     return replace(extraction, automaton=best, epsilon=None, unfinished=why, how=how, chosen=choice.why)
 

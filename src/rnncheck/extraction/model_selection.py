@@ -91,7 +91,7 @@ class Chosen:
         )
 
 
-class Judge:
+class ModelSelection:
     """Knows the best automaton of any size among those it was shown."""
 
     def __init__(self, task: LearningTask) -> None:
@@ -107,7 +107,7 @@ class Judge:
         yield from self._choosing.asking(_CHOOSING)
         yield from self._measuring.asking(_MEASURING)
 
-    def asking_beside(self, work: Extracting) -> Extracting:
+    def query_alongside(self, work: Extracting) -> Extracting:
         """The work after the first words; while it goes on, twice the words choose whenever its letters allow it."""
         yield from self.asking()
         while True:

@@ -18,7 +18,7 @@ _DIMENSIONS = 24
 _PENALTY = 1e-4  # on the weights of the prediction, as a share of the states' spread
 
 
-class BehaviourView:
+class PredictiveFeatures:
     """A linear map from states to points of few dimensions, fitted to some states.
 
     Scores after a few suffixes are predicted from the state. A distance counts half for the state itself and half for
@@ -29,7 +29,7 @@ class BehaviourView:
         self._map = map_.astype(np.float32)
 
     @classmethod
-    def fitting(cls, stepper: Stepper, states: States, rng: np.random.Generator) -> Turns[BehaviourView]:
+    def fitting(cls, stepper: Stepper, states: States, rng: np.random.Generator) -> Turns[PredictiveFeatures]:
         """Look at what the network says after these states."""
         inside = squashed(states)
         inside = inside - inside.mean(axis=0)

@@ -14,9 +14,9 @@ from rnncheck.automata.moore import NO_YES, Hypothesis, MooreMachine
 from rnncheck.errors import InconsistentAnswersError
 from rnncheck.learning.equivalence import EquivalenceName, make_equivalence
 from rnncheck.learning.equivalence.oracle import EquivalenceOracle
-from rnncheck.learning.equivalence.replayed_words import KeptWords
+from rnncheck.learning.equivalence.replayed_words import ReplayedWords
 from rnncheck.learning.equivalence.sampling import SamplingEquivalence
-from rnncheck.learning.equivalence.test_suite import Comparing
+from rnncheck.learning.equivalence.test_suite import EquivalenceContext
 from rnncheck.learning.learners import make_learner
 from rnncheck.learning.learners.answers import Ask
 from rnncheck.learning.learners.learner import Learner
@@ -148,14 +148,14 @@ class LearningTask:
 
         Whatever else it looks at, there is a sample: what is claimed of a hypothesis rests on it.
         """
-        kept = KeptWords(relation)
+        kept = ReplayedWords(relation)
         sample = SamplingEquivalence(
             self.sampler, self.confidence, relation, kept=None if self.settings.plain else kept
         )
         name = self.settings.equivalence or preferred
         own = tuple(self.oracle.alphabet.encode(word) for word in self.settings.known_words)
-        comparing = Comparing(self.oracle, relation, self.watched, self.max_length, kept, self.distribution, own)
-        return make_equivalence(name, comparing, kept, sample, self.rng(name))
+        context = EquivalenceContext(self.oracle, relation, self.watched, self.max_length, kept, self.distribution, own)
+        return make_equivalence(name, context, kept, sample, self.rng(name))
 
     def begin_round(self, learner: Learner[Any]) -> Hypothesis:
         """The learner's hypothesis, of which a new round is about to find out what it is worth."""

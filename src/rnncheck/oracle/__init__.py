@@ -1,4 +1,4 @@
-"""Membership queries: batched, remembered, counted, and within a budget."""
+"""Membership queries: batched, cached, counted, and within a budget."""
 
 from rnncheck.oracle.counters import Cost
 from rnncheck.oracle.membership import DEFAULT_MEMORY, MembershipOracle, Query

@@ -1,4 +1,4 @@
-"""Words as short byte strings, and the answers remembered under them."""
+"""Words as short byte strings, and the cache of answers under these keys."""
 
 from __future__ import annotations
 
@@ -75,9 +75,9 @@ class WordKeys:
 class AnswerCache:
     """Answers by key, within a limit on memory.
 
-    There are two generations. When the young one has filled its half of the memory, the old one is forgotten and the
-    young one takes its place; whatever is used moves to the young one. So nothing recently used is lost, and
-    forgetting costs nothing.
+    There are two generations. When the young one has filled its half of the memory, the old one is dropped and the
+    young one takes its place; an answer that is used moves to the young one. So nothing recently used is lost, and
+    eviction costs nothing.
     """
 
     _ENTRY_OVERHEAD = 150  # bytes that Python needs for an entry besides the letters
@@ -89,11 +89,11 @@ class AnswerCache:
         self._young_bytes = 0
 
     def __len__(self) -> int:
-        """How many answers are remembered."""
+        """The number of cached answers."""
         return len(self._young) + sum(key not in self._young for key in self._old)
 
     def get(self, keys: Sequence[bytes]) -> list[int | None]:
-        """The answers, None where one is not known (any more)."""
+        """The answers; None where one is not cached."""
         found = list(map(self._young.get, keys))
         if self._old and None in found:
             again = {
@@ -106,7 +106,7 @@ class AnswerCache:
         return found
 
     def put(self, answers: Mapping[bytes, int]) -> None:
-        """Remember answers."""
+        """Cache answers."""
         for key, answer in answers.items():
             if key not in self._young:
                 self._young_bytes += len(key) + self._ENTRY_OVERHEAD

@@ -1,4 +1,4 @@
-"""What asking a model costs, and the budget that ends it."""
+"""What queries cost, and the budget that ends them."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from rnncheck.words import WordBatch
 
 @dataclass(frozen=True)
 class Cost:
-    """What was asked and what it took.
+    """How many queries were made, and how many steps they took.
 
-    ``membership_queries`` counts words whose answer was asked for, each once (once more if it had to be forgotten for
-    want of memory and was asked for again). ``prefix_answers`` counts the answers on prefixes that came along with
-    such a word. ``network_steps`` counts rows × steps computed: one for each letter that the model has read.
-    ``batches`` counts the times that new words were put to the model: once a call, unless a call is very large.
-    ``work`` counts the letters that queries were about, whatever was saved on the way: it depends on the queries
-    alone, so decisions that must not depend on what happens to be in memory are made by it.
+    ``membership_queries`` counts the queried words, each once (once more if its answer was evicted from the cache and
+    queried again). ``prefix_answers`` counts the answers on prefixes that came along with such a word.
+    ``network_steps`` counts rows × steps computed: one for each letter that the model has read. ``batches`` counts the
+    batches of new words that the model read: one per call, unless a call is very large. ``work`` counts the letters of
+    the queries, even those that stored states saved: it depends on the queries alone, so it decides whatever must not
+    depend on the contents of the cache.
     """
 
     membership_queries: int = 0
@@ -56,7 +56,7 @@ class Counters:
             self.steps += steps
 
     def count_prefixes(self, words: WordBatch) -> None:
-        """Count words that were read with all their prefixes: one query each, and what the prefixes tell besides."""
+        """Count words that were read with all their prefixes: one query each, and the prefixes' answers."""
         filled = int((words.lengths > 0).sum())
         self.queries += filled
         self.prefix_answers += len(words.codes) - filled

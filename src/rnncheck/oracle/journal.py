@@ -1,7 +1,7 @@
-"""A record of the model's answers, so that an interrupted run can be repeated up to where it was without the model.
+"""A record of the model's answers, so that an interrupted run can be repeated without the model up to where it stopped.
 
 A verification is a function of its inputs, its seed and the model's answers. Repeated with the answers from a journal
-it takes every decision again, in no time, and then goes on with the model as if nothing had happened.
+it takes every decision again, quickly, and then continues with the model as if it had not been interrupted.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from rnncheck.oracle.backends import Pair, QueryBackend, Store
 from rnncheck.oracle.counters import Counters
 from rnncheck.words import WordBatch
 
-_HEAD = struct.Struct("<8sQ")  # a digest of the questions, and how many answers follow, one bit each
+_HEAD = struct.Struct("<8sQ")  # a digest of the queries, and how many answers follow, one bit each
 _MOST_BYTES = 1 << 28
 
 
 class Journal:
-    """Answers in the order in which they were asked for, in one record a batch.
+    """Answers in the order of their queries, one record per batch.
 
-    What is read from an earlier run is given out again as long as the same questions are asked. When other questions
-    come (another version, a memory limit that forgot something), the rest is dropped and the model is asked: a journal
-    can save time and never change an answer. It stops growing at ``most_bytes``.
+    The answers of an earlier run are replayed as long as the queries are the same. When a query differs (another
+    version, another memory limit), the rest is dropped and the model is queried: a journal can save time and never
+    changes an answer. It stops growing at ``most_bytes``.
     """
 
     def __init__(self, earlier: bytes = b"", *, source: str = "journal", most_bytes: int = _MOST_BYTES) -> None:
@@ -38,7 +38,7 @@ class Journal:
         self._most = most_bytes
 
     def recall(self, digest: bytes, count: int) -> Mask | None:
-        """The answers of the next record, if it is about these questions."""
+        """The answers of the next record, if it is about these queries."""
         if not self._waiting:
             return None
         record = self._waiting.popleft()
@@ -49,8 +49,8 @@ class Journal:
         bits = np.frombuffer(record, dtype=np.uint8, offset=_HEAD.size)
         return np.unpackbits(bits, count=count).astype(np.bool_)
 
-    def note(self, digest: bytes, answers: Mask) -> None:
-        """Write down what the model said."""
+    def record(self, digest: bytes, answers: Mask) -> None:
+        """Add the model's answers."""
         self._keep(_HEAD.pack(digest, len(answers)) + np.packbits(answers).tobytes())
 
     def _keep(self, record: bytes) -> None:
@@ -60,12 +60,12 @@ class Journal:
             self._written.append(record)
 
     def content(self) -> bytes:
-        """All records, those that were not yet asked for again included."""
+        """All records, including those that were not replayed yet."""
         return b"".join([*self._written, *self._waiting])
 
 
 class JournaledBackend(QueryBackend):
-    """A query backend that looks answers up in a journal first, and writes down those that are new."""
+    """A query backend that replays answers from a journal, and adds new ones to it."""
 
     def __init__(self, inner: QueryBackend, journal: Journal, counters: Counters) -> None:
         self._inner = inner
@@ -76,7 +76,7 @@ class JournaledBackend(QueryBackend):
         return self._inner.split(key)
 
     def answer(self, pairs: Sequence[Pair], store: Store) -> None:
-        words = [beginning + rest for beginning, rest in pairs]
+        words = [prefix + suffix for prefix, suffix in pairs]
         digest = _digest(words)
         known = self._journal.recall(digest, len(words))
         if known is not None:
@@ -84,12 +84,12 @@ class JournaledBackend(QueryBackend):
             return
         found: dict[bytes, int] = {}
 
-        def keep(answers: Mapping[bytes, int]) -> None:
+        def collect(answers: Mapping[bytes, int]) -> None:
             found.update(answers)
             store(answers)
 
-        self._inner.answer(pairs, keep)
-        self._journal.note(digest, np.array([found[word] for word in words], dtype=np.bool_))
+        self._inner.answer(pairs, collect)
+        self._journal.record(digest, np.array([found[word] for word in words], dtype=np.bool_))
 
     def prefix_answers(self, words: WordBatch) -> Mask:
         digest = _digest([words.codes.tobytes(), words.offsets.tobytes()])
@@ -98,7 +98,7 @@ class JournaledBackend(QueryBackend):
             self._counters.count_prefixes(words)
             return known
         answers = np.asarray(self._inner.prefix_answers(words), dtype=np.bool_)
-        self._journal.note(digest, answers)
+        self._journal.record(digest, answers)
         return answers
 
 

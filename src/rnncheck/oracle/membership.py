@@ -1,4 +1,4 @@
-"""The membership oracle: every question to a model goes through it, in batches, and each is paid for once."""
+"""The membership oracle: every query to a model goes through it, in batches, and each is paid for once."""
 
 from __future__ import annotations
 
@@ -29,26 +29,26 @@ Words: TypeAlias = WordBatch | Iterable[Sequence[int]]
 
 DEFAULT_MEMORY = 1 << 30
 
-_BYTES_A_QUERY = 1000  # what one pending query needs while it is being answered, its state apart
+_BYTES_PER_QUERY = 1000  # of a pending query, without its state
 _QUERIES_AT_ONCE = (1 << 10, 1 << 16)
-_SCORED_AT_ONCE = 1 << 14  # letters, between two looks at the budget
+_SCORED_AT_ONCE = 1 << 14  # letters between two checks of the budget
 
 
 class MembershipOracle:
-    """Answers membership queries about a model: batched, remembered, counted, and only within a budget.
+    """Answers membership queries about a model: batched, cached, counted, and only within a budget.
 
     Words are tuples of letter positions, or a WordBatch. A query is a whole word or a pair (access word, suffix):
-    with a stepping model the state after every access word is kept, so that only the suffix is paid for, and words
-    of one batch share the cost of what they begin with. Answers are the same however queries are batched.
+    with a stepping model the state after every access word is stored, so that only the suffix is paid for, and words
+    of one batch share the cost of their common prefixes. Answers are the same however queries are batched.
 
     With ``labels`` the model is a network with several labels, and an answer is the position of a label.
 
-    ``memory_limit`` bounds, in bytes, what is kept and the working space (the batch itself is the caller's). When it
-    is reached, the least recently used states and answers are given up, which costs time and nothing else.
-    ``budget`` is checked between steps and ends a call by BudgetExceeded. Answers obtained until then are remembered
-    and counted, and the oracle can be asked again. ``counters`` are another oracle's, at whose expense this one works.
+    ``memory_limit`` bounds, in bytes, the cache and the working space (the batch itself is the caller's). When it is
+    reached, the least recently used states and answers are evicted, which costs time and nothing else.
+    ``budget`` is checked between steps and ends a call by BudgetExceeded. Answers obtained until then are cached and
+    counted, and the oracle can be used again. ``counters``: count on those of another oracle, and keep its budget.
 
-    Not to be used by several threads at once.
+    Not safe for use by several threads at once.
     """
 
     def __init__(
@@ -81,16 +81,16 @@ class MembershipOracle:
             )
         if journal is not None:
             self._backend = JournaledBackend(self._backend, journal, self._counters)
-        self._at_once = int(np.clip(memory_limit // 8 // _BYTES_A_QUERY, *_QUERIES_AT_ONCE))
+        self._at_once = int(np.clip(memory_limit // 8 // _BYTES_PER_QUERY, *_QUERIES_AT_ONCE))
 
     @property
     def cost(self) -> Cost:
-        """What has been asked so far."""
+        """The cost so far."""
         return self._counters.cost
 
     @property
     def budget(self) -> Budget:
-        """The budget of the calls to come; may be set anew."""
+        """The budget of further calls; can be replaced."""
         return self._counters.budget
 
     @budget.setter
@@ -99,12 +99,12 @@ class MembershipOracle:
 
     @property
     def stepping(self) -> bool:
-        """Whether the model shows its states; answers on prefixes then come with the word's own."""
+        """Whether the model shows its states; the answers on prefixes then cost nothing extra."""
         return self._readout is not None
 
     @functools.cached_property
     def stepper(self) -> Stepper:
-        """The model's states, to be walked letter by letter at the same price; spelled out where it shows none."""
+        """The model's states, stepped letter by letter; of a black-box model the state is the word so far."""
         if isinstance(self.model, SteppingModel):
             return CountedSteps(self.model, self._counters)
         return SpelledWords(self.alphabet, self.answers)
@@ -121,13 +121,13 @@ class MembershipOracle:
         for part in self._parts(len(batch)):
             some = batch.take(np.arange(part.start, part.stop)) if isinstance(batch, WordBatch) else batch[part]
             keys = self._keys.keys(some)
-            found += self._found(keys, lambda i, keys=keys: self._backend.split(keys[i]), keys)  # type: ignore[misc]
+            found += self._look_up(keys, lambda i, keys=keys: self._backend.split(keys[i]), keys)  # type: ignore[misc]
         return np.array(found, dtype=self._dtype)
 
     def ask(self, queries: Sequence[Query]) -> npt.NDArray[Any]:
-        """One answer per query (access word, suffix), in order. The states after the access words are kept.
+        """One answer per query (access word, suffix), in order. The states after the access words are stored.
 
-        A learner that has several suffixes after ``u a`` names ``u a`` as the access word, not ``u``.
+        A learner that queries several suffixes after ``u a`` passes ``u a`` as the access word, not ``u``.
         """
         found: list[int] = []
         for part in self._parts(len(queries)):
@@ -137,18 +137,18 @@ class MembershipOracle:
             key_of = dict(zip(words, self._keys.keys(words.values()), strict=True))
             pairs = [(key_of[id(access)], key_of[id(suffix)]) for access, suffix in some]
             suffixes = [suffix for _, suffix in pairs]
-            found += self._found([access + suffix for access, suffix in pairs], pairs.__getitem__, suffixes)
+            found += self._look_up([access + suffix for access, suffix in pairs], pairs.__getitem__, suffixes)
         return np.array(found, dtype=self._dtype)
 
     def table(self, access: Sequence[Codes], suffixes: Sequence[Codes]) -> npt.NDArray[Any]:
-        """The answers to every access word with every suffix: one row an access word, one column a suffix."""
+        """The answers to every access word with every suffix: one row per access word, one column per suffix."""
         return self.ask(list(itertools.product(access, suffixes))).reshape(len(access), len(suffixes))
 
     def prefix_answers(self, words: WordBatch) -> Mask | Outputs:
-        """The answers after every letter of every word, aligned with ``words.codes``. They are not remembered.
+        """The answers after every letter of every word, aligned with ``words.codes``. They are not cached.
 
-        A stepping model gives them for the price of the words: each word counts as one query, and what its proper
-        prefixes tell as ``prefix_answers``. Any other model is asked for every prefix, at that price.
+        A stepping model gives them for the price of the words: each word counts as one query, and the answers on its
+        proper prefixes as ``prefix_answers``. Of any other model every prefix is queried, at that price.
         """
         words.check_codes(len(self.alphabet))
         if len(words.codes):
@@ -157,7 +157,7 @@ class MembershipOracle:
         return self._backend.prefix_answers(words)
 
     def scores(self, words: WordBatch) -> Scores | None:
-        """How far each word is from the decision; None where the model has no scores. They are not remembered."""
+        """How far each word is from the threshold; None where the model has no scores. They are not cached."""
         found: list[Scores] = [np.zeros(0)]
         rest = ((1 + start, 1 + end) for start, end in slices_within(words.offsets[1:], _SCORED_AT_ONCE))
         for start, end in ((0, min(1, len(words))), *rest):  # one word shows whether there are any
@@ -171,7 +171,7 @@ class MembershipOracle:
         return np.concatenate(found)
 
     def reference_answer(self, word: Sequence[int]) -> bool:
-        """The answer to one word by the model's reference, whatever is remembered; from now on this one is."""
+        """The reference's answer to one word; it replaces the cached one."""
         key = self._keys.key(word)
         is_new = self._cache.get([key]) == [None]
         self._charge(len(word))
@@ -181,15 +181,15 @@ class MembershipOracle:
         return answer
 
     def reference_score(self, word: Sequence[int]) -> float | None:
-        """How far the reference is from its decision about a word; None where it does not say."""
+        """How far the reference's score of a word is from the threshold; None where it has none."""
         self.budget.check()
         score = self.model.reference_score(tuple(word))
-        if score is not None:  # a model that says nothing has read nothing
+        if score is not None:  # without a score nothing was read
             self._charge(len(word))
         return score
 
     def by_reference(self) -> MembershipOracle:
-        """An oracle that asks the reference alone, at the same expense."""
+        """An oracle that queries the reference alone, with the same counters and budget."""
         model = self.model.by_reference()
         if model is self.model:
             return self
@@ -202,13 +202,13 @@ class MembershipOracle:
     def _parts(self, count: int) -> list[slice]:
         return [slice(start, min(start + self._at_once, count)) for start in range(0, count, self._at_once)]
 
-    def _found(self, keys: list[bytes], pair_of: Callable[[int], Pair], rests: Sequence[bytes]) -> list[int]:
-        """The answers to words; those not remembered are asked for.
+    def _look_up(self, keys: list[bytes], pair_of: Callable[[int], Pair], suffixes: Sequence[bytes]) -> list[int]:
+        """The answers to words; those not cached are queried.
 
-        ``pair_of(i)`` says how to ask for word ``i``, and ``rests[i]`` is the part of it that is work.
+        ``pair_of(i)`` is how to query word ``i``, and the letters of ``suffixes[i]`` count as work.
         """
-        remembered = self._cache.get(keys)
-        new = {key: i for i, (key, answer) in enumerate(zip(keys, remembered, strict=True)) if answer is None}
+        cached = self._cache.get(keys)
+        new = {key: i for i, (key, answer) in enumerate(zip(keys, cached, strict=True)) if answer is None}
         fresh: dict[bytes, int] = {}
 
         def store(answers: Mapping[bytes, int]) -> None:
@@ -218,9 +218,9 @@ class MembershipOracle:
 
         if new:
             self._counters.batches += 1
-            self._counters.work += sum(self._keys.lengths([rests[i] for i in new.values()]).tolist()) + len(new)
+            self._counters.work += sum(self._keys.lengths([suffixes[i] for i in new.values()]).tolist()) + len(new)
             self._backend.answer([pair_of(i) for i in new.values()], store)
-        return [fresh[key] if answer is None else answer for key, answer in zip(keys, remembered, strict=True)]
+        return [fresh[key] if answer is None else answer for key, answer in zip(keys, cached, strict=True)]
 
 
 def _readout(model: Model, labels: bool) -> Readout | None:

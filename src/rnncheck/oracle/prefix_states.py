@@ -1,4 +1,4 @@
-"""States of prefixes, kept within a memory limit, and the walk that computes each new prefix once."""
+"""States after prefixes, stored within a memory limit, and the walk that computes each new prefix once."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _FIRST_SLOTS = 64
 
 
 class PrefixStates:
-    """The states after some words; when memory ends, the least recently used ones are given up.
+    """The states after some words; when memory is full, the least recently used ones are evicted.
 
-    Words are given as bytes. ``max_bytes`` bounds everything that is kept.
+    Words are given as bytes. ``max_bytes`` bounds everything that is stored.
     """
 
     def __init__(self, model: SteppingModel, max_bytes: int) -> None:
@@ -28,7 +28,7 @@ class PrefixStates:
         self._slots: OrderedDict[bytes, int] = OrderedDict()
         self._free: list[int] = []
         self._key_bytes = 0
-        self._lengths: Counter[int] = Counter()  # of the words held, so that no search tries other lengths
+        self._lengths: Counter[int] = Counter()  # of the stored words, so that a search tries no other lengths
         self._longest_first: list[int] = []
 
     def __len__(self) -> int:
@@ -42,7 +42,7 @@ class PrefixStates:
         return self._table.nbytes + self._key_bytes
 
     def longest_prefix(self, key: bytes) -> bytes:
-        """The longest prefix of a word whose state is held, the word itself included; empty if there is none."""
+        """The longest prefix of a word (or the word itself) whose state is stored; empty if there is none."""
         slots = self._slots
         for length in self._longest_first:
             if length <= len(key) and key[:length] in slots:
@@ -50,13 +50,13 @@ class PrefixStates:
         return b""
 
     def get(self, keys: Sequence[bytes]) -> States:
-        """The states of words that are held; they become the most recently used."""
+        """The states of stored words; they become the most recently used."""
         for key in keys:
             self._slots.move_to_end(key)
         return np.take(self._table, [self._slots[key] for key in keys], axis=0)
 
     def put(self, keys: Sequence[bytes], states: States) -> None:
-        """Hold these states too, as far as there is room; ``keys`` are distinct."""
+        """Store these states too, as far as there is room; ``keys`` are distinct."""
         kept = []
         for row, key in enumerate(keys):
             if key not in self._slots and not self._make_room(key):
@@ -65,16 +65,16 @@ class PrefixStates:
             self._slots.move_to_end(key)
         if kept:
             slots, rows = np.array(kept).T
-            # A slot may have changed hands within this very call: the last word to get it is the one that has it.
+            # A slot may have been reused within this call: it belongs to the last word that got it.
             self._table[slots] = states[rows]
 
     def _make_room(self, key: bytes) -> bool:
-        """Give the word a slot, taking it from others if need be; False where it does not fit at all."""
+        """Give the word a slot, evicting others where necessary; False where it does not fit at all."""
         needed = len(key) + _KEY_OVERHEAD
         if not self._free:
             self._grow()
         while self._slots and (not self._free or self.bytes_used + needed > self._max_bytes):
-            self._give_up_oldest()
+            self._evict_oldest()
         if not self._free or self.bytes_used + needed > self._max_bytes:
             return False
         self._slots[key] = self._free.pop()
@@ -84,7 +84,7 @@ class PrefixStates:
             self._longest_first = sorted(self._lengths, reverse=True)
         return True
 
-    def _give_up_oldest(self) -> None:
+    def _evict_oldest(self) -> None:
         key, slot = self._slots.popitem(last=False)
         self._free.append(slot)
         self._key_bytes -= len(key) + _KEY_OVERHEAD
@@ -94,11 +94,11 @@ class PrefixStates:
             self._longest_first = sorted(self._lengths, reverse=True)
 
     def _grow(self) -> None:
-        """Double the table, as far as there is memory for so many words."""
+        """Double the table, as far as memory allows."""
         old = len(self._table)
         new = min(max(_FIRST_SLOTS, 2 * old), self._max_bytes // (self._row_bytes + _KEY_OVERHEAD))
         if new > old:
-            # In place, so that the old and the new table need not exist side by side; nobody else has a view of it.
+            # In place, so that the old and the new table do not exist at once; nothing else has a view of it.
             self._table.resize((new, *self._table.shape[1:]), refcheck=False)
             self._free = list(range(new - 1, old - 1, -1))
 
@@ -115,8 +115,8 @@ def walk(
     """Continue from states by words, all in step, each distinct continuation once.
 
     Row ``i`` begins in ``states[row_state[i]]`` and reads ``letters[starts[i] : starts[i] + lengths[i]]``. Rows must
-    be sorted by ``row_state`` and then by their letters, so that rows with a common beginning are neighbours. Yields
-    the rows that have just ended, the states of the moment, and which of them each ended row is in.
+    be sorted by ``row_state`` and then by their letters, so that rows with a common prefix are neighbours. Yields
+    the rows that have just ended, the current states, and which of these each ended row is in.
     """
     rows = np.arange(len(lengths))
     at = row_state

@@ -1,7 +1,7 @@
-"""What an oracle reads off a model's states: yes and no, or one of several labels.
+"""What an oracle reads off a model's states: yes or no, or one of several labels.
 
-Either way a score may lie too close to the decision to be trusted. Such places are named, and the model's reference is
-asked for them.
+A score may lie too close to the threshold to be trusted. Such outputs are marked as ambiguous, and the model's
+reference resolves them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from rnncheck.models.labelled import LabelledNetwork, labels_by_score
 from rnncheck.models.protocol import Model, States, SteppingModel, Tick, letters_in_step, near_threshold
 from rnncheck.words import Codes, WordBatch
 
-Read: TypeAlias = tuple[Mask | Outputs, Mask]  # what was read, and where it is in doubt
+Read: TypeAlias = tuple[Mask | Outputs, Mask]  # the outputs, and where they are ambiguous
 
 
 class Readout(ABC):
@@ -38,11 +38,11 @@ class Readout(ABC):
 
     @abstractmethod
     def reference(self, words: Sequence[Codes]) -> Sequence[int]:
-        """The outputs of words by the model's reference, each as if it were alone."""
+        """The outputs of words by the model's reference, each read by itself."""
 
 
 class AnswerReadout(Readout):
-    """Yes and no."""
+    """Yes or no."""
 
     def __init__(self, model: SteppingModel) -> None:
         self.model = model
@@ -78,13 +78,13 @@ class LabelReadout(Readout):
 
     def along(self, words: WordBatch, tick: Tick) -> Read:
         labels = np.empty(len(words.codes), dtype=np.int64)
-        doubt = np.empty(len(words.codes), dtype=np.bool_)
+        ambiguous = np.empty(len(words.codes), dtype=np.bool_)
         states = self.model.initial(len(words))
         for at in letters_in_step(words.offsets[:-1], words.lengths):
             tick(len(at))
             states = self.model.step(states[: len(at)], words.codes[at])
-            labels[at], doubt[at] = self.at(states)
-        return labels, doubt
+            labels[at], ambiguous[at] = self.at(states)
+        return labels, ambiguous
 
     def reference(self, words: Sequence[Codes]) -> Sequence[int]:
         return list(map(self._network.reference_label, words))

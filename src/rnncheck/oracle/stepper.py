@@ -1,7 +1,7 @@
-"""Walking a model's states letter by letter, with every step counted: the oracle's door for searches.
+"""Steps a model's states letter by letter, with every step counted: the oracle's interface for searches.
 
-A search holds states in its hands, one row per word, and continues them as it likes. A model that only knows whole
-words is made to step by spelling: its state after a word is the word.
+A search keeps states, one row per word, and continues those it chooses. A black-box model is stepped too: its state
+after a word is the word.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from rnncheck.words import Alphabet, Codes, IntArray, WordBatch
 class Stepper(ABC):
     """States of a model, continued by letters within the oracle's budget.
 
-    The empty word may be judged apart from the initial state, so it is never read off states.
+    The answer to the empty word may differ from what the initial state shows, so it is never read off states.
     """
 
     alphabet: Alphabet
@@ -33,15 +33,15 @@ class Stepper(ABC):
 
     @abstractmethod
     def step(self, states: States, letters: Letters, rows: IntArray | None = None) -> States:
-        """The states after one more letter each, in state ``i`` or, where rows are given, in state ``rows[i]``."""
+        """The states after one more letter each, read in state ``i`` or, with ``rows``, in state ``rows[i]``."""
 
     def price(self, length: int) -> int:
-        """How many letters the model reads to come to a word of so many from one that is a letter shorter."""
+        """How many letters the model reads to extend a word to ``length`` letters by its last one."""
         return 1
 
     @abstractmethod
     def scores(self, states: States) -> Scores:
-        """How far each state is from the decision, positive on the accepting side."""
+        """How far each state is from the threshold, positive on the accepting side."""
 
     @abstractmethod
     def answers(self, scores: Scores, word_at: Callable[[int], Codes]) -> Mask:
@@ -82,7 +82,7 @@ class CountedSteps(Stepper):
 
 
 class SpelledWords(Stepper):
-    """A model that only knows whole words. ``ask`` gives their answers, and counts what they cost."""
+    """A black-box model, stepped by spelling words out. ``ask`` returns their answers and counts the cost."""
 
     def __init__(self, alphabet: Alphabet, ask: Callable[[WordBatch], Mask]) -> None:
         self._ask = ask
@@ -98,7 +98,7 @@ class SpelledWords(Stepper):
         return np.hstack([before, np.asarray(letters, dtype=np.int32)[:, None]])
 
     def price(self, length: int) -> int:
-        return length  # all of them again
+        return length  # the whole word again
 
     def scores(self, states: States) -> Scores:
         offsets = np.arange(len(states) + 1, dtype=np.int64) * states.shape[1]

@@ -229,7 +229,7 @@ class _Tree:
 
     def _decided(self, states: Ints, sets: Form | Box) -> Mask:
         """Where the answer is right in the whole set, or no answer is wrong."""
-        accepting, matters = self.wanted.spec.accepting[states], self.wanted.breakable[states]
+        accepting, matters = self.wanted.spec.accepting[states], self.wanted.may_violate[states]
         right = np.where(accepting, *(self.network.clearance(sets, accept) > 0.0 for accept in (True, False)))
         return np.asarray(right | ~matters)
 
@@ -267,7 +267,7 @@ class _Tree:
 
     def followed(self) -> Followed:
         states = np.array(self.states)
-        accepting, checked = self.wanted.spec.accepting[states], self.wanted.breakable[states]
+        accepting, checked = self.wanted.spec.accepting[states], self.wanted.may_violate[states]
         checked[INITIAL] = False  # the empty word is asked by itself
         contexts: list[Codes] = []
         for parent, (_, letter) in zip(self.parents, self.found_by, strict=True):

@@ -94,7 +94,7 @@ class Cells:
         """The words that may be violations, by what the boxes show."""
         initial = np.array([self.wanted.spec.initial])
         empty = bool(self.wanted.broken(np.array([self.accepts_empty]), initial)[0])
-        return self._automaton(self.undecided, empty, self.wanted.breakable)
+        return self._automaton(self.undecided, empty, self.wanted.may_violate)
 
     def _automaton(self, here: Mask, empty: bool, beyond: Mask) -> DFA:
         """States are the classes, and then those of the specification, for words that have passed what is left.

@@ -62,7 +62,7 @@ def last_letters(wanted: Property, k: int, at_most: int) -> Partition | None:
         rows.append(row)
     states = np.array([each.state for each in classes], dtype=np.int64)
     accepting = spec.accepting[states]
-    checked = wanted.breakable[states]
+    checked = wanted.may_violate[states]
     checked[INITIAL] = False  # the empty word is asked by itself
     return Partition(
         np.array(rows, dtype=np.int64).reshape(len(rows), len(spec.alphabet)),

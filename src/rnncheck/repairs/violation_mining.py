@@ -57,7 +57,7 @@ class _Gathering(PrefixTree):
         self._rng = rng
         self.words: list[Codes] = []
 
-    def empty_word_breaks(self) -> bool:
+    def empty_word_violates(self) -> bool:
         return False
 
     def broken(self, frontier: Frontier, scores: Scores) -> Mask:

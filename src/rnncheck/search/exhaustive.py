@@ -1,7 +1,7 @@
 """Every word, shortest first: what is exact up to a length, and the provably shortest counterexample.
 
-The prefix tree is stepped once. Branches from which the specification can no longer be violated are left out, and so
-is, at the last length, every word that cannot be a violation whatever the model says to it.
+The prefix tree is stepped once. Branches from which no violation can follow are left out, and so
+is, at the last length, every word that cannot be a violation whatever the model answers.
 """
 
 from __future__ import annotations
@@ -10,15 +10,15 @@ from rnncheck.automata.minimisation import look_at_time
 from rnncheck.search.prefix_tree import DEFAULT_MEMORY, Frontier, PrefixTree
 from rnncheck.words import Codes
 
-# Levels of the tree are kept for the next length while they fit into this; a level that does not is walked
+# Levels of the tree are kept for the next length while they fit into memory; a level that does not is walked
 # depth first in pieces, from the last level that did, and its words are stepped again for each further length.
 
 
 class ExhaustiveSearch:
-    """Asks all words of length 0, 1, 2, … in turn.
+    """Queries all words of length 0, 1, 2, … in turn.
 
-    ``length`` is the longest length that is done: no word of at most so many letters is a violation, unless
-    ``violation`` holds one, which is then the shortlex-least of all.
+    ``length`` is the longest length that is complete: no word of at most that many letters is a violation, unless
+    ``violation`` is one, which is then the shortlex-least of all.
     """
 
     def __init__(self, tree: PrefixTree, memory: int = DEFAULT_MEMORY) -> None:
@@ -26,7 +26,7 @@ class ExhaustiveSearch:
         self._memory = memory
         self._kept: Frontier = tree.root()
         self._kept_length = 0
-        self._open_words = [0] * len(tree.spec)  # how many words of the present length lead to each state
+        self._open_words = [0] * len(tree.spec)  # how many words of the current length lead to each state
         self._open_words[tree.spec.initial] = 1
         self._kept_words = self._open_words
         self.length = -1
@@ -41,41 +41,41 @@ class ExhaustiveSearch:
 
     @property
     def kept(self) -> Frontier:
-        """The longest words of one length that are all held, but for those from which nothing can be violated."""
+        """The longest level of the tree that is kept, without words from which no violation can follow."""
         return self._kept
 
-    def affordable(self, longest: int, steps: int, plainly: int = 0, most: int = 0) -> int:
-        """Up to which length, at most ``longest``, all words can be asked for so many network steps.
+    def affordable(self, longest: int, steps: int, plain_steps: int = 0, most: int = 0) -> int:
+        """The length, at most ``longest``, up to which all words can be queried within ``steps`` network steps.
 
-        It is at least the length that asking every word, from the beginning and leaving out none, comes to for
-        ``plainly`` steps, where going there takes ``most`` steps or fewer.
+        It is at least the length that querying every word from the start, leaving out none, reaches within
+        ``plain_steps``, where this search takes at most ``most`` steps to get there.
         """
         length = self.length
         while length < longest:
             price = self.price(length + 1)
-            if price > steps and (price > most or self._plain_price(length + 1) > plainly):
+            if price > steps and (price > most or self._plain_price(length + 1) > plain_steps):
                 break
             length += 1
         return length
 
     def price(self, longest: int) -> int:
-        """Network steps until all words of at most so many letters are asked.
+        """Network steps until all words of at most ``longest`` letters are queried.
 
-        Where words of the present length are not held, it is the price of going there in one walk.
+        Where the level of the current length is not kept, it is the price of one walk from the last kept level.
         """
         counts, total = self._kept_words, 0
         for length in range(self._kept_length + 1, longest + 1 if longest > self.length else 0):
             look_at_time(0, length * len(counts))
             counts = self._longer(counts)
             passing = self._tree.within(longest - length) if self._descends else self._tree.open_states
-            wanted = passing if length < longest else self._tree.breakable
-            words = sum(count for count, is_wanted in zip(counts, wanted, strict=True) if is_wanted)
+            targets = passing if length < longest else self._tree.may_violate
+            words = sum(count for count, is_target in zip(counts, targets, strict=True) if is_target)
             total += words * self._tree.price(length)
         return total
 
     @property
     def _descends(self) -> bool:
-        """Whether the words of the present length are not held."""
+        """Whether the level of the current length is not kept."""
         return self._kept_length < self.length
 
     def _plain_price(self, longest: int) -> int:
@@ -83,12 +83,12 @@ class ExhaustiveSearch:
         return sum(letters**length * self._tree.price(length) for length in range(1, longest + 1))
 
     def next_length(self, *, last: bool = False) -> None:
-        """Ask all words that are one letter longer; call it only while not ``finished``.
+        """Query all words that are one letter longer; call it only while not ``finished``.
 
-        With ``last`` no longer ones are expected to follow, and words that are no violation themselves are left out.
+        With ``last`` no further call is expected, and words that cannot be violations themselves are left out.
         """
         if self.length < 0:
-            if self._tree.empty_word_breaks():
+            if self._tree.empty_word_violates():
                 self.violation = ()
         else:
             self._next_level(last)
@@ -108,10 +108,10 @@ class ExhaustiveSearch:
             self.violation = self._descend(self._kept, self.length + 1 - self._kept_length, piece)
 
     def _descend(self, frontier: Frontier, levels: int, piece: int) -> Codes | None:
-        """The first violation so many levels below, walking the frontier in pieces with so many children."""
-        wanted = self._tree.within(levels - 1)
-        for some in self._tree.pieces(frontier, wanted, piece):
-            below = self._tree.children(some, wanted)
+        """The first violation ``levels`` below, walking the frontier in pieces of at most ``piece`` children."""
+        targets = self._tree.within(levels - 1)
+        for some in self._tree.pieces(frontier, targets, piece):
+            below = self._tree.children(some, targets)
             found = self._first_violation(below) if levels == 1 else self._descend(below, levels - 1, piece)
             if found is not None:
                 return found

@@ -1,7 +1,7 @@
-"""Faulty flows: loops inside a counterexample that can be pumped, so that one mistake becomes a family.
+"""Faulty flows: loops inside a counterexample that can be pumped, so that one violation becomes a family.
 
 For every way to cut the counterexample into a prefix and a suffix, the loops at the product state of specification and
-hypothesis after the prefix leave both automata where they were. If the model does not notice them either,
+hypothesis after the prefix leave both automata where they were. If the model's state hardly changes either,
 prefix · loopⁿ · suffix is a violation for every n.
 """
 
@@ -27,7 +27,7 @@ from rnncheck.words import Codes
 @renamed_fields(more_than="min_hits", hits="min_hits")
 @dataclass(frozen=True)
 class FlowSettings:
-    """How hard to look for faulty flows.
+    """How much to search for faulty flows.
 
     A flow is reported if more than ``min_hits`` of its ``pumps`` words violate the property. At most ``loops`` loops of
     at most ``longest_loop`` letters are tried at each place.
@@ -39,20 +39,20 @@ class FlowSettings:
     longest_loop: int = 30
 
 
-_LONGEST_PERIOD = 60  # loops after which the model's state has come back, at most, for anything to be said of all n
-_LOOPS_AT_ONCE = 8  # few, since whoever asks may have enough flows soon
-_FRONT = 1000  # beginnings of loops that are followed at once
+_LONGEST_PERIOD = 60  # loops after which the model's state must have repeated for a claim about all n
+_LOOPS_AT_ONCE = 8  # few, since the caller may soon have enough flows
+_FRONT = 1000  # prefixes of loops that are followed at once
 _TRIED_AT_ONCE = 64
-_TRIES = 4  # repetitions; of what comes back every 5 loops there are at most 20 hits among 100
-_TRYING_SHARE = 0.5  # of the steps, for trying; the others are for pumping
+_TRIES = 4  # repetitions; a violation with every fifth loop has at most 20 hits among 100
+_TRYING_SHARE = 0.5  # of the steps, for trying loops; the others are for pumping
 
 
 @dataclass(frozen=True)
 class Flow:
     """A loop and the numbers of repetitions, 1 … pumps, for which it gave a violation.
 
-    ``settles_at``: from this n on the model's state after loopⁿ comes back to itself bit by bit, every ``period``
-    loops; None where that was not seen. ``forever``: every n from there on is a violation, in this ``arithmetic``.
+    ``settles_at``: from this n on the model's state after loopⁿ repeats bit by bit, every ``period`` loops; None where
+    that was not seen. ``forever``: every n from there on is a violation, in this ``arithmetic``.
     """
 
     prefix: Codes
@@ -70,9 +70,9 @@ class Flow:
         """Network steps to pump it: the prefix is read once, the loop once for each n, the suffix after each."""
         return len(self.prefix) + self.pumps * (len(self.loop) + len(self.suffix))
 
-    def pumped(self, most: int) -> Flow:
-        """The same, pumped at most so often."""
-        return dataclasses.replace(self, pumps=min(most, self.pumps))
+    def with_at_most(self, pumps: int) -> Flow:
+        """The same flow with at most ``pumps`` repetitions."""
+        return dataclasses.replace(self, pumps=min(pumps, self.pumps))
 
     def word(self, n: int) -> Codes:
         return self.prefix + self.loop * n + self.suffix
@@ -88,35 +88,35 @@ def find_flows(
 ) -> Iterator[Flow]:
     """A flow for each loop that the settings find: the shortest loop at each place first, then the second, and so on.
 
-    ``violates`` answers a batch of words, as far as so many network ``steps`` lead. Many loops are tried with few
-    repetitions, and those that give a violation then are pumped first, the others when no loop is left to try. A loop
-    that gave a flow is not asked for again, neither at another place nor turned nor doubled.
+    ``violates`` answers a batch of words; at most ``steps`` network steps are spent. Many loops are tried with few
+    repetitions, and those that give a violation are pumped first, the others when no loop is left to try. A loop that
+    gave a flow is not pumped again, neither at another place nor rotated nor doubled.
     """
     candidates = _candidates(
         counterexample, product(spec, hypothesis.over(spec.alphabet), np.logical_and).dfa, settings
     )
     flowing: set[Codes] = set()
     budget = _Steps(steps)
-    waiting: list[Flow] = []
+    postponed: list[Flow] = []
     while some := list(itertools.islice(candidates, _TRIED_AT_ONCE)):
-        new = [flow for flow in some if turned(flow.loop) not in flowing]
-        tries = budget.spent_on([flow.pumped(_TRIES) for flow in new], _TRYING_SHARE)
-        promising = [bool(tried.hits) for tried in _pumped(tries, violates)]
-        waiting += [flow for flow, is_promising in itertools.zip_longest(new, promising) if not is_promising]
+        new = [flow for flow in some if canonical_loop(flow.loop) not in flowing]
+        tries = budget.affordable([flow.with_at_most(_TRIES) for flow in new], _TRYING_SHARE)
+        promising = [bool(tried.hits) for tried in _with_hits(tries, violates)]
+        postponed += [flow for flow, is_promising in itertools.zip_longest(new, promising) if not is_promising]
         yield from _flows(list(itertools.compress(new, promising)), violates, settings, flowing, budget)
         if len(tries) < len(new):
             break
-    yield from _flows(waiting, violates, settings, flowing, budget)
+    yield from _flows(postponed, violates, settings, flowing, budget)
 
 
 class _Steps:
-    """The network steps that are left; without end where ``steps`` is None."""
+    """The network steps that are left; unlimited where ``steps`` is None."""
 
     def __init__(self, steps: int | None) -> None:
         self._all = self._left = math.inf if steps is None else steps
 
-    def spent_on(self, flows: Sequence[Flow], share: float = 1.0) -> Sequence[Flow]:
-        """The first of some flows that can be pumped before more than this share of all steps is spent."""
+    def affordable(self, flows: Sequence[Flow], share: float = 1.0) -> Sequence[Flow]:
+        """The first flows that can be pumped before more than this share of all steps is spent. Deducts their price."""
         for count, flow in enumerate(flows):
             if self._left - flow.price < (1.0 - share) * self._all:
                 return flows[:count]
@@ -146,17 +146,17 @@ def _flows(
     flowing: set[Codes],
     budget: _Steps,
 ) -> Iterator[Flow]:
-    """Those that are flows, with their hits; a few are pumped at once, with every n."""
+    """The candidates with more than ``min_hits`` hits; a few are pumped at once, with every n."""
     for start in range(0, len(candidates), _LOOPS_AT_ONCE):
         some = candidates[start : start + _LOOPS_AT_ONCE]
-        new = budget.spent_on([flow for flow in some if turned(flow.loop) not in flowing])
-        for flow in _pumped(new, violates):
-            if len(flow.hits) > settings.min_hits and turned(flow.loop) not in flowing:
-                flowing.add(turned(flow.loop))
+        new = budget.affordable([flow for flow in some if canonical_loop(flow.loop) not in flowing])
+        for flow in _with_hits(new, violates):
+            if len(flow.hits) > settings.min_hits and canonical_loop(flow.loop) not in flowing:
+                flowing.add(canonical_loop(flow.loop))
                 yield flow
 
 
-def _pumped(flows: Sequence[Flow], violates: Callable[[Sequence[Codes]], Mask]) -> Iterator[Flow]:
+def _with_hits(flows: Sequence[Flow], violates: Callable[[Sequence[Codes]], Mask]) -> Iterator[Flow]:
     """The flows with their hits; all have the same number of pumps."""
     words = [flow.word(n) for flow in flows for n in range(1, flow.pumps + 1)]
     if not words:
@@ -165,34 +165,34 @@ def _pumped(flows: Sequence[Flow], violates: Callable[[Sequence[Codes]], Mask]) 
         yield dataclasses.replace(flow, hits=tuple((np.flatnonzero(row) + 1).tolist()))
 
 
-def turned(loop: Codes) -> Codes:
-    """One word for all that go round the same way, wherever they begin and however often they go round."""
+def canonical_loop(loop: Codes) -> Codes:
+    """One canonical word for all rotations and repetitions of a loop."""
     length = len(loop)
     once = next(size for size in range(1, length + 1) if length % size == 0 and loop[:size] * (length // size) == loop)
     return min(loop[start:once] + loop[:start] for start in range(once))
 
 
 def by_reference(flow: Flow, reference: MembershipOracle, breaks: Callable[[Mask], Mask], loops: int) -> Flow:
-    """The flow as the model's reference has it: its own hits, and what is known of all larger n.
+    """The flow by the model's reference: its hits, and what is known of all larger n.
 
-    ``breaks`` says which answers to such a word are violations. The loop is repeated ``loops`` times, or as often as it
-    is pumped, to see whether the state comes back. A reference that does not step shows no states, so nothing is said
+    ``breaks`` shows which answers to such a word are violations. The loop is repeated ``loops`` times, or as often as
+    it is pumped, to see whether the state repeats. A reference that does not step shows no states, so nothing is known
     of larger n.
     """
     if not reference.stepping:
         words = [flow.word(n) for n in range(1, flow.pumps + 1)]
         return dataclasses.replace(flow, hits=_numbers(breaks(reference.answers(words))))
     stepper = reference.stepper
-    states, settled = settling(stepper, flow.prefix, flow.loop, max(loops, flow.pumps))
-    # After the state has come back the answers do too, so no suffix is read twice in one state.
-    start, period = settled or (flow.pumps + 1, 1)
+    states, repetition = find_repetition(stepper, flow.prefix, flow.loop, max(loops, flow.pumps))
+    # Once the state repeats the answers do too, so no suffix is read twice in one state.
+    start, period = repetition or (flow.pumps + 1, 1)
     first = max(1, start)
-    last = flow.pumps if settled is None else first + period - 1
+    last = flow.pumps if repetition is None else first + period - 1
     after = _read(stepper, np.concatenate(states[1 : last + 1]), [flow.suffix] * last)
     broken = breaks(stepper.answers(stepper.scores(after), lambda i: flow.word(i + 1)))
     numbers = np.arange(1, flow.pumps + 1)
     hits = _numbers(broken[np.where(numbers < first, numbers, first + (numbers - first) % period) - 1])
-    if settled is None or period > _LONGEST_PERIOD:
+    if repetition is None or period > _LONGEST_PERIOD:
         return dataclasses.replace(flow, hits=hits)
     kind = stepper.initial(1).dtype
     # Integers are not rounded; floats are, and not in the same way by every processor.
@@ -202,7 +202,7 @@ def by_reference(flow: Flow, reference: MembershipOracle, breaks: Callable[[Mask
 
 
 def _numbers(hits: Mask) -> tuple[int, ...]:
-    """Which n, from 1 on."""
+    """The numbers n, from 1 on, of the hits."""
     return tuple((np.flatnonzero(hits) + 1).tolist())
 
 
@@ -233,7 +233,7 @@ def states_along(stepper: Stepper, words: Sequence[Codes]) -> list[States]:
 
 
 def _read(stepper: Stepper, states: States, words: Sequence[Codes]) -> States:
-    """The states after one word more each."""
+    """The states after one more word each."""
     states = states.copy()
     for position in range(max(map(len, words), default=0)):
         running = np.array([row for row, word in enumerate(words) if len(word) > position])
@@ -242,29 +242,31 @@ def _read(stepper: Stepper, states: States, words: Sequence[Codes]) -> States:
 
 
 def shortest_loops(dfa: DFA, state: int, count: int, longest: int) -> list[Codes]:
-    """The shortlex-first words that lead from a state back to it and pass through it nowhere between."""
+    """The shortlex-first words that lead from a state back to it without passing through it on the way."""
     return list(itertools.islice(_loops(dfa, state, longest, 4 * count), count))
 
 
 def _loops(dfa: DFA, state: int, longest: int, most: int) -> Iterator[Codes]:
-    """These words in turn; of the beginnings of one length at most so many are followed, and each can become one."""
+    """Yield these words; at most ``most`` prefixes of each length are followed, and each can become a loop."""
     distance = _distances_to(dfa, state, longest)
-    front: list[tuple[Codes, int]] = [((), state)]
+    frontier: list[tuple[Codes, int]] = [((), state)]
     for length in range(1, longest + 1):
-        grown = []
-        for word, at in front:
+        extended = []
+        for word, at in frontier:
             for letter, successor in enumerate(dfa.transitions[at].tolist()):
                 if successor == state:
                     yield (*word, letter)
                 elif distance[successor] <= longest - length:
-                    grown.append(((*word, letter), successor))
-        front = grown[:most]
+                    extended.append(((*word, letter), successor))
+        frontier = extended[:most]
 
 
-def settling(stepper: Stepper, prefix: Codes, loop: Codes, loops: int) -> tuple[list[States], tuple[int, int] | None]:
-    """The states after prefix · loopⁿ for n = 0, 1, …, and from which n on they repeat bit by bit, with which period.
+def find_repetition(
+    stepper: Stepper, prefix: Codes, loop: Codes, loops: int
+) -> tuple[list[States], tuple[int, int] | None]:
+    """The states after prefix · loopⁿ for n = 0, 1, …, and (first n, period) where they repeat bit by bit.
 
-    The last of them is the first that does; None stands for it where ``loops`` loops show none.
+    The last state is the first repeated one; None where ``loops`` loops show no repetition.
     """
     states = _read(stepper, stepper.initial(1), [prefix])
     seen: dict[bytes, int] = {}

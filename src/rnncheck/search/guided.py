@@ -1,10 +1,10 @@
-"""A search for rare violations: the prefix tree, followed to where the model looks as if it had lost its way.
+"""A beam search for rare violations: follows the prefix tree to where the model's state looks unusual.
 
 Each beam keeps, for every state of the specification, the words that rank highest for that state, and extends them by
 one letter at a time. A network that has learned its task has one cluster of hidden states for each state of the
 automaton behind it, so the words whose hidden state lies furthest from the others' are where it goes wrong first.
-Scores on the wrong side, or near the decision, are other signs; beams that rank words by these come next. The search
-proves nothing when it finds nothing.
+Scores on the wrong side, or near the threshold, are other signs; beams that rank words by these come next. That the
+search finds nothing proves nothing.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from rnncheck.words import Codes, IntArray
 
 _FIRST_LENGTH = 24
 _WIDER = 4
-_OUTLIERS = 5  # one word in so many is an outlier, about
+_OUTLIERS = 5  # about one word in this many is an outlier
 _RIDGE = 0.01  # of the mean variance of one direction is added to the variance of each
 
 
@@ -34,8 +34,8 @@ class Ranking(enum.Enum):
     OUTLIER = "the model's state is far from the others' mean"
     OUTLIER_LOOSELY = "the same, with noise"
     WRONG_SIDE = "the score is on the wrong side, or least far on the right one"
-    NEAR_DECISION = "the score is close to the decision"
-    NEAR_DECISION_OR_OUTLIER = "the score is close to the decision, or, for one word in so many, the state is far off"
+    NEAR_THRESHOLD = "the score is close to the threshold"
+    NEAR_THRESHOLD_OR_OUTLIER = "the score is close to the threshold, or, for some words, the state is an outlier"
     TOWARDS_VIOLATION = "the score is on the side that a violation needs"
     UNUSUAL = "the model's state is far from the others' mean, for the directions in which they differ"
     RANDOM = "chance"
@@ -52,10 +52,10 @@ class Ranking(enum.Enum):
         if self is Ranking.OUTLIER_LOOSELY:
             return _distance_from_mean(frontier) * np.exp(0.5 * noise)
         ties = 1e-3 * noise  # saturated scores are all alike
-        if self is Ranking.NEAR_DECISION:
+        if self is Ranking.NEAR_THRESHOLD:
             return ties - np.abs(scores)
-        if self is Ranking.NEAR_DECISION_OR_OUTLIER:
-            near, far = (_places(frontier, values) for values in (ties - np.abs(scores), _distance_from_mean(frontier)))
+        if self is Ranking.NEAR_THRESHOLD_OR_OUTLIER:
+            near, far = (_ranks(frontier, values) for values in (ties - np.abs(scores), _distance_from_mean(frontier)))
             return -np.minimum(near, _OUTLIERS * far)
         if self is Ranking.TOWARDS_VIOLATION and tree.relation is not Relation.EQUAL:
             return ties + (scores if tree.relation is Relation.SUBSET else -scores)
@@ -66,7 +66,7 @@ RANKINGS = (
     Ranking.OUTLIER,
     Ranking.OUTLIER_LOOSELY,
     Ranking.WRONG_SIDE,
-    Ranking.NEAR_DECISION,
+    Ranking.NEAR_THRESHOLD,
     Ranking.TOWARDS_VIOLATION,
     Ranking.RANDOM,
 )
@@ -89,14 +89,14 @@ def _unusualness(frontier: Frontier) -> Scores:
 def _leverages(apart: Scores) -> Scores:
     """For each of some rows with mean zero: how much it counts in a ridge regression on them."""
     rows, columns = apart.shape
-    turned = rows > columns  # whichever square matrix is the smaller one
-    products = apart.T @ apart if turned else apart @ apart.T
+    is_tall = rows > columns  # whichever square matrix is the smaller one
+    products = apart.T @ apart if is_tall else apart @ apart.T
     ridge = _RIDGE * float(np.trace(products)) / columns
-    if not 0.0 < ridge < np.inf:  # all rows are alike, or some are beyond all numbers
+    if not 0.0 < ridge < np.inf:  # all rows are equal, or some overflow
         return np.zeros(rows)
     identity = np.eye(len(products))
     inverse = np.linalg.inv(products + ridge * identity)
-    counts = np.einsum("ij,ij->i", apart @ inverse, apart) if turned else 1 - ridge * inverse.diagonal()
+    counts = np.einsum("ij,ij->i", apart @ inverse, apart) if is_tall else 1 - ridge * inverse.diagonal()
     return np.asarray(counts)
 
 
@@ -112,24 +112,24 @@ def _by_group(frontier: Frontier, measure: Callable[[Scores], Scores]) -> Scores
     return result
 
 
-def _places(frontier: Frontier, values: Scores) -> Scores:
-    """Which place each word has among those at the same state of the specification, the highest value 0."""
+def _ranks(frontier: Frontier, values: Scores) -> Scores:
+    """The rank of each word among those at the same state of the specification; the highest value has rank 0."""
     order = np.lexsort((-values, frontier.spec_states))
-    places = np.empty(len(order), dtype=np.float64)
-    places[order] = _within_runs(frontier.spec_states[order])
-    return places
+    ranks = np.empty(len(order), dtype=np.float64)
+    ranks[order] = _within_runs(frontier.spec_states[order])
+    return ranks
 
 
 def _within_runs(numbers: npt.NDArray[np.int32]) -> IntArray:
-    """The place of each of some sorted numbers among those that are equal."""
+    """The position of each of these sorted numbers among those equal to it."""
     starts = np.flatnonzero(np.append(True, numbers[1:] != numbers[:-1]))
     return np.arange(len(numbers)) - np.repeat(starts, np.diff(np.append(starts, len(numbers))))
 
 
 class Beam:
-    """One beam: words of one length, ranked one way; at most ``width``, and what fits into ``memory``.
+    """One beam: words of one length with one ranking; at most ``width``, and as many as fit into ``memory``.
 
-    Words that no violation of at most ``longest`` letters begins with are left out.
+    Words that are not a prefix of a possible violation of at most ``longest`` letters are left out.
     """
 
     def __init__(
@@ -154,8 +154,8 @@ class Beam:
         """Extend the words by every letter; a violation among them, or None after keeping the most promising."""
         self.length += 1
         tree = self._tree
-        wanted = tree.open_states if self._longest is None else tree.within(self._longest - self.length)
-        grown = tree.children(self._front, wanted)
+        targets = tree.open_states if self._longest is None else tree.within(self._longest - self.length)
+        grown = tree.children(self._front, targets)
         self._front = grown
         if not len(grown):
             return None
@@ -167,7 +167,7 @@ class Beam:
         return None
 
     def _most_promising(self, frontier: Frontier, scores: Scores) -> IntArray:
-        """The rows to keep, as equally divided among the specification's states as can be."""
+        """The rows to keep, divided as equally as possible among the specification's states."""
         values = self._ranking.values(self._tree, frontier, scores, self._rng)
         order = np.lexsort((-values, frontier.spec_states))
         rank = _within_runs(frontier.spec_states[order])
@@ -176,12 +176,12 @@ class Beam:
 
 
 class GuidedSearch:
-    """One beam after another, narrow ones first; then all again, with other noise and to twice the length.
+    """One beam after another, narrow ones first; then all again, with other noise and up to twice the length.
 
-    How wide a beam must be is not known beforehand, so each ranking begins with one word for each state from which a
-    violation can follow, and every time its turn comes its beam is four times as wide, up to ``width``: what the narrow
-    ones cost is a third of the widest. A ranking is one turn behind the one before it. ``shorter_than`` bounds the
-    length of what is looked for.
+    The necessary width of a beam is not known beforehand, so each ranking starts with one word for each state from
+    which a violation can follow, and each further turn makes its beam four times as wide, up to ``width``: the narrow
+    ones cost a third of the widest. A ranking is one turn behind the one before it. Only violations shorter than
+    ``shorter_than`` are searched for.
     """
 
     def __init__(
@@ -199,29 +199,29 @@ class GuidedSearch:
         self._memory = memory
         self._shorter_than = shorter_than
         self._width = width
-        self._plan = planned(rankings, max(1, int(tree.open_states.sum())), width)
-        self.beams = 0  # how many of the full width have been begun
-        self._begin_beam()
-        self.violation: Codes | None = () if tree.empty_word_breaks() else None
+        self._plan = beam_plan(rankings, max(1, int(tree.open_states.sum())), width)
+        self.beams = 0  # how many of the full width have been started
+        self._start_beam()
+        self.violation: Codes | None = () if tree.empty_word_violates() else None
 
     @property
     def finished(self) -> bool:
-        """Whether a violation was found, or none can be: no state is open, or no length is allowed."""
-        possible = self._tree.open_states[self._tree.spec.initial] and self._shorter_than not in (0, 1)
-        return self.violation is not None or not possible
+        """Whether a violation was found, or none can be found: no state is open, or no length is allowed."""
+        searchable = self._tree.open_states[self._tree.spec.initial] and self._shorter_than not in (0, 1)
+        return self.violation is not None or not searchable
 
-    def seek_shorter(self, than: int) -> None:
-        """Go on after a violation with the next beam: the ones before found none that is shorter."""
-        self.violation, self._shorter_than = None, than
-        self._begin_beam()
+    def search_below(self, length: int) -> None:
+        """Continue after a violation with the next beam, for words of fewer than ``length`` letters."""
+        self.violation, self._shorter_than = None, length
+        self._start_beam()
 
     def advance(self) -> None:
-        """Let the beam grow by one letter; when it is long enough, the next one begins."""
+        """Extend the beam by one letter; when it is long enough, start the next one."""
         self.violation = self._beam.grow()
         if self._beam.length >= self._longest:
-            self._begin_beam()
+            self._start_beam()
 
-    def _begin_beam(self) -> None:
+    def _start_beam(self) -> None:
         ranking, width, self._longest = next(self._plan)
         bound = None if self._shorter_than is None else self._shorter_than - 1
         if bound is not None:
@@ -230,8 +230,8 @@ class GuidedSearch:
         self.beams += width == self._width
 
 
-def planned(rankings: Sequence[Ranking], narrowest: int, widest: int) -> Iterator[tuple[Ranking, int, int]]:
-    """The rankings of the beams, their widths and their lengths, without end."""
+def beam_plan(rankings: Sequence[Ranking], narrowest: int, widest: int) -> Iterator[tuple[Ranking, int, int]]:
+    """The rankings of the beams, their widths and their lengths, in an endless sequence."""
     widths = [min(narrowest, widest)]
     while widths[-1] < widest:
         widths.append(min(_WIDER * widths[-1], widest))

@@ -1,8 +1,8 @@
-"""The loops of a property's automaton: how each is reached, and which words show what a model remembers of it.
+"""The loops of a property's automaton: the words that reach each, and words that show whether a model remembers it.
 
-A lasso is a prefix and a loop: however often the loop is read, the automaton comes back to the same state, and a model
-that satisfies the property must remember what that state says. A completion is a word that shows whether it does: it
-separates the state from others, which the model may have confused it with.
+A lasso is a prefix and a loop: however often the loop is read, the automaton returns to the same state, and a model
+that satisfies the property must still distinguish that state. A completion is a word that tests this: it separates the
+state from others that the model may confuse it with.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from rnncheck.search.flows import shortest_loops
 from rnncheck.words import Alphabet, Codes, IntArray
 
 _STATES = 64  # of the automaton, those nearest to its initial state
-_TABLE = 1 << 20  # entries of its table that are looked at; with many letters fewer states are
-_LOOPS = 8  # at each state, letters of each class, and other ways into a state
+_TABLE = 1 << 20  # entries of its table that are considered; with many letters these are fewer states
+_LOOPS = 8  # at each state; also letters of each class, and alternative words into a state
 _LONGEST_LOOP = 30
 _COMPLETIONS = 8  # of each state
 _LONGEST_COMPLETION = 30
-_CELLS = 1 << 16  # of the table of states that beginnings of completions lead to
+_CELLS = 1 << 16  # of the table of states that prefixes of completions lead to
 
 
 @dataclass(frozen=True)
@@ -37,18 +37,18 @@ class Lasso:
     states: tuple[int, ...]
 
     def word(self, letters: int) -> Codes:
-        """The prefix, and so many letters of the loop, read again and again."""
-        times, rest = divmod(letters, len(self.loop))
-        return self.prefix + self.loop * times + self.loop[:rest]
+        """The prefix, and ``letters`` letters of the loop, which is repeated."""
+        times, remainder = divmod(letters, len(self.loop))
+        return self.prefix + self.loop * times + self.loop[:remainder]
 
 
 class Lassos:
     """The lassos of a property, shortest loops first, at most ``most``, and the completions of their states.
 
-    Only states from which a violation can follow are looked at. Letters that the automaton does not distinguish are
-    one: longer loops have the first of each such class, and loops of one letter all of them, the first ones earlier.
-    A state is reached by its shortest word, and before loops of one letter later on by other last letters too: the
-    model may remember one event and forget another.
+    Only states from which a violation can follow are considered. Letters that the automaton does not distinguish form a
+    class: longer loops use the first letter of each class, loops of one letter use all of them, the first ones earlier.
+    A state is reached by its shortest word; loops of one letter are later also tried after other last letters, since
+    the model may remember one event and forget another.
     """
 
     def __init__(self, watched: Property, most: int) -> None:
@@ -60,22 +60,22 @@ class Lassos:
         _, first, kind = np.unique(columns, axis=1, return_index=True, return_inverse=True)
         self._letters: IntArray = np.sort(first)
         self._kind = kind.reshape(-1)
-        ranked = sorted(self._ranked(), key=lambda each: each[0])
+        ranked = sorted(self._with_sort_keys(), key=lambda each: each[0])
         distinct: dict[tuple[int, Codes, Codes], Lasso] = {}
         for _, lasso in ranked:
-            distinct.setdefault(_turned(lasso), lasso)
+            distinct.setdefault(_canonical(lasso), lasso)
         self.all = list(distinct.values())[:most]
 
     def completions(self, state: int) -> Sequence[Codes]:
-        """Shortlex-first words that lead from a state to where a word could be a violation and separate it from others.
+        """Shortlex-first words that lead from a state to possible violations and separate it from other states.
 
-        The first separates it from the initial state, if one does: to forget everything is to be there.
+        The first separates it from the initial state, if one does: there a model is that has forgotten everything.
         """
         if state not in self._completions:
-            self._completions[state] = self._separating(state)
+            self._completions[state] = self._find_separating(state)
         return self._completions[state]
 
-    def _separating(self, state: int) -> Sequence[Codes]:
+    def _find_separating(self, state: int) -> Sequence[Codes]:
         watched, spec = self._watched, self._watched.spec
         ends = np.append(state, self._near)[None, :]
         words: list[Codes] = [()]
@@ -83,7 +83,7 @@ class Lassos:
         shortest: Codes | None = None
         left, first = ends[0] != state, 0
         for _ in range(_LONGEST_COMPLETION + 1):
-            for row in np.flatnonzero(watched.breakable[ends[:, 0]]).tolist():
+            for row in np.flatnonzero(watched.may_violate[ends[:, 0]]).tolist():
                 shortest = words[row] if shortest is None else shortest
                 separated = left & (spec.accepting[ends[row]] != spec.accepting[ends[row, 0]])
                 if separated.any():
@@ -98,7 +98,7 @@ class Lassos:
         return [found[first], *found[:first], *found[first + 1 :]]
 
     def _longer(self, words: list[Codes], ends: IntArray, left: IntArray | None) -> tuple[list[Codes], IntArray]:
-        """The words with one more letter each that may still separate a state; one of those that lead alike."""
+        """The words with one more letter each that may still separate a state; of equivalent ones only the first."""
         letters = self._letters
         grown = self._watched.spec.transitions[ends[:, None, :], letters[:, None]].reshape(-1, ends.shape[1])
         promising = self._watched.open_states[grown[:, 0]]
@@ -110,8 +110,8 @@ class Lassos:
         places = zip((rows // len(letters)).tolist(), letters[rows % len(letters)].tolist(), strict=True)
         return [(*words[parent], letter) for parent, letter in places], grown[rows].astype(np.int64)
 
-    def _ranked(self) -> Iterator[tuple[tuple[int, int], Lasso]]:
-        """Lassos with what they are sorted by."""
+    def _with_sort_keys(self) -> Iterator[tuple[tuple[int, int], Lasso]]:
+        """Lassos with their sort keys."""
         spec = self._watched.spec
         graph, ranks = self._graph(), self._ranks()
         for place, (state, access) in enumerate(self._access.items()):
@@ -122,11 +122,11 @@ class Lassos:
             for letter, rank in ranks.items():
                 if spec.transitions[state, letter] == state:
                     yield (1 + rank, place), self._lasso(access, state, (letter,))
-                    for prefix, later in self._other_ways(state, letter, ranks):
+                    for prefix, later in self._other_access_words(state, letter, ranks):
                         yield (2 + rank + later, place), self._lasso(prefix, state, (letter,))
 
     def _ranks(self) -> dict[int, int]:
-        """The first letters of each class, and how many of it come before each."""
+        """The first letters of each class, and the rank of each within its class."""
         times: dict[int, int] = {}
         ranks = {}
         for letter, kind in enumerate(self._kind.tolist()):
@@ -135,8 +135,8 @@ class Lassos:
                 ranks[letter] = times[kind]
         return ranks
 
-    def _other_ways(self, state: int, loop: int, ranks: dict[int, int]) -> list[tuple[Codes, int]]:
-        """Words into a state that end otherwise than its access word and than a loop of one letter, with their rank."""
+    def _other_access_words(self, state: int, loop: int, ranks: dict[int, int]) -> list[tuple[Codes, int]]:
+        """Words into a state that end with other letters than its access word and than the loop, with their rank."""
         letters = np.fromiter(ranks, dtype=np.int64, count=len(ranks))
         sources, columns = np.nonzero(self._watched.spec.transitions[self._near[:, None], letters] == state)
         ways = [
@@ -147,7 +147,7 @@ class Lassos:
         return sorted((way for way in ways if way[0] != self._access[state]), key=lambda way: way[1])[:_LOOPS]
 
     def _graph(self) -> DFA:
-        """The near states from which a violation can follow, and one more for all others, which leads nowhere."""
+        """The near states from which a violation can follow, and one sink for all others."""
         near, open_states = self._near, self._watched.open_states
         place_of = {state: place for place, state in enumerate(near.tolist()) if open_states[state]}
         table = [
@@ -171,7 +171,7 @@ def _access_words(watched: Property) -> dict[int, Codes]:
     most = min(_STATES, max(2, _TABLE // len(spec.alphabet)))
     access: dict[int, Codes] = {spec.initial: ()}
     queue = [spec.initial]
-    for state in queue:  # grows while it is walked
+    for state in queue:  # grows during the loop
         successors, letters = np.unique(spec.transitions[state], return_index=True)
         for place in np.argsort(letters).tolist():
             successor = int(successors[place])
@@ -181,8 +181,8 @@ def _access_words(watched: Property) -> dict[int, Codes]:
     return access
 
 
-def _turned(lasso: Lasso) -> tuple[int, Codes, Codes]:
-    """One name for a longer loop, wherever on it one begins."""
+def _canonical(lasso: Lasso) -> tuple[int, Codes, Codes]:
+    """One canonical key for a longer loop, whichever of its states comes first."""
     loop, states = lasso.loop, lasso.states
     prefix = lasso.prefix if len(loop) == 1 else ()
     return min((states[at], loop[at:] + loop[:at], prefix) for at in range(len(loop)))

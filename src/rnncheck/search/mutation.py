@@ -1,9 +1,9 @@
-"""A search for violations of a model that only knows whole words: random words, changed a little, again and again.
+"""A search for violations of a black-box model: random words, mutated again and again.
 
-For every state of the specification at which a word could be a violation, the words that come closest to one are kept:
-those whose score is nearest to the wrong side, or, where the model gives no scores, those that came last. They are cut,
-prolonged, mixed and repeated in part; runs and loops are what networks lose count of. The search proves nothing when it
-finds nothing.
+For every state of the specification at which a word could be a violation, the words closest to one are kept:
+those whose score is nearest to the wrong side, or, where the model gives no scores, the latest ones. They are cut,
+extended, mixed and repeated in part, since networks lose count of runs and loops. That the search finds nothing proves
+nothing.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from rnncheck.search.sampler import WordSource
 from rnncheck.words import Codes, WordBatch
 
 _AT_ONCE = 128
-_DRAWN_EVERY = 4  # rounds, so that the kept words do not stay among themselves
+_DRAWN_EVERY = 4  # rounds, so that new words join the kept ones
 _KEPT = 16  # words for each state of the specification
 _LONGEST = 40  # letters of a word that is kept: every one is read from the beginning
 _LONGEST_RUN = 16
 
 
 class MutationSearch:
-    """Asks some changed words at a time. ``words`` counts them."""
+    """Queries mutated words in batches. ``words`` counts them."""
 
     def __init__(
         self, oracle: MembershipOracle, watched: Property, source: WordSource, rng: np.random.Generator
@@ -36,30 +36,30 @@ class MutationSearch:
         self._rng = rng
         self._letters = len(oracle.alphabet)
         self._kept: dict[int, list[tuple[float, Codes]]] = {}
-        self._asked: set[Codes] = set()
+        self._queried: set[Codes] = set()
         self._rounds = 0
-        self._scored = True  # until the model shows that it gives none
+        self._scored = True  # until the model returns no scores
         self.words = 0
         self.violation: Codes | None = None
 
     @property
     def finished(self) -> bool:
-        """Whether a violation was found, or none can be."""
-        return self.violation is not None or not self._watched.breakable.any()
+        """Whether a violation was found, or none can exist."""
+        return self.violation is not None or not self._watched.may_violate.any()
 
     def advance(self) -> None:
-        """Ask one more batch; call it only while not ``finished``."""
-        drawn = not self._kept or self._rounds % _DRAWN_EVERY == 0
+        """Query one more batch; call it only while not ``finished``."""
+        draw = not self._kept or self._rounds % _DRAWN_EVERY == 0
         self._rounds += 1
-        words = self._drawn() if drawn else [self._changed() for _ in range(_AT_ONCE)]
-        fresh = [word for word in dict.fromkeys(words) if word not in self._asked]
-        ends = self._watched.spec.end_states(WordBatch.from_codes(fresh))
-        possible = np.flatnonzero(self._watched.breakable[ends])
-        if len(possible):
-            self._ask([fresh[row] for row in possible.tolist()], ends[possible])
+        words = self._draw() if draw else [self._mutate() for _ in range(_AT_ONCE)]
+        new = [word for word in dict.fromkeys(words) if word not in self._queried]
+        ends = self._watched.spec.end_states(WordBatch.from_codes(new))
+        suspects = np.flatnonzero(self._watched.may_violate[ends])
+        if len(suspects):
+            self._query([new[row] for row in suspects.tolist()], ends[suspects])
 
-    def _ask(self, words: list[Codes], ends: npt.NDArray[np.integer]) -> None:
-        self._asked.update(words)
+    def _query(self, words: list[Codes], ends: npt.NDArray[np.integer]) -> None:
+        self._queried.update(words)
         self.words += len(words)
         answers = self._oracle.answers(words)
         broken = self._watched.broken(answers, ends)
@@ -73,7 +73,7 @@ class MutationSearch:
             del kept[_KEPT:]
 
     def _closeness(self, words: list[Codes], ends: npt.NDArray[np.integer]) -> Scores:
-        """How near each word is to the wrong side; of words without scores the later ones are preferred."""
+        """How near each word is to the wrong side; without scores, later words are preferred."""
         scores = self._oracle.scores(WordBatch.from_codes(words)) if self._scored else None
         if scores is None:
             self._scored = False
@@ -83,8 +83,8 @@ class MutationSearch:
             accepted = np.full(len(words), self._watched.relation is Relation.SUPERSET)
         return np.nan_to_num(np.where(accepted, -scores, scores))
 
-    def _drawn(self) -> list[Codes]:
-        """Random words and their beginnings, of all lengths that are kept."""
+    def _draw(self) -> list[Codes]:
+        """Random words, cut to random lengths."""
         words = list(self._source.sample(self._rng, _AT_ONCE))
         return [word[: int(self._rng.integers(_LONGEST + 1))] for word in words]
 
@@ -93,14 +93,14 @@ class MutationSearch:
         kept = self._kept[states[int(self._rng.integers(len(states)))]]
         return kept[int(self._rng.integers(len(kept)))][1]
 
-    def _changed(self) -> Codes:
-        """A kept word, changed at one to three places."""
+    def _mutate(self) -> Codes:
+        """A kept word with one to three random changes."""
         word = self._pick()
         for _ in range(int(self._rng.integers(1, 4))):
-            word = self._changed_once(word)[:_LONGEST]
+            word = self._mutate_once(word)[:_LONGEST]
         return word
 
-    def _changed_once(self, word: Codes) -> Codes:
+    def _mutate_once(self, word: Codes) -> Codes:
         rng = self._rng
         start, end = sorted(rng.integers(len(word) + 1, size=2).tolist())
         letter, times = int(rng.integers(self._letters)), int(rng.integers(1, _LONGEST_RUN + 1))
@@ -109,11 +109,11 @@ class MutationSearch:
             return word[:start] + word[end:]
         if kind == 1:  # another letter
             return (*word[:start], letter, *word[start + 1 :])
-        if kind == 2:  # one more
+        if kind == 2:  # an inserted letter
             return (*word[:start], letter, *word[start:])
         if kind == 3:  # a run
             return word[:start] + (letter,) * times + word[start:]
         if kind == 4:  # a loop
             return word[:end] + word[start:end] * min(times, 4) + word[end:]
-        other = self._pick()  # the end of another
+        other = self._pick()  # the end of another word
         return word[:start] + other[int(rng.integers(len(other) + 1)) :]

@@ -1,4 +1,4 @@
-"""A model and automata on the same words: where is it not as it should be?"""
+"""Words with the model's answers, and where these are not as an automaton requires."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from rnncheck.relations import Property, Relation
 from rnncheck.words import Codes, WordBatch, shortlex_key
 
 
-class Side(NamedTuple):
-    """An automaton, and the relation that the model should be in to it.
+class Expectation(NamedTuple):
+    """An automaton, and the relation in which the model should be to it.
 
-    ``whole_words``: only a word that breaks the relation as a whole counts, and is then cut to its shortest prefix that
-    does. Otherwise every prefix counts. ``counts``: the states of the automaton whose words do; all where it is None.
+    ``whole_words``: a word counts only if it breaks the relation itself, and is then cut to its shortest prefix that
+    does. Otherwise every prefix counts. ``counts``: the states whose words count; all where it is None.
     """
 
     other: Hypothesis
@@ -29,21 +29,21 @@ class Side(NamedTuple):
     counts: Mask | None = None
 
     @classmethod
-    def of(cls, watched: Property | None) -> Side | None:
-        """The side of a property: any prefix that is a violation."""
+    def of(cls, watched: Property | None) -> Expectation | None:
+        """What a property expects: no prefix is a violation."""
         return None if watched is None else cls(watched.spec, watched.relation, counts=watched.counts)
 
-    def can_break(self, words: WordBatch) -> Mask:
-        """Which words could break the relation, whatever the model says to them."""
+    def may_violate(self, words: WordBatch) -> Mask:
+        """Which words could break the relation, whatever the model answers."""
         states = self.other.support.end_states(words)
-        return self._counting(self.relation.can_break(self.other.outputs[states]), states)
+        return self._counting(self.relation.may_violate(self.other.outputs[states]), states)
 
     def broken(self, answers: npt.NDArray[Any], states: npt.NDArray[np.integer]) -> Mask:
         """Which words break it, from the model's answers and the states in which they end."""
         return self._counting(self.relation.broken(answers, self.other.outputs[states]), states)
 
     def first_broken(self, words: WordBatch, answers: npt.NDArray[Any]) -> int | None:
-        """The position of the first word that breaks it, from the model's answers to all; None where none does."""
+        """The position of the first word that breaks it, from the model's answers to all words, or None."""
         broken = self.broken(answers, self.other.support.end_states(words))
         return int(np.argmax(broken)) if broken.any() else None
 
@@ -52,8 +52,8 @@ class Side(NamedTuple):
 
 
 @dataclass(frozen=True)
-class AnsweredWords:
-    """Words and what the model says of them: after every letter, if it is a stepping one (``prefixes``)."""
+class Observations:
+    """Words and the model's answers: after every letter where the model is stepping (``prefixes``)."""
 
     words: WordBatch
     answers: npt.NDArray[Any]
@@ -61,8 +61,8 @@ class AnsweredWords:
     empty: npt.NDArray[Any] | None  # the answer to the empty word, where it is among the words
 
     @classmethod
-    def together(cls, parts: Sequence[AnsweredWords]) -> AnsweredWords:
-        """All words of some, which are one model's, in their order."""
+    def joined(cls, parts: Sequence[Observations]) -> Observations:
+        """All words of several observations of one model, in order."""
         return cls(
             WordBatch.joined([part.words for part in parts]),
             np.concatenate([part.answers for part in parts]),
@@ -71,44 +71,44 @@ class AnsweredWords:
         )
 
     @classmethod
-    def of(cls, oracle: MembershipOracle, words: WordBatch) -> AnsweredWords:
-        """Ask the oracle."""
+    def of(cls, oracle: MembershipOracle, words: WordBatch) -> Observations:
+        """Query the oracle."""
         prefixes = oracle.stepping
         answers = oracle.prefix_answers(words) if prefixes else oracle.answers(words)
         empty = np.array([oracle.answer(())]) if (words.lengths == 0).any() else None
         return cls(words, answers, prefixes, empty)
 
     @classmethod
-    def whole(cls, words: WordBatch, answers: npt.NDArray[Any]) -> AnsweredWords:
-        """Words that were asked as wholes."""
+    def of_whole_words(cls, words: WordBatch, answers: npt.NDArray[Any]) -> Observations:
+        """Observations of words that were queried without their prefixes."""
         empty = answers[words.lengths == 0][:1]
         return cls(words, answers, prefixes=False, empty=empty if len(empty) else None)
 
-    def count_broken(self, side: Side) -> int:
-        """How many of the words, as wholes, break a side's relation."""
+    def count_broken(self, expectation: Expectation) -> int:
+        """How many of the words themselves (not their prefixes) break the relation."""
         filled = self.words.lengths > 0
         answers = self.answers[self.words.offsets[1:][filled] - 1] if self.prefixes else self.answers[filled]
-        states = side.other.support.end_states(self.words)
+        states = expectation.other.support.end_states(self.words)
         empty_words = (
-            0 if self.empty is None else side.broken(self.empty.repeat((~filled).sum()), states[~filled]).sum()
+            0 if self.empty is None else expectation.broken(self.empty.repeat((~filled).sum()), states[~filled]).sum()
         )
-        return int(empty_words + side.broken(answers, states[filled]).sum())
+        return int(empty_words + expectation.broken(answers, states[filled]).sum())
 
-    def all_broken(self, side: Side, most: int) -> dict[Codes, int]:
-        """Shortlex-least words that break a side's relation with the model's answers, shortest first: at most one for
-        each transition with which the automaton ends up wrong, and at most so many.
+    def all_broken(self, expectation: Expectation, most: int) -> dict[Codes, int]:
+        """Shortlex-least words that break the relation, with the model's answers, shortest first: one per last
+        transition of the automaton, and at most ``most``.
 
         Words that end with the same transition are likely to be wrong for the same reason.
         """
-        automaton, words = side.other.support, self.words
+        automaton, words = expectation.other.support, self.words
         found: dict[Codes, int] = {}
-        if self.empty is not None and side.broken(self.empty, np.array([automaton.initial]))[0]:
+        if self.empty is not None and expectation.broken(self.empty, np.array([automaton.initial]))[0]:
             found[()] = int(self.empty[0])
         visited = automaton.visited(words)
         ends = words.offsets[1:][words.lengths > 0] - 1
         at = np.arange(len(words.codes)) if self.prefixes else ends
         answers = self.answers if self.prefixes else self.answers[words.lengths > 0]
-        wrong = side.broken(answers, visited[at])
+        wrong = expectation.broken(answers, visited[at])
         at, answers = at[wrong], answers[wrong]
         owner = np.searchsorted(words.offsets, at, side="right") - 1
         starts = words.offsets[owner]
@@ -120,15 +120,15 @@ class AnsweredWords:
             found[tuple(words.codes[starts[i] : at[i] + 1].tolist())] = int(answers[i])
         return found
 
-    def least_broken(self, side: Side | None) -> Codes | None:
-        """The shortlex-least word that breaks a side's relation; None where none does."""
-        if side is None:
+    def least_broken(self, expectation: Expectation | None) -> Codes | None:
+        """The shortlex-least word that breaks the relation; None where none does."""
+        if expectation is None:
             return None
-        automaton = side.other.support
-        if self.empty is not None and side.broken(self.empty, np.array([automaton.initial]))[0]:
+        automaton = expectation.other.support
+        if self.empty is not None and expectation.broken(self.empty, np.array([automaton.initial]))[0]:
             return ()
         if self.prefixes:
-            broken = side.broken(self.answers, automaton.visited(self.words))
-            return self.words.least_prefix(broken, of_marked_words=side.whole_words)
-        broken = side.broken(self.answers, automaton.end_states(self.words))
+            broken = expectation.broken(self.answers, automaton.visited(self.words))
+            return self.words.least_prefix(broken, of_marked_words=expectation.whole_words)
+        broken = expectation.broken(self.answers, automaton.end_states(self.words))
         return min(self.words.take(broken), key=shortlex_key, default=None)

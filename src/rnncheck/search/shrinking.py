@@ -1,7 +1,7 @@
-"""The least word, in shortlex order, that still satisfies a predicate: as far as small steps can find it.
+"""The least word, in shortlex order, that still satisfies a predicate, as far as small steps can find it.
 
-The shrinker knows nothing of networks. It asks the predicate whole batches of candidates, every one smaller than the
-word it has, and moves to the least candidate that holds, until none does.
+The shrinker knows nothing about networks. It tests the predicate on batches of candidates, each smaller than the
+current word, and moves to the least candidate that holds, until none does.
 """
 
 from __future__ import annotations
@@ -13,30 +13,30 @@ from rnncheck.words import Codes, shortlex_key
 
 Predicate = Callable[[Sequence[Codes]], Iterable[bool]]
 
-# Blocks up to this size are all tried.
+# Up to this size every block size is tried.
 _EVERY_SIZE = 16
-# Trying every block of a word costs the square of its length for each size. In words of more letters than this, blocks
-# of each size are left out at some places alone, so that all sizes together ask for words of so many letters, and no
-# letter is lowered.
+# Trying every block of a word costs the square of its length for each size. In words of more than ``_LONG`` letters,
+# blocks of each size are left out only at some places, so that all sizes together test words of about ``_LETTERS``
+# letters, and no letter is lowered.
 _LONG = 256
 _LETTERS = 1 << 19
-_WORTH = 0.75  # of its letters are left at most, or a long word is not tried again
+_WORTH = 0.75  # a long word is tried again only if at most this share of its letters is left
 _FEWEST_AT_ONCE, _AT_ONCE = 16, 256  # places that one batch changes, each in a word of its own
-# Words up to this length also change at two places at once: quadratically many candidates.
+# Words up to this length are also changed at two places at once: quadratically many candidates.
 _SHORT = 24
 _MOST_SHORT_CUTS = 1 << 15  # of each kind
 _BATCH, _BATCH_LETTERS = 1 << 13, 1 << 20
 
 
 def shrink(word: Codes, letters: int, holds: Predicate, *, found: Callable[[Codes], None] = lambda word: None) -> Codes:
-    """A word that satisfies ``holds``, at most ``word`` in shortlex, from which no single step below leads further.
+    """A word that satisfies ``holds``, at most ``word`` in shortlex order, which no step below improves.
 
     The steps: leave out a block of letters; lower one letter; and, in short words, leave out or lower one letter while
     another one changes. In long words only some blocks are tried, and no letter is lowered. ``word`` must satisfy
-    ``holds``. ``found`` is called with every improvement, so that nothing is lost when ``holds`` raises.
+    ``holds``. ``found`` is called with every improvement, so that improvements survive an exception of ``holds``.
     """
     search = _Search(word, holds, found)
-    while len(search.best) > _LONG and _shorter_by_far(search):
+    while len(search.best) > _LONG and _shorten_long_word(search):
         pass
     while len(search.best) <= _LONG:
         before = search.best
@@ -50,7 +50,7 @@ def shrink(word: Codes, letters: int, holds: Predicate, *, found: Callable[[Code
 
 
 class _Search:
-    """The best word so far, and the only door to a better one."""
+    """The best word so far; ``move`` is the only way to a better one."""
 
     def __init__(self, word: Codes, holds: Predicate, found: Callable[[Codes], None]) -> None:
         self.best = word
@@ -59,14 +59,14 @@ class _Search:
         self._refuted: set[Codes] = set()
 
     def move(self, candidates: Iterator[Codes]) -> bool:
-        """Ask the candidates in batches; move to the least that holds in the first batch where any does."""
+        """Test the candidates in batches; move to the least that holds in the first batch where any does."""
         most = max(1, min(_BATCH, _BATCH_LETTERS // max(1, len(self.best))))
         while batch := list(itertools.islice(candidates, most)):
-            fresh = [word for word in dict.fromkeys(batch) if word not in self._refuted]
-            answers = list(self._holds(fresh)) if fresh else []
-            good = [word for word, answer in zip(fresh, answers, strict=True) if answer]
-            if len(self.best) <= _LONG:  # of long words none comes again, and they would take much memory
-                self._refuted.update(word for word, answer in zip(fresh, answers, strict=True) if not answer)
+            new = [word for word in dict.fromkeys(batch) if word not in self._refuted]
+            answers = list(self._holds(new)) if new else []
+            good = [word for word, answer in zip(new, answers, strict=True) if answer]
+            if len(self.best) <= _LONG:  # long candidates do not recur, and would take much memory
+                self._refuted.update(word for word, answer in zip(new, answers, strict=True) if not answer)
             if good:
                 self.best = min(good, key=shortlex_key)
                 self._found(self.best)
@@ -75,7 +75,7 @@ class _Search:
 
 
 def _block_sizes(length: int) -> list[int]:
-    """From the whole word down to single letters: by a quarter each time while large, then every size."""
+    """From the whole word down to single letters: a quarter less each time while large, then every size."""
     sizes = []
     size = length
     while size > 0:
@@ -90,16 +90,17 @@ def _without_block(word: Codes, size: int) -> Iterator[Codes]:
 
 
 def _starts(word: Codes, size: int, least: int) -> list[int]:
-    """Where blocks begin that leave different words, from a place on."""
+    """Where blocks start, from ``least`` on, that leave different words when removed."""
     # Where the letter before the block is the block's last, the block one place earlier left the same word.
     places = range(least, len(word) - size + 1)
     return [start for start in places if not start or word[start - 1] != word[start + size - 1]]
 
 
-def _shorter_by_far(search: _Search) -> bool:
-    """Leave blocks out of a long word, large ones first, each size once from left to right; whether that went far.
+def _shorten_long_word(search: _Search) -> bool:
+    """Leave blocks out of a long word, large ones first, each size once from left to right; whether it got much
+    shorter.
 
-    A batch has the more places, the longer none of them led further.
+    Batches grow while no candidate holds.
     """
     length = len(search.best)
     sizes, at_once = _block_sizes(length), _FEWEST_AT_ONCE
@@ -116,10 +117,10 @@ def _shorter_by_far(search: _Search) -> bool:
 
 
 def _lower_letters(search: _Search) -> None:
-    """Lower letters from left to right: an earlier letter counts for more than all later ones.
+    """Lower letters from left to right: an earlier letter counts more than all later ones.
 
-    Candidates of one batch differ at several places, the more, the longer none was lowered. The least of them is the
-    one that differs first, so the result is the same as if each place had been asked by itself.
+    Candidates of one batch change several positions; batches grow while no candidate holds. The least candidate is the
+    one that differs first, so the result is the same as if each position had been tested by itself.
     """
     position, at_once = 0, 1
     while position < len(search.best):
@@ -136,10 +137,10 @@ def _short_cuts(word: Codes, letters: int) -> Iterator[Codes]:
     """Two small changes at once: one letter left out or lowered, and another one (a later one) changed."""
     if len(word) > _SHORT:
         return
-    # Over many letters there are too many; what is left out would only have made the word a little nicer.
-    shorter = (_changed(word[:position] + word[position + 1 :], 0, letters) for position in range(len(word)))
+    # Over many letters there are too many; what is left out would improve the word only a little.
+    shorter = (_with_one_change(word[:position] + word[position + 1 :], 0, letters) for position in range(len(word)))
     lower = (
-        _changed((*word[:position], code, *word[position + 1 :]), position + 1, letters)
+        _with_one_change((*word[:position], code, *word[position + 1 :]), position + 1, letters)
         for position in range(len(word))
         for code in range(word[position])
     )
@@ -147,7 +148,7 @@ def _short_cuts(word: Codes, letters: int) -> Iterator[Codes]:
         yield from itertools.islice(itertools.chain.from_iterable(changed), _MOST_SHORT_CUTS)
 
 
-def _changed(word: Codes, start: int, letters: int) -> Iterator[Codes]:
+def _with_one_change(word: Codes, start: int, letters: int) -> Iterator[Codes]:
     """Every word that differs in exactly one letter, at ``start`` or later."""
     for position in range(start, len(word)):
         for code in range(letters):

@@ -19,7 +19,7 @@ from rnncheck.suite.check_results import Check
 from rnncheck.suite.property_file import ModelEntry, PropertyEntry
 from rnncheck.verdict.value import Verdict
 from rnncheck.verification.label_questions import label_spec, verify_labels
-from rnncheck.verification.verify import never_begun, verify
+from rnncheck.verification.verify import never_started, verify
 from rnncheck.verification.verify_settings import VerifySettings
 from rnncheck.version import __version__
 from rnncheck.words import Alphabet
@@ -71,7 +71,7 @@ class LoadedModel:
         letters = self.entry.alphabet or loaded or (None if one.about_labels else _letters_of(one))
         if letters is None:
             return Check.of(self.entry, one, error=f"{reason}; its letters are not known: name them (alphabet = […])")
-        verdict = never_begun(
+        verdict = never_started(
             reason,
             letters,
             method=one.method,

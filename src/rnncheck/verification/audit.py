@@ -59,7 +59,7 @@ class Audit:
         try:
             for _ in self._agreeing(sample, wanted):  # first, since every claim rests on it
                 self.drawn += 1
-            for word in self._agreeing([*task.met.words, *self._possible()]):
+            for word in self._agreeing([*task.search_samples.words, *self._possible()]):
                 self.met.add(word)
             if self.difference is None:
                 self._walk()
@@ -78,7 +78,10 @@ class Audit:
 
     def _possible(self) -> list[Codes]:
         """Some of the words that could be violations, where these were drawn apart: claims about them rest on them."""
-        words, rng = self.task.possible.words if self.task.possible.drawn else None, self.task.rng("audit possible")
+        words, rng = (
+            self.task.may_violate.words if self.task.may_violate.drawn else None,
+            self.task.rng("audit possible"),
+        )
         return [] if words is None else list(words.sample(rng, _POSSIBLE))
 
     def _walk(self) -> None:

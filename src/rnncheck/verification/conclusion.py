@@ -20,10 +20,10 @@ from rnncheck.verdict.violation import FaultyFlow, Mistake
 from rnncheck.verification.audit import shorter_by_reference
 from rnncheck.verification.effort import Effort
 from rnncheck.verification.explanation.evidence import gather
-from rnncheck.verification.explanation.explain import Polish
-from rnncheck.verification.explanation.failure_clusters import mistakes_of
+from rnncheck.verification.explanation.explain import Explanation
+from rnncheck.verification.explanation.failure_clusters import failure_clusters
 from rnncheck.verification.explanation.health_notes import health_notes, vacuity
-from rnncheck.verification.explanation.severity import HowBad, how_bad
+from rnncheck.verification.explanation.severity import ViolationProbability, violation_probability
 from rnncheck.verification.question import Question
 from rnncheck.verification.run import Run
 from rnncheck.verification.verification_task import Finding
@@ -39,17 +39,17 @@ class _Violation:
     flows: tuple[Flow, ...] = ()
     others: tuple[Codes, ...] = ()
     mistakes: tuple[Mistake, ...] = ()
-    mass: HowBad = HowBad(None, ())  # noqa: RUF009 - frozen
+    mass: ViolationProbability = ViolationProbability(None, ())  # noqa: RUF009 - frozen
 
 
 def conclude(run: Run, finding: Finding) -> Verdict:
-    """Polish what was found, and put it down."""
+    """Explanation what was found, and put it down."""
     question, task = run.question, run.task
     run.history.look(task)
     found = _Violation() if finding.word is None else _polished(run, finding, finding.word)
     word, decode = found.word, question.model.alphabet.decode
     health = _health(run, violated=word is not None)
-    evidence = gather(run.oracle, word, found.flows, run.extras)
+    evidence = gather(run.oracle, word, found.flows, run.best_effort)
     learned = None if question.method == "errors" or task.hypothesis is None else task.hypothesis.support
     trouble = None if run.checkpoint is None else run.checkpoint.save()
     if trouble is not None:
@@ -84,7 +84,7 @@ def conclude(run: Run, finding: Finding) -> Verdict:
         mass_strata=found.mass.strata,
         data=run.data,
         error_language=finding.description,
-        health=(*health, *run.extras.notes),
+        health=(*health, *run.best_effort.notes),
         trace=evidence.trace,
         history=run.history.rounds,
         model_facts=dict(question.model.describe()),
@@ -98,39 +98,43 @@ def conclude(run: Run, finding: Finding) -> Verdict:
 
 def _polished(run: Run, finding: Finding, word: Codes) -> _Violation:
     """The violation made shorter, with others and flows, grouped and measured as far as the time allows."""
-    question, task, extras = run.question, run.task, run.extras
+    question, task, best_effort = run.question, run.task, run.best_effort
     effort = Effort.of(question.model, task.oracle.cost.work, question.settings)
     run.oracle.budget = run.explaining()
-    extras.attempt("progress", run.tell)  # at once, as it was found
+    best_effort.attempt("progress", run.tell)  # at once, as it was found
     polish = _polish(run, word, effort)
     word, flows = polish.word, tuple(polish.flows)
     mistakes: tuple[Mistake, ...] | None = None
     if polish.others:
         words = [word, *polish.others]
-        mistakes = extras.attempt("which are one mistake", lambda: mistakes_of(task, question.spec.dfa, words, flows))
-    mass: HowBad | None = None
+        mistakes = best_effort.attempt(
+            "which are one mistake", lambda: failure_clusters(task, question.spec.dfa, words, flows)
+        )
+    mass: ViolationProbability | None = None
     if question.settings.severity_samples != 0 and (effort.severity or question.settings.severity_samples):
-        mass = extras.attempt("the mass of violations", lambda: how_bad(task, finding, word, flows, effort.severity))
-    return _Violation(word, flows, tuple(polish.others), mistakes or (), mass or HowBad(None, ()))
+        mass = best_effort.attempt(
+            "the mass of violations", lambda: violation_probability(task, finding, word, flows, effort.severity)
+        )
+    return _Violation(word, flows, tuple(polish.others), mistakes or (), mass or ViolationProbability(None, ()))
 
 
-def _polish(run: Run, word: Codes, effort: Effort) -> Polish:
+def _polish(run: Run, word: Codes, effort: Effort) -> Explanation:
     """A shorter counterexample where there is one, others beside it, and flows through it."""
-    question, extras, polish = run.question, run.extras, Polish(run.task, word, effort, run.tell)
+    question, best_effort, polish = run.question, run.best_effort, Explanation(run.task, word, effort, run.tell)
     flows = question.settings.flows
     if question.settings.shrink:
-        extras.attempt("a shorter counterexample", lambda: polish.shorten(search=question.method == "auto"))
+        best_effort.attempt("a shorter counterexample", lambda: polish.shorten(search=question.method == "auto"))
     if _none_up_to(run, polish.word) is not None:
-        extras.attempt("whether the reference knows a shorter one", lambda: _walk(run, polish))
+        best_effort.attempt("whether the reference knows a shorter one", lambda: _walk(run, polish))
     others = question.settings.counterexamples - 1
     if others:
-        extras.attempt("further counterexamples", lambda: polish.find_others(question.spec.dfa, others))
+        best_effort.attempt("further counterexamples", lambda: polish.find_others(question.spec.dfa, others))
     if flows is not None:
-        extras.attempt("faulty flows", lambda: polish.find_flows(flows))
+        best_effort.attempt("faulty flows", lambda: polish.find_flows(flows))
     return polish
 
 
-def _walk(run: Run, polish: Polish) -> None:
+def _walk(run: Run, polish: Explanation) -> None:
     """Let the reference be asked for the short words too, of which none is said to be a violation."""
     run.evaluation, shorter = shorter_by_reference(run.task)
     if shorter is not None:
@@ -150,12 +154,12 @@ def _health(run: Run, *, violated: bool) -> list[HealthNote]:
     with contextlib.suppress(BudgetExceeded):
         health.extend(vacuity(run.task, run.question.assumption))
     if violated:
-        run.extras.attempt("the health checks", lambda: health.extend(health_notes(run.task, violated=True)))
+        run.best_effort.attempt("the health checks", lambda: health.extend(health_notes(run.task, violated=True)))
     else:  # a claim about all words, which a model that fails now does not deserve
         try:
             health.extend(health_notes(run.task, violated=False))
         except KeyboardInterrupt:
-            run.extras.interrupt()
+            run.best_effort.interrupt()
         except BudgetExceeded:
             pass
     return health
@@ -235,7 +239,7 @@ def _guarantee(run: Run, finding: Finding, proof: ProofFacts | None) -> Guarante
     task, confidence = run.task, run.question.confidence
     words, possible = task.sampler.words, None
     with contextlib.suppress(BudgetExceeded):  # the mass of a large automaton
-        possible = task.possible.shown(task.sampler.possible)
+        possible = task.may_violate.shown(task.sampler.may_violate)
     # By mass alone it is satisfied without the sample of all words, which then shows less than was asked for.
     satisfied = finding.outcome is Outcome.SATISFIED and not finding.proof
     by_mass = satisfied and confidence.achieved(words) > confidence.epsilon and possible is not None

@@ -21,7 +21,7 @@ from rnncheck.verdict.questions import Comparison, PropertyChange
 from rnncheck.verdict.value import Verdict
 from rnncheck.verdict.violation import DataFacts
 from rnncheck.verification.effort import SHORTER_STEPS
-from rnncheck.verification.explanation.best_effort import Extras
+from rnncheck.verification.explanation.best_effort import BestEffort
 from rnncheck.verification.label_questions import verify_labels
 from rnncheck.verification.question import VerifyOptions
 from rnncheck.verification.verify import verify
@@ -75,13 +75,13 @@ def diff(
     alike = Spec.from_dfa(empty_language(pair.alphabet), origin=comparison.sentence())
     question: VerifyOptions = {**options, "settings": _seeking_longer(settings)}
     verdict = verify(pair, alike, **question)
-    extras = Extras(interrupted=verdict.interrupted)
-    said = _said(pair, verdict.counterexample, extras)
-    changes = () if extras.interrupted else tuple(_changes(old, new, questions, budget, options, extras))
-    data = extras.attempt("what the two say of your data", lambda: _said_of_data(pair, verdict.data))
+    best_effort = BestEffort(interrupted=verdict.interrupted)
+    said = _said(pair, verdict.counterexample, best_effort)
+    changes = () if best_effort.interrupted else tuple(_changes(old, new, questions, budget, options, best_effort))
+    data = best_effort.attempt("what the two say of your data", lambda: _said_of_data(pair, verdict.data))
     comparison = msgspec.structs.replace(comparison, old_said=said[0], new_said=said[1], properties=changes)
     asked = {**verdict.settings, "timeout": timeout}
-    health = (*verdict.health, *extras.notes, *([_EMPTY_WORD] if verdict.counterexample == () else []))
+    health = (*verdict.health, *best_effort.notes, *([_EMPTY_WORD] if verdict.counterexample == () else []))
     return msgspec.structs.replace(
         verdict, comparison=comparison, data=data or verdict.data, health=health, settings=asked
     )
@@ -94,12 +94,12 @@ def _seeking_longer(settings: VerifySettings) -> VerifySettings:
     return dataclasses.replace(settings, shorter_steps=max(SHORTER_STEPS, _SHORTER_STEPS * settings.search_steps))
 
 
-def _said(pair: DifferenceModel, word: Word | None, extras: Extras) -> tuple[tuple[str, ...] | None, ...]:
+def _said(pair: DifferenceModel, word: Word | None, best_effort: BestEffort) -> tuple[tuple[str, ...] | None, ...]:
     """What each of the two says of every prefix of the word, the empty one first."""
     if word is None:
         return None, None
     codes, names = pair.alphabet.encode(word), pair.pair.labels
-    found = extras.attempt(
+    found = best_effort.attempt(
         "what the two say along the counterexample",
         lambda: [pair.said(codes[:length]) for length in range(len(codes) + 1)],
     )
@@ -119,7 +119,7 @@ def _said_of_data(pair: DifferenceModel, data: DataFacts | None) -> DataFacts | 
 
 
 def _changes(
-    old: Model, new: Model, questions: list[_Question], budget: Budget, options: VerifyOptions, extras: Extras
+    old: Model, new: Model, questions: list[_Question], budget: Budget, options: VerifyOptions, best_effort: BestEffort
 ) -> Iterator[PropertyChange]:
     """Each property on both models, one after the other, while time is left."""
     asked: VerifyOptions = {**options}
@@ -128,7 +128,7 @@ def _changes(
         settings, flows=None, severity_samples=0, on_data=None, checkpoint=None, resume=False, certificate=None
     )
     for ask, spec in questions:
-        both = extras.attempt(spec.origin, functools.partial(_of_both, old, new, ask, spec, asked, budget))
+        both = best_effort.attempt(spec.origin, functools.partial(_of_both, old, new, ask, spec, asked, budget))
         if both is not None:
             before, after = both
             yield PropertyChange(
@@ -138,7 +138,7 @@ def _changes(
                 old_word=before.counterexample,
                 new_word=after.counterexample,
             )
-        if extras.interrupted:
+        if best_effort.interrupted:
             return
 
 

@@ -31,15 +31,15 @@ class ErrorLanguage:
         self._wanted = wanted
 
     @property
-    def possible(self) -> DFA:
+    def may_violate(self) -> DFA:
         """The automaton of the words that can be mistakes."""
-        return self._wanted.possible
+        return self._wanted.may_violate_language
 
     def ask(self, queries: Sequence[Query]) -> Mask:
         """One answer per query (access word, suffix): is the word a mistake?"""
         words = WordBatch.from_codes([access + suffix for access, suffix in queries])
         ends = self._wanted.spec.end_states(words)
-        mistaken = self._wanted.breakable[ends]
+        mistaken = self._wanted.may_violate[ends]
         rows = np.flatnonzero(mistaken)
         answers = self._oracle.ask([queries[row] for row in rows.tolist()])
         mistaken[rows] = self._wanted.broken(answers, ends[rows])
@@ -50,7 +50,7 @@ class ErrorLanguage:
         if not self._oracle.stepping:
             return self.ask([((), word) for word in words])
         ends = self._wanted.spec.end_states(words)
-        mistaken = self._wanted.breakable[ends]
+        mistaken = self._wanted.may_violate[ends]
         rows = np.flatnonzero(mistaken)
         some = words.take(mistaken)
         answers = np.full(len(some), self._oracle.stepper.accepts_empty)
@@ -96,7 +96,7 @@ def measure(
     those that can be mistakes at all.
     """
     precision = recall = None
-    named, possible = conditioned(distribution, automaton), conditioned(distribution, language.possible)
+    named, possible = conditioned(distribution, automaton), conditioned(distribution, language.may_violate)
     if named is not None:
         precision = Share.of(int(language.mistakes(named.sample(rng, words)).sum()), words)
     if possible is not None:

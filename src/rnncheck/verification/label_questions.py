@@ -18,7 +18,7 @@ from rnncheck.relations import Relation
 from rnncheck.spec import Spec
 from rnncheck.verdict.questions import LabelQuestion
 from rnncheck.verdict.value import Verdict
-from rnncheck.verification.explanation.best_effort import Extras
+from rnncheck.verification.explanation.best_effort import BestEffort
 from rnncheck.verification.question import VerifyOptions
 from rnncheck.verification.verify import verify
 from rnncheck.words import Alphabet
@@ -35,11 +35,11 @@ def verify_labels(model: Model, spec: Spec | DFA, **options: Unpack[VerifyOption
         raise InputError("a relation is about a language; a specification of labels holds of all words or not")
     judged = as_judged(model, spec.dfa, spec.origin) if isinstance(spec, Spec) else as_judged(model, spec)
     verdict = verify(judged, Spec.from_dfa(all_words(model.alphabet), origin="every word"), **options)
-    extras, word, said = Extras(interrupted=verdict.interrupted), verdict.counterexample, None
+    best_effort, word, said = BestEffort(interrupted=verdict.interrupted), verdict.counterexample, None
     if word is not None:
-        said = extras.attempt("the labels along the counterexample", lambda: tuple(judged.said_along(word)))
+        said = best_effort.attempt("the labels along the counterexample", lambda: tuple(judged.said_along(word)))
     question = LabelQuestion(text=judged.text, labels=judged.labels, automaton=judged.spec, said=said)
-    return msgspec.structs.replace(verdict, label_question=question, health=(*verdict.health, *extras.notes))
+    return msgspec.structs.replace(verdict, label_question=question, health=(*verdict.health, *best_effort.notes))
 
 
 def label_spec(model: Model, *, ltlf: str | None = None, regex: str | None = None) -> Spec:

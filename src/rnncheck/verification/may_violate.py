@@ -20,7 +20,7 @@ from rnncheck.search.sampler import Sampler
 from rnncheck.verdict.guarantee import PossibleWords
 
 
-class PossibleSample:
+class MayViolateSample:
     """``mass`` is the probability of the words that could be violations; ``sampler`` draws these alone."""
 
     def __init__(
@@ -39,12 +39,12 @@ class PossibleSample:
 
     @functools.cached_property
     def mass(self) -> float:
-        return self._distribution.mass(self._wanted.possible)
+        return self._distribution.mass(self._wanted.may_violate_language)
 
     @functools.cached_property
     def words(self) -> WordDistribution | None:
         """Their distribution; None where none of them has a positive probability."""
-        return conditioned(self._distribution, self._wanted.possible)
+        return conditioned(self._distribution, self._wanted.may_violate_language)
 
     @functools.cached_property
     def sampler(self) -> Sampler | None:

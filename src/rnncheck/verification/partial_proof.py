@@ -45,7 +45,7 @@ class _Part:
     def __post_init__(self) -> None:
         own = self.task.settings.proof
         self._settings = replace(own, classes=min(own.classes, _CLASSES), rounds=min(own.rounds, _ROUNDS))
-        self.bound = self.task.possible.mass  # what is so whatever the network says
+        self.bound = self.task.may_violate.mass  # what is so whatever the network says
 
     def lengths(self) -> Turns[None]:
         """The greatest length to which all words are proved, over all contexts."""

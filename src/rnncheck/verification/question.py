@@ -74,14 +74,14 @@ class Question:
         return None if self.assumption is None else self.assumption.max_length
 
     @property
-    def own_weights(self) -> bool:
+    def reference_has_these_weights(self) -> bool:
         """Whether the reference computes with the weights that a proof encloses; a model of one's own may not."""
         return isinstance(self.model.by_reference(), SteppedReference)
 
     @property
     def covers_reference(self) -> bool:
         """Whether a proof about the weights is one about the model: all that it computes was read."""
-        return self.own_weights or self.model.covers_reference
+        return self.reference_has_these_weights or self.model.covers_reference
 
     def spec_facts(self) -> SpecFacts:
         """What a verdict has of the specification; its digest takes long where there are many states."""

@@ -16,7 +16,7 @@ from rnncheck.verdict.facts import HealthNote, Outcome, SpecFacts, TotalCost
 from rnncheck.verdict.guarantee import Evaluation
 from rnncheck.verdict.violation import DataFacts
 from rnncheck.verification.audit import Audit
-from rnncheck.verification.explanation.best_effort import Extras
+from rnncheck.verification.explanation.best_effort import BestEffort
 from rnncheck.verification.explanation.evidence import History
 from rnncheck.verification.methods import METHODS
 from rnncheck.verification.on_data import ask_data
@@ -76,7 +76,7 @@ class Run:
             question.unbounded,
         )
         self.history = History()
-        self.extras = Extras(self._stop)
+        self.best_effort = BestEffort(self._stop)
 
     def find(self) -> Finding:
         """What the algorithm finds, where it rests on the evaluator only if that says what the reference says."""
@@ -86,7 +86,7 @@ class Run:
             rests_on_evaluator = finding.word is None and self.difference is None and not self._proved_of_model(finding)
             return self._audited(finding) if rests_on_evaluator else finding
         except KeyboardInterrupt:
-            self.extras.interrupt()
+            self.best_effort.interrupt()
             self.difference = None  # nobody waits for the reference's answers either
             known = self.task.best_so_far if self.task.violation_stands else None
             return known or Finding(Outcome.UNDECIDED, INTERRUPTED)
@@ -123,7 +123,7 @@ class Run:
 
     def grace(self) -> Budget:
         """What is left of the time limit, and a little more, however often it is asked for."""
-        if self.extras.interrupted:
+        if self.best_effort.interrupted:
             return self.oracle.budget
         limit, end = self.question.timeout, self._budget.deadline
         return dataclasses.replace(
@@ -133,7 +133,7 @@ class Run:
     def explaining(self) -> Budget:
         """The same, and at most as long as the settings give for explanations, from now on."""
         budget, explain = self.grace(), self.question.settings.explain
-        if explain is None or self.extras.interrupted:
+        if explain is None or self.best_effort.interrupted:
             return budget
         end = budget.clock() + explain
         return dataclasses.replace(budget, deadline=end if budget.deadline is None else min(end, budget.deadline))
@@ -166,14 +166,14 @@ class Run:
         except ENDINGS as end:
             self.ended_early = task.why_ended(end)
             if isinstance(end, KeyboardInterrupt):
-                self.extras.interrupt()
+                self.best_effort.interrupt()
             if isinstance(end, InconsistentAnswersError) and self._evaluator_differs(end.word):
                 self.difference = end.word
             finding = task.best_so_far or self._last_look(end) or Finding(Outcome.UNDECIDED, self.ended_early)
         except Exception as error:
             if task.best_so_far is None or not task.violation_stands:
                 raise
-            self.extras.failed("more about the violation", error)
+            self.best_effort.failed("more about the violation", error)
             return task.best_so_far
         return finding
 
@@ -189,7 +189,7 @@ class Run:
     def _proved_of_model(self, finding: Finding) -> bool:
         """Whether it is proved of the reference too; of a model whose weights were read off it, it is not."""
         proved = finding.proof or finding.unproved is not None
-        return proved and (finding.certificate is None or self.question.own_weights)
+        return proved and (finding.certificate is None or self.question.reference_has_these_weights)
 
     def _audited(self, finding: Finding) -> Finding:
         """The finding, if the evaluator whose answers it rests on says what the reference says.
@@ -205,7 +205,7 @@ class Run:
             undecided = Finding(Outcome.UNDECIDED, self.task.why_ended(end))
             return finding if finding.outcome is Outcome.UNDECIDED else undecided
         if audit.unfinished is not None and finding.outcome is Outcome.SATISFIED:
-            reason = INTERRUPTED if self.extras.interrupted else audit.unfinished.reason
+            reason = INTERRUPTED if self.best_effort.interrupted else audit.unfinished.reason
             return Finding(Outcome.UNDECIDED, reason)
         if audit.difference is None:
             return finding

@@ -102,4 +102,4 @@ def every_word(task: Task) -> ExhaustiveSearch:
 
 def prefix_tree(task: Task) -> PrefixTree:
     """The prefix tree, as the evaluator reads it."""
-    return PrefixTree(task.oracle.stepper, task.wanted, task.met.look)
+    return PrefixTree(task.oracle.stepper, task.wanted, task.search_samples.look)

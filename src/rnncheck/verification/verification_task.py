@@ -22,12 +22,12 @@ from rnncheck.probability.distributions import WordDistribution
 from rnncheck.proofs.bounded import Layers
 from rnncheck.relations import Property
 from rnncheck.search.exhaustive import ExhaustiveSearch
-from rnncheck.search.search_samples import MetWords
+from rnncheck.search.search_samples import SearchSamples
 from rnncheck.verdict.certificate import Certificate
 from rnncheck.verdict.facts import Outcome
 from rnncheck.verdict.guarantee import ShownBox
 from rnncheck.verdict.violation import ErrorDescription
-from rnncheck.verification.may_violate import PossibleSample
+from rnncheck.verification.may_violate import MayViolateSample
 from rnncheck.verification.verify_settings import VerifySettings
 from rnncheck.words import Codes, WordBatch, shortlex_key
 
@@ -84,8 +84,8 @@ class Task(LearningTask):
         self.best_so_far: Finding | None = None
         self.counterexample: Codes | None = None  # the shortlex-least violation that was confirmed
         self.first_violation: tuple[float, int] | None = None  # seconds and network steps until it was confirmed
-        self.met = MetWords()
-        self.possible = PossibleSample(oracle, wanted, distribution, confidence, self.rng("possible"))
+        self.search_samples = SearchSamples()
+        self.may_violate = MayViolateSample(oracle, wanted, distribution, confidence, self.rng("possible"))
         self.guided_steps = 0
         self.loop_steps = self.loop_length = 0  # of the search that repeats loops: its steps, and its longest word
         self.loop_failure: str | None = None  # why that search ended early
@@ -95,7 +95,7 @@ class Task(LearningTask):
     def violates(self, word: Codes) -> bool:
         """Whether a word is a violation: the model by its reference, and the specification, both evaluated."""
         ends = self.spec.end_states(WordBatch.from_codes([word]))
-        if not self.wanted.breakable[ends[0]]:
+        if not self.wanted.may_violate[ends[0]]:
             return False
         broken = bool(self.wanted.broken(np.array([self.oracle.reference_answer(word)]), ends)[0])
         if broken and self.first_violation is None:
@@ -119,7 +119,7 @@ class Task(LearningTask):
     def violating(self, words: Sequence[Codes], oracle: MembershipOracle | None = None) -> Mask:
         """Which words are violations; the model, or another oracle, is asked for those alone that could be."""
         ends = self.spec.end_states(WordBatch.from_codes(words))
-        broken = self.wanted.breakable[ends]
+        broken = self.wanted.may_violate[ends]
         rows = np.flatnonzero(broken)
         answers = (oracle or self.oracle).answers([words[int(row)] for row in rows])
         broken[rows] = self.wanted.broken(answers, ends[rows])

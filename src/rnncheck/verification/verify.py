@@ -65,7 +65,7 @@ def verify(
         return conclude(run, finding)
 
 
-def never_begun(
+def never_started(
     reason: str,
     alphabet: Alphabet,
     *,

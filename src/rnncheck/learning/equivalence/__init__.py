@@ -15,29 +15,29 @@ from rnncheck.errors import InputError, short_repr
 from rnncheck.learning.equivalence.coverage import CoverageEquivalence
 from rnncheck.learning.equivalence.mixed import mixed
 from rnncheck.learning.equivalence.oracle import EquivalenceOracle, InTurn
-from rnncheck.learning.equivalence.replayed_words import KeptWords
-from rnncheck.learning.equivalence.test_suite import Comparing
+from rnncheck.learning.equivalence.replayed_words import ReplayedWords
+from rnncheck.learning.equivalence.test_suite import EquivalenceContext
 from rnncheck.learning.equivalence.w_method import WMethodEquivalence
 
 EquivalenceName = Literal["sampling", "mixed", "coverage", "w-method"]
 
-_Make = Callable[[Comparing, np.random.Generator, EquivalenceOracle], list[EquivalenceOracle]]
+_Make = Callable[[EquivalenceContext, np.random.Generator, EquivalenceOracle], list[EquivalenceOracle]]
 
 # What is asked in turn, the sample included.
 EQUIVALENCES: Mapping[str, _Make] = MappingProxyType(
     {
-        "sampling": lambda comparing, rng, sample: [sample],
-        "mixed": lambda comparing, rng, sample: [mixed(comparing, rng, sample)],
-        "coverage": lambda comparing, rng, sample: [CoverageEquivalence(comparing, rng), sample],
-        "w-method": lambda comparing, rng, sample: [WMethodEquivalence(comparing), sample],
+        "sampling": lambda context, rng, sample: [sample],
+        "mixed": lambda context, rng, sample: [mixed(context, rng, sample)],
+        "coverage": lambda context, rng, sample: [CoverageEquivalence(context, rng), sample],
+        "w-method": lambda context, rng, sample: [WMethodEquivalence(context), sample],
     }
 )
 
 
 def make_equivalence(
-    name: str, comparing: Comparing, kept: KeptWords, sample: EquivalenceOracle, rng: np.random.Generator
+    name: str, context: EquivalenceContext, kept: ReplayedWords, sample: EquivalenceOracle, rng: np.random.Generator
 ) -> EquivalenceOracle:
     """The equivalence oracle of that name: first the words that are kept; none passes without a sample."""
     if name not in EQUIVALENCES:
         raise InputError(f"unknown equivalence oracle {short_repr(name)}; known are {', '.join(EQUIVALENCES)}")
-    return InTurn([kept, *EQUIVALENCES[name](comparing, rng, sample)])
+    return InTurn([kept, *EQUIVALENCES[name](context, rng, sample)])

@@ -13,7 +13,7 @@ import numpy as np
 
 from rnncheck.automata.characterisation import characterising_suffixes, state_cover
 from rnncheck.automata.moore import Hypothesis
-from rnncheck.learning.equivalence.test_suite import ChosenWords, Comparing
+from rnncheck.learning.equivalence.test_suite import EquivalenceContext, SuiteEquivalence
 from rnncheck.words import WordBatch
 
 _WALKS = 256  # from every transition
@@ -22,13 +22,18 @@ _MEAN_WALK = 16  # letters
 _BATCH = 1024
 
 
-class CoverageEquivalence(ChosenWords):
+class CoverageEquivalence(SuiteEquivalence):
     """Words of the form access word · letter · random infix · distinguishing suffix, each transition in its turn."""
 
     def __init__(
-        self, comparing: Comparing, rng: np.random.Generator, *, most_words: int = _MOST_WORDS, batch: int = _BATCH
+        self,
+        context: EquivalenceContext,
+        rng: np.random.Generator,
+        *,
+        most_words: int = _MOST_WORDS,
+        batch: int = _BATCH,
     ) -> None:
-        super().__init__(comparing)
+        super().__init__(context)
         self._rng = rng
         self._most_words = most_words
         self._batch = batch

@@ -20,7 +20,7 @@ import numpy as np
 from rnncheck.automata.moore import Hypothesis
 from rnncheck.learning.equivalence.coverage import CoverageEquivalence
 from rnncheck.learning.equivalence.oracle import EquivalenceAnswer, EquivalenceOracle, Testing
-from rnncheck.learning.equivalence.test_suite import ChosenWords, Comparing
+from rnncheck.learning.equivalence.test_suite import EquivalenceContext, SuiteEquivalence
 from rnncheck.oracle import MembershipOracle
 from rnncheck.probability.distributions import WordDistribution
 from rnncheck.words import Codes, WordBatch
@@ -34,17 +34,17 @@ _HOPE = 16, 1_000  # differences and letters that a strategy begins with: so man
 _FADING = 0.8  # what a test counts when the next one begins
 
 
-def mixed(comparing: Comparing, rng: np.random.Generator, sample: EquivalenceOracle) -> EquivalenceOracle:
+def mixed(context: EquivalenceContext, rng: np.random.Generator, sample: EquivalenceOracle) -> EquivalenceOracle:
     """All strategies that there are words for, and the sample."""
     strategies: list[EquivalenceOracle] = [
-        CoverageEquivalence(comparing, rng, most_words=_COVERING, batch=_BATCH),
-        ShortWords(comparing),
+        CoverageEquivalence(context, rng, most_words=_COVERING, batch=_BATCH),
+        ShortWords(context),
     ]
-    if comparing.distribution is not None:
-        strategies.append(EveryAnswer(comparing, rng, comparing.distribution))
-    if comparing.own:
-        strategies.append(LikeOwnWords(comparing, rng, comparing.own))
-    return MixedEquivalence([*strategies, sample], comparing.oracle)
+    if context.distribution is not None:
+        strategies.append(EveryAnswer(context, rng, context.distribution))
+    if context.own:
+        strategies.append(LikeOwnWords(context, rng, context.own))
+    return MixedEquivalence([*strategies, sample], context.oracle)
 
 
 @dataclass
@@ -98,12 +98,12 @@ class MixedEquivalence(EquivalenceOracle):
         return answer
 
 
-class ShortWords(ChosenWords):
+class ShortWords(SuiteEquivalence):
     """All words in their order, a few in each test, so far as they are not too many in all."""
 
-    def __init__(self, comparing: Comparing) -> None:
-        super().__init__(comparing)
-        letters = range(len(comparing.oracle.alphabet))
+    def __init__(self, context: EquivalenceContext) -> None:
+        super().__init__(context)
+        letters = range(len(context.oracle.alphabet))
         longest = _SHORT if self._max_length is None else self._max_length
         lengths = range(1, longest + 1)
         every = itertools.chain.from_iterable(itertools.product(letters, repeat=length) for length in lengths)
@@ -115,11 +115,11 @@ class ShortWords(ChosenWords):
                 yield WordBatch.from_codes(batch)
 
 
-class EveryAnswer(ChosenWords):
+class EveryAnswer(SuiteEquivalence):
     """Random words, as many of each answer of the hypothesis as of the others, where drawing finds them."""
 
-    def __init__(self, comparing: Comparing, rng: np.random.Generator, distribution: WordDistribution) -> None:
-        super().__init__(comparing)
+    def __init__(self, context: EquivalenceContext, rng: np.random.Generator, distribution: WordDistribution) -> None:
+        super().__init__(context)
         self._rng = rng
         self._distribution = distribution
 
@@ -134,13 +134,13 @@ class EveryAnswer(ChosenWords):
             yield drawn.take(np.concatenate([np.flatnonzero(said == answer)[:share] for answer in answers]))
 
 
-class LikeOwnWords(ChosenWords):
+class LikeOwnWords(SuiteEquivalence):
     """Words drawn from an n-gram model of the person's own."""
 
-    def __init__(self, comparing: Comparing, rng: np.random.Generator, own: Sequence[Codes]) -> None:
-        super().__init__(comparing)
+    def __init__(self, context: EquivalenceContext, rng: np.random.Generator, own: Sequence[Codes]) -> None:
+        super().__init__(context)
         self._rng = rng
-        self._like = WordDistribution.fit(comparing.oracle.alphabet, WordBatch.from_codes(own), order=_HISTORY)
+        self._like = WordDistribution.fit(context.oracle.alphabet, WordBatch.from_codes(own), order=_HISTORY)
 
     def batches(self, hypothesis: Hypothesis) -> Iterator[WordBatch]:
         for _ in range(_DRAWN // _BATCH):

@@ -8,20 +8,20 @@ from __future__ import annotations
 from rnncheck.automata.moore import Hypothesis
 from rnncheck.learning.equivalence.oracle import EquivalenceAnswer, EquivalenceOracle, Testing
 from rnncheck.relations import Relation
-from rnncheck.search.observations import AnsweredWords, Side
+from rnncheck.search.observations import Expectation, Observations
 
 MOST_COUNTEREXAMPLES = 64
 _MOST_LETTERS = 1 << 21
 
 
-class KeptWords(EquivalenceOracle):
+class ReplayedWords(EquivalenceOracle):
     """Keeps answered words, the latest where they are too many, and compares hypotheses with all of them."""
 
     def __init__(self, relation: Relation = Relation.EQUAL) -> None:
         self._relation = relation
-        self._kept: list[AnsweredWords] = []
+        self._kept: list[Observations] = []
 
-    def keep(self, observed: AnsweredWords) -> None:
+    def keep(self, observed: Observations) -> None:
         """Keep these as well."""
         self._kept.append(observed)
         # Parts that are not smaller than all after them are joined, so that there are few of them.
@@ -30,12 +30,12 @@ class KeptWords(EquivalenceOracle):
             if _letters(self._kept[-1]) + _letters(last) > _MOST_LETTERS:
                 self._kept = [last]
             else:
-                self._kept[-1] = AnsweredWords.together([self._kept[-1], last])
+                self._kept[-1] = Observations.joined([self._kept[-1], last])
 
     def find_counterexample(self, hypothesis: Hypothesis) -> Testing:
-        side = Side(hypothesis, self._relation)
+        expectation = Expectation(hypothesis, self._relation)
         for observed in self._kept:
-            found = observed.all_broken(side, MOST_COUNTEREXAMPLES)
+            found = observed.all_broken(expectation, MOST_COUNTEREXAMPLES)
             yield
             if found:
                 least, *others = found
@@ -43,5 +43,5 @@ class KeptWords(EquivalenceOracle):
         return EquivalenceAnswer()
 
 
-def _letters(observed: AnsweredWords) -> int:
+def _letters(observed: Observations) -> int:
     return len(observed.words.codes) + len(observed.words)

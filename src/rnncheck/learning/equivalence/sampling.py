@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from rnncheck.automata.moore import Hypothesis
 from rnncheck.learning.equivalence.oracle import EquivalenceAnswer, EquivalenceOracle, Testing
-from rnncheck.learning.equivalence.replayed_words import MOST_COUNTEREXAMPLES, KeptWords
+from rnncheck.learning.equivalence.replayed_words import MOST_COUNTEREXAMPLES, ReplayedWords
 from rnncheck.probability.confidence import Confidence
 from rnncheck.relations import Relation
-from rnncheck.search.observations import Side
+from rnncheck.search.observations import Expectation
 from rnncheck.search.sampler import Sampler, SampleResult
 from rnncheck.words import Codes
 
@@ -28,7 +28,7 @@ class SamplingEquivalence(EquivalenceOracle):
         relation: Relation,
         *,
         chosen_freely: bool = False,
-        kept: KeptWords | None = None,
+        kept: ReplayedWords | None = None,
     ) -> None:
         self._sampler = sampler
         self._confidence = confidence
@@ -56,5 +56,5 @@ class SamplingEquivalence(EquivalenceOracle):
 
     def _others(self, drawn: SampleResult, hypothesis: Hypothesis) -> dict[Codes, int]:
         """Further counterexamples of the batch."""
-        found = drawn.observed.all_broken(Side(hypothesis, self._relation), MOST_COUNTEREXAMPLES)
+        found = drawn.observed.all_broken(Expectation(hypothesis, self._relation), MOST_COUNTEREXAMPLES)
         return {word: answer for word, answer in found.items() if word != drawn.difference}

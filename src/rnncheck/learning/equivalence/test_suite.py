@@ -8,15 +8,15 @@ from typing import NamedTuple
 
 from rnncheck.automata.moore import Hypothesis
 from rnncheck.learning.equivalence.oracle import EquivalenceAnswer, EquivalenceOracle, Testing
-from rnncheck.learning.equivalence.replayed_words import MOST_COUNTEREXAMPLES, KeptWords
+from rnncheck.learning.equivalence.replayed_words import MOST_COUNTEREXAMPLES, ReplayedWords
 from rnncheck.oracle import MembershipOracle
 from rnncheck.probability.distributions import WordDistribution
 from rnncheck.relations import Property, Relation
-from rnncheck.search.observations import AnsweredWords, Side
+from rnncheck.search.observations import Expectation, Observations
 from rnncheck.words import Codes, WordBatch
 
 
-class Comparing(NamedTuple):
+class EquivalenceContext(NamedTuple):
     """What words are asked for: ``relation`` is what model and hypothesis should be in.
 
     Violations of ``watched`` met on the way end the test too. Words are cut to ``max_length`` letters. What was asked
@@ -28,20 +28,20 @@ class Comparing(NamedTuple):
     relation: Relation
     watched: Property | None = None
     max_length: int | None = None
-    kept: KeptWords | None = None
+    kept: ReplayedWords | None = None
     distribution: WordDistribution | None = None
     own: tuple[Codes, ...] = ()
 
 
-class ChosenWords(EquivalenceOracle):
+class SuiteEquivalence(EquivalenceOracle):
     """Asks the words of ``batches``, prefixes included, until one is a counterexample.
 
     Passing shows nothing of other words.
     """
 
-    def __init__(self, comparing: Comparing) -> None:
-        self._oracle, self._relation, watched, self._max_length, self._kept, *_ = comparing
-        self._watched = Side.of(watched)
+    def __init__(self, context: EquivalenceContext) -> None:
+        self._oracle, self._relation, watched, self._max_length, self._kept, *_ = context
+        self._watched = Expectation.of(watched)
 
     @abstractmethod
     def batches(self, hypothesis: Hypothesis) -> Iterator[WordBatch]:
@@ -51,11 +51,11 @@ class ChosenWords(EquivalenceOracle):
         asked = 0
         for words in self.batches(hypothesis):
             words = words if self._max_length is None else words.cut(self._max_length)
-            observed = AnsweredWords.of(self._oracle, words)
+            observed = Observations.of(self._oracle, words)
             if self._kept is not None:
                 self._kept.keep(observed)
             violation = observed.least_broken(self._watched)
-            differences = observed.all_broken(Side(hypothesis, self._relation), MOST_COUNTEREXAMPLES)
+            differences = observed.all_broken(Expectation(hypothesis, self._relation), MOST_COUNTEREXAMPLES)
             if violation is not None or differences:
                 least = next(iter(differences), None)
                 others = {word: answer for word, answer in differences.items() if word != least}

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from rnncheck.automata.characterisation import characterising_suffixes, state_cover
 from rnncheck.automata.moore import Hypothesis
-from rnncheck.learning.equivalence.test_suite import ChosenWords
+from rnncheck.learning.equivalence.test_suite import SuiteEquivalence
 from rnncheck.words import Codes, WordBatch
 
 _MOST_WORDS = 50_000  # of one test
@@ -19,7 +19,7 @@ _LONGEST_INFIX = 16
 _BATCH = 4096
 
 
-class WMethodEquivalence(ChosenWords):
+class WMethodEquivalence(SuiteEquivalence):
     """Infixes as long as ``_MOST_WORDS`` allows, shortest first; where one letter is too much, as far as it goes."""
 
     def batches(self, hypothesis: Hypothesis) -> Iterator[WordBatch]:

@@ -12,7 +12,7 @@ from rnncheck.verdict.facts import HealthNote
 Result = TypeVar("Result")
 
 
-class Extras:
+class BestEffort:
     """Tries one extra after another; ``notes`` name those that failed.
 
     Ctrl-C ends the one that it interrupts, calls ``stop``, and no other is tried; ``interrupted`` says so, and a note.

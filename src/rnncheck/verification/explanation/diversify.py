@@ -85,8 +85,8 @@ class _OtherKinds(PrefixTree):
         self._named = spec  # the specification itself, where only some words count
         self._known = known
 
-    def empty_word_breaks(self) -> bool:
-        return None not in self._known and super().empty_word_breaks()
+    def empty_word_violates(self) -> bool:
+        return None not in self._known and super().empty_word_violates()
 
     def broken(self, frontier: Frontier, scores: Scores) -> Mask:
         result = super().broken(frontier, scores)

@@ -19,7 +19,7 @@ from rnncheck.search.flows import Flow, pumped_scores, states_along
 from rnncheck.verdict.facts import Round, Scores
 from rnncheck.verdict.value import Verdict
 from rnncheck.verdict.violation import Trace
-from rnncheck.verification.explanation.best_effort import Extras
+from rnncheck.verification.explanation.best_effort import BestEffort
 from rnncheck.verification.verification_task import Task
 from rnncheck.words import Codes, WordBatch
 
@@ -32,12 +32,12 @@ class Evidence:
     flow_scores: tuple[Scores, ...]
 
 
-def gather(oracle: MembershipOracle, word: Codes | None, flows: Sequence[Flow], extras: Extras) -> Evidence:
+def gather(oracle: MembershipOracle, word: Codes | None, flows: Sequence[Flow], best_effort: BestEffort) -> Evidence:
     """All of it, charged to the oracle; what the budget does not allow, or the model cannot say, is left out."""
     if word is None:
         return Evidence(None, ())
-    trace = extras.attempt("the trace of the counterexample", lambda: trace_of(oracle, word))
-    scores = extras.attempt("the scores of the flows", lambda: pump_scores(oracle, flows))
+    trace = best_effort.attempt("the trace of the counterexample", lambda: trace_of(oracle, word))
+    scores = best_effort.attempt("the scores of the flows", lambda: pump_scores(oracle, flows))
     return Evidence(trace, tuple(scores or [None] * len(flows)))
 
 

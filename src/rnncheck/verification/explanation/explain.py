@@ -23,7 +23,7 @@ _REFERENCE_SHARE, _REFERENCE_PRODUCTS, _REFERENCE_LEAST = 16, 1 << 29, 2_000
 _SETTLING_LOOPS = 1000  # at most, to see whether the model's state comes back to itself
 
 
-class Polish:
+class Explanation:
     """A counterexample that becomes shorter, and flows through it; what is cut short is kept as far as it got."""
 
     def __init__(self, task: Task, word: Codes, effort: Effort, told: Callable[[], None]) -> None:

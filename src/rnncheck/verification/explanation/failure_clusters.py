@@ -24,7 +24,7 @@ _LONGEST = 200  # letters that are read of a random word
 _FEWEST_STATES = 8  # that make a cluster
 
 
-def mistakes_of(task: Task, spec: DFA, words: Sequence[Codes], flows: Sequence[Flow]) -> tuple[Mistake, ...]:
+def failure_clusters(task: Task, spec: DFA, words: Sequence[Codes], flows: Sequence[Flow]) -> tuple[Mistake, ...]:
     """The words, put together; in the order of the first of each."""
     astray = _astray(task, spec, words)
     groups: dict[tuple[object, ...], list[int]] = {}

@@ -30,7 +30,7 @@ def _specification_mass(task: Task) -> Iterator[HealthNote]:
     """A sample is weak where the specification leaves almost no word that could be a violation."""
     if task.relation is Relation.EQUAL or not task.wanted.open_states[task.spec.initial]:
         return
-    matters = task.possible.mass
+    matters = task.may_violate.mass
     verb = "rejects" if task.relation is Relation.SUBSET else "accepts"
     one_answer = bool(task.spec.accepting.all() or not task.spec.accepting.any())  # then it was meant so
     if one_answer:

@@ -25,14 +25,16 @@ _WORDS_AT_ONCE = 20_000
 
 
 @dataclass(frozen=True)
-class HowBad:
+class ViolationProbability:
     """The probability of violations, and what it was measured on."""
 
     interval: Interval | None
     strata: tuple[Stratum, ...]
 
 
-def how_bad(task: Task, finding: Finding, word: Codes, flows: Sequence[Flow], letters: int) -> HowBad:
+def violation_probability(
+    task: Task, finding: Finding, word: Codes, flows: Sequence[Flow], letters: int
+) -> ViolationProbability:
     """Measure it with words drawn from each stratum alone, of so many letters in all.
 
     How many is fixed before any is drawn, by counts alone: words that are counted as long as steps or time last would
@@ -41,7 +43,7 @@ def how_bad(task: Task, finding: Finding, word: Codes, flows: Sequence[Flow], le
     """
     loops = [(len(flow.prefix), flow.loop) for flow in flows]
     parts = []
-    for name, language in divided(task.wanted.possible, word, loops, _learned(task, finding)):
+    for name, language in divided(task.wanted.may_violate_language, word, loops, _learned(task, finding)):
         words = conditioned(task.distribution, language)
         if words is not None:
             parts.append((name, task.distribution.mass(language), words))
@@ -54,7 +56,7 @@ def how_bad(task: Task, finding: Finding, word: Codes, flows: Sequence[Flow], le
             pieces = [min(_WORDS_AT_ONCE, count - start) for start in range(0, count, _WORDS_AT_ONCE)]
             found = sum(int(np.sum(mistakes(words.sample(rng, piece)))) for piece in pieces)
             strata[place] = Stratum(name, mass, count, found)
-    return HowBad(interval_of(strata, task.distribution.probability(word)), tuple(strata))
+    return ViolationProbability(interval_of(strata, task.distribution.probability(word)), tuple(strata))
 
 
 def _learned(task: Task, finding: Finding) -> DFA | None:

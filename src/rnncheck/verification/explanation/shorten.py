@@ -20,8 +20,8 @@ _BEAM_WIDTH = 512
 # The network is known to err, and a short word is where it hardly decides.
 _RANKINGS = (
     Ranking.UNUSUAL,
-    Ranking.NEAR_DECISION_OR_OUTLIER,
-    *(ranking for ranking in RANKINGS if ranking != Ranking.NEAR_DECISION),
+    Ranking.NEAR_THRESHOLD_OR_OUTLIER,
+    *(ranking for ranking in RANKINGS if ranking != Ranking.NEAR_THRESHOLD),
 )
 _BEAMS = len(_RANKINGS)  # of the full width that are followed
 
@@ -95,5 +95,5 @@ def _guided(task: Task, best: Codes, end: int) -> Codes:
         search.advance()
         if task.confirmed(search.violation):
             best = search.violation or ()
-            search.seek_shorter(len(best))
+            search.search_below(len(best))
     return best

@@ -83,8 +83,8 @@ def _satisfying(task: Task, extraction: Extraction) -> Finding:
         stands = {"subset": "contains", "superset": "is contained in", "equal": "is"}[task.relation.value]
         how = f"the extracted automaton satisfies the specification, and its language {stands} the network's: "
         return proved(task, extraction.cells.invariant(), how)
-    if task.confirmed(task.sampler.met):  # and the automaton was wrong there
-        return violated(task.sampler.met, "a word drawn to test the learned automaton is a violation")
+    if task.confirmed(task.sampler.unreported):  # and the automaton was wrong there
+        return violated(task.sampler.unreported, "a word drawn to test the learned automaton is a violation")
     if extraction.epsilon is None:
         return Finding(Outcome.UNDECIDED, f"{extraction.unfinished}; the automaton so far satisfies the specification")
     how = f" ({task.settings.extraction}: {extraction.how})" if extraction.how else ""

@@ -83,10 +83,10 @@ def auto(task: Task) -> Algorithm:
     stepping = task.oracle.stepping
     searching = _Activity(guided(task) if stepping else mutation(task), 1.0)
     activities = [sampling, learning]
-    alone = task.possible.alone_below_epsilon
+    alone = task.may_violate.alone_below_epsilon
     if alone:  # sampling draws words that could be violations, and no sample is needed for ε
         sampling.share = _LESS
-    elif 0.0 < task.possible.mass < _RARE:
+    elif 0.0 < task.may_violate.mass < _RARE:
         activities.append(_Activity(sample_possible(task), _LESS))
     # A model without states reads every word from its beginning, and mostly slowly.
     search_steps = task.settings.search_steps // (1 if stepping else _WHOLE_WORDS)

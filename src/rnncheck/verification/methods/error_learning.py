@@ -125,7 +125,7 @@ class _ErrorEquivalence(EquivalenceOracle):
     def __init__(self, task: Task, language: ErrorLanguage) -> None:
         self._task = task
         self._language = language
-        self._likely = conditioned(task.distribution, language.possible)
+        self._likely = conditioned(task.distribution, language.may_violate)
         self._rng = task.rng("describe")
         self._tests = 0
 

@@ -12,13 +12,13 @@ def smc(task: Task) -> Algorithm:
     Where all words that could be violations are rarer than ε, words drawn from all others show nothing: these alone are
     drawn.
     """
-    if task.possible.alone_below_epsilon and not task.settings.plain:
+    if task.may_violate.alone_below_epsilon and not task.settings.plain:
         finding = yield from sample_possible(task)
         if finding.outcome is Outcome.VIOLATED:
             return finding
         return by_mass(task)
     sampler, needed = task.sampler, task.confidence.words
-    letters = task.distribution.mean_length() * task.possible.mass  # of a word, on average, that are read
+    letters = task.distribution.mean_length() * task.may_violate.mass  # of a word, on average, that are read
     yield int(sampler.batch * letters)
     while sampler.words < needed:
         drawn = sampler.draw(needed - sampler.words)
@@ -30,18 +30,18 @@ def smc(task: Task) -> Algorithm:
 
 def by_mass(task: Task) -> Finding:
     """Satisfied, because all words that could be violations are rarer than ε; with what was drawn of them."""
-    drawn = task.possible.drawn
+    drawn = task.may_violate.drawn
     asked = f", and none of {drawn} that were drawn is one" if drawn else ""
     return Finding(
         Outcome.SATISFIED,
-        f"all words that could be violations have probability {task.possible.mass:.3g}, which is below epsilon "
+        f"all words that could be violations have probability {task.may_violate.mass:.3g}, which is below epsilon "
         f"whatever the model says to them{asked}",
     )
 
 
 def sample_possible(task: Task) -> Algorithm:
     """Draw words from those alone that could be violations, until one is, or enough of them are none."""
-    sampler, needed = task.possible.sampler, task.confidence.words
+    sampler, needed = task.may_violate.sampler, task.confidence.words
     letters = task.distribution.mean_length()
     if sampler is not None:
         yield int(sampler.batch * letters)
@@ -52,5 +52,5 @@ def sample_possible(task: Task) -> Algorithm:
                 drawn.violation, "a word drawn from those that could be violations, or a prefix of it, is one"
             )
         yield int(sampler.batch * letters)
-    words = task.possible.drawn
+    words = task.may_violate.drawn
     return Finding(Outcome.UNDECIDED, f"none of {words} words drawn from those that could be violations is one")

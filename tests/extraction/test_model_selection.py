@@ -17,7 +17,7 @@ from rnncheck.errors import InputError
 from rnncheck.extraction.agreement import Point
 from rnncheck.extraction.extract import extract_automaton
 from rnncheck.extraction.method import Extracting, Extraction
-from rnncheck.extraction.model_selection import Judge
+from rnncheck.extraction.model_selection import ModelSelection
 from rnncheck.extraction.reduction import reductions
 from rnncheck.learning.learning_settings import LearningSettings
 from rnncheck.learning.learning_task import LearningTask
@@ -145,7 +145,7 @@ def test_the_judges_words_are_not_learned_from() -> None:
     """Should leave learning as it is: the judge's words come from generators of their own, and refute nothing."""
     task = task_for(DFAModel(random_dfa(1, 9)))
     before = task.sampler.words
-    end_of(Judge(task).asking())
+    end_of(ModelSelection(task).asking())
     assert task.sampler.words == before
     assert task.hypothesis is None
 
@@ -165,16 +165,16 @@ def with_another_answer(target: DFA, state: int) -> DFA:
     return minimise(DFA(target.alphabet, target.transitions, accepting, target.initial))
 
 
-def judge_after(batches: int, target: DFA, candidates: list[DFA], seed: int = 0) -> Judge:
+def selection_after(batches: int, target: DFA, candidates: list[DFA], seed: int = 0) -> ModelSelection:
     """One that was shown the candidates before any work."""
     task = task_for(DFAModel(target), seed=seed, distribution=SHORT)
-    judge = Judge(task)
-    work = judge.asking_beside(asking_words(task, batches))
+    selection = ModelSelection(task)
+    work = selection.query_alongside(asking_words(task, batches))
     next(work)  # the first words that choose
     for candidate in candidates:
-        judge.show(candidate, last=True)
+        selection.show(candidate, last=True)
     end_of(work)
-    return judge
+    return selection
 
 
 def test_more_words_choose_better(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -186,7 +186,7 @@ def test_more_words_choose_better(monkeypatch: pytest.MonkeyPatch) -> None:
     better = next(each for each in candidates if 0.008 < wrong[each] < 0.015)
     worse = next(each for each in candidates if 0.004 < wrong[each] - wrong[better] < 0.007)
     early, late = (
-        [judge_after(batches, target, [worse, better], seed).best() == better for seed in range(6)]
+        [selection_after(batches, target, [worse, better], seed).best() == better for seed in range(6)]
         for batches in (0, 6)
     )
     assert not all(early)
@@ -213,13 +213,13 @@ def test_a_much_smaller_automaton_is_chosen_where_chance_explains_the_difference
         return DFA(LETTERS, [[min(at + 1, length - 1)] * 2 for at in range(length)], [at == 0 for at in range(length)])
 
     points = [Point(chain(size), differences, 500) for size, differences in seen]
-    judge = Judge(task_for(DFAModel(random_dfa(0, 3)), distribution=SHORT))
-    monkeypatch.setattr(judge, "_all_seen", lambda: points)
-    chosen = judge.chosen()
+    selection = ModelSelection(task_for(DFAModel(random_dfa(0, 3)), distribution=SHORT))
+    monkeypatch.setattr(selection, "_all_seen", lambda: points)
+    chosen = selection.chosen()
     assert chosen is not None
     assert chosen.point.states == states
     assert (chosen.why == "") == (chosen.point == chosen.best)
-    asked_for = judge.chosen(1_000)
+    asked_for = selection.chosen(1_000)
     assert asked_for is not None
     assert asked_for.point == chosen.best  # a size that was asked for is used
 
@@ -228,10 +228,12 @@ def test_never_a_larger_automaton_that_agrees_less() -> None:
     for seed in range(12):
         target = minimise(random_dfa(seed, 30))
         candidates = [with_another_answer(target, state) for state in range(0, len(target), 5)]
-        judge = judge_after(0, target, [*candidates, *(minimise(random_dfa(seed + n, 3 + 4 * n)) for n in range(4))])
-        chosen = judge.chosen()
+        selection = selection_after(
+            0, target, [*candidates, *(minimise(random_dfa(seed + n, 3 + 4 * n)) for n in range(4))]
+        )
+        chosen = selection.chosen()
         assert chosen is not None
-        points = [judge._choosing.point(each) for each in candidates]
+        points = [selection._choosing.point(each) for each in candidates]
         assert not any(
             point.states <= chosen.point.states and point.differences < chosen.point.differences for point in points
         )
@@ -243,7 +245,7 @@ def test_words_that_choose_are_no_words_that_measure(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("rnncheck.extraction.model_selection._WORK_FOR_ONE", 0)
     target = minimise(random_dfa(6, 24))
     candidates = [with_another_answer(target, state) for state in range(5)]
-    early, late = judge_after(0, target, candidates), judge_after(3, target, candidates)
+    early, late = selection_after(0, target, candidates), selection_after(3, target, candidates)
     measured = [late.measured(each) for each in candidates]
     assert measured == [early.measured(each) for each in candidates]
     assert measured[0].words == 1_000
@@ -255,8 +257,8 @@ def test_words_that_choose_are_a_small_share_of_the_work(batches: int) -> None:
     target = random_dfa(1, 9)
     alone, judged, both = (task_for(DFAModel(target), distribution=SHORT) for _ in range(3))
     end_of(asking_words(alone, batches))
-    end_of(Judge(judged).asking())
-    end_of(Judge(both).asking_beside(asking_words(both, batches)))
+    end_of(ModelSelection(judged).asking())
+    end_of(ModelSelection(both).query_alongside(asking_words(both, batches)))
     more = both.oracle.cost.work - judged.oracle.cost.work - alone.oracle.cost.work
     assert more <= both.oracle.cost.work / 10
     assert (more > 1_000) == (batches > 10)  # a word that was answered already costs nothing

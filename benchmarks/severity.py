@@ -1,6 +1,6 @@
 """How often do intervals for rare violations hold, and how wide are they?
 
-    .venv/bin/python benchmarks/how_bad.py [--runs 1000] [--words 20000]
+    .venv/bin/python benchmarks/severity.py [--runs 1000] [--words 20000]
 
 Words that begin with k times a could be violations, and about a quarter of these are: the probability p of one is
 known exactly. Each run measures it anew with so many words. The second table has the lower bound where half of all
@@ -20,7 +20,7 @@ from rnncheck.oracle import MembershipOracle
 from rnncheck.probability.confidence import Confidence
 from rnncheck.relations import Property, Relation
 from rnncheck.verdict.facts import Outcome
-from rnncheck.verification.explanation.severity import how_bad
+from rnncheck.verification.explanation.severity import violation_probability
 from rnncheck.verification.verification_task import Finding, Task
 from rnncheck.verification.verify_settings import VerifySettings
 from rnncheck.words import Alphabet, Codes
@@ -33,7 +33,7 @@ def interval(violations: DFA, possible: DFA, word: Codes, words: int, seed: int)
     wanted = Property(possible.complement(), Relation.SUBSET)
     oracle = MembershipOracle(DFAModel(violations))
     task = Task(oracle, wanted, WordDistribution(AB), Confidence(), seed, VerifySettings(severity_samples=words))
-    return how_bad(task, Finding(Outcome.VIOLATED, "", word), word, [], 0).interval or (0.0, 1.0)
+    return violation_probability(task, Finding(Outcome.VIOLATED, "", word), word, [], 0).interval or (0.0, 1.0)
 
 
 def main() -> None:

@@ -24,7 +24,7 @@ from rnncheck.verdict.facts import Outcome
 from rnncheck.verdict.strata import ENDING, FAMILY, OTHERS, divided, ending_in, family, interval_of
 from rnncheck.verdict.violation import Stratum
 from rnncheck.verification.effort import Effort
-from rnncheck.verification.explanation.severity import HowBad, how_bad
+from rnncheck.verification.explanation.severity import ViolationProbability, violation_probability
 from rnncheck.verification.verification_task import Finding, Task
 from rnncheck.verification.verify_settings import VerifySettings
 from rnncheck.words import Alphabet, Codes
@@ -43,12 +43,14 @@ def random_dfa(rng: np.random.Generator, states: int) -> DFA:
     return DFA(AB, rng.integers(states, size=(states, 2)), rng.random(states) < 0.5)
 
 
-def measured(violations: DFA, possible: DFA, word: Codes, words: int, seed: int, budget: Budget = UNLIMITED) -> HowBad:
+def measured(
+    violations: DFA, possible: DFA, word: Codes, words: int, seed: int, budget: Budget = UNLIMITED
+) -> ViolationProbability:
     """The model accepts just the violations; the specification rejects just the words that could be one."""
     oracle = MembershipOracle(DFAModel(violations), budget=budget)
     wanted = Property(possible.complement(), Relation.SUBSET)
     task = Task(oracle, wanted, WordDistribution(AB), Confidence(), seed, VerifySettings(severity_samples=words))
-    return how_bad(task, Finding(Outcome.VIOLATED, "", word), word, [], 0)
+    return violation_probability(task, Finding(Outcome.VIOLATED, "", word), word, [], 0)
 
 
 @pytest.mark.parametrize("seed", range(20))
