@@ -160,7 +160,7 @@ def test_a_learner_of_labels_says_what_is_wrong() -> None:
         _ = learner.hypothesis
     with pytest.raises(InputError, match="give two or more"):
         make_learner("ttt", machine.alphabet, teacher.ask, labels=["one"])
-    with pytest.raises(InputError, match="7 is no answer; there are 3, 0 to 2"):
+    with pytest.raises(InputError, match="7 is not an answer; there are 3, 0 to 2"):
         make_learner("ttt", machine.alphabet, lambda queries: [7] * len(queries), labels=machine.labels).start()
     wrong = (teacher.answer((0,)) + 1) % 3
     mistaken = make_learner("ttt", machine.alphabet, teacher.ask, labels=machine.labels, known={(0,): wrong})

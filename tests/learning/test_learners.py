@@ -104,7 +104,7 @@ def test_prefixes_are_asked_for_only_where_they_come_free() -> None:
 @pytest.mark.parametrize(("replies", "wrong"), [([0, 3, 4], "3"), ([1, 2, -1], "-1"), ([2, 9, 0], "9")])
 def test_the_first_answer_that_is_none_is_named(replies: list[int], wrong: str) -> None:
     answers = Answers(lambda _: replies, outputs=3)
-    with pytest.raises(InputError, match=f"^{wrong} is no answer; there are 3, 0 to 2"):
+    with pytest.raises(InputError, match=f"^{wrong} is not an answer; there are 3, 0 to 2"):
         answers.of([((), ()), ((), (0,)), ((), (1,))])
     assert len(answers) == 0
 
@@ -116,18 +116,18 @@ def test_a_batch_with_a_word_above_the_bound_is_not_asked_at_all() -> None:
         answers.of([((1,), ()), ((1, 1), (0, 0))])
     assert log.batches == []
     assert answers.of([((1, 1), (0,))]) == [True]
-    answers.tell((1, 1, 0, 0), True)
+    answers.add((1, 1, 0, 0), True)
     assert answers.of([((1, 1), (0, 0))]) == [True]
 
 
 def test_contradictions_are_named() -> None:
     answers = Answers(Log(lock(1)).ask)
-    answers.tell((0,), True)
-    answers.tell((0,), True)
+    answers.add((0,), True)
+    answers.add((0,), True)
     with pytest.raises(InconsistentAnswersError, match=r"\[0\] was first accepted and is now rejected"):
         answers.confirm([(0,)])
     with pytest.raises(InconsistentAnswersError, match="first accepted"):
-        answers.tell((0,), False)
+        answers.add((0,), False)
     assert answers[(0,)] is True
 
 
@@ -144,7 +144,7 @@ def test_disagreements_are_the_least_ones(parts: list[dict[Codes, bool]], limit:
     told: dict[Codes, bool] = {}
     for part in parts:
         for word, answer in part.items():
-            answers.tell(word, told.setdefault(word, answer))
+            answers.add(word, told.setdefault(word, answer))
         wrong = sorted((word for word, answer in told.items() if answer != log.answer(word)), key=shortlex_key)
         assert answers.disagreements(dfa, limit) == wrong[:limit]
     assert pickle.loads(pickle.dumps(answers)).disagreements(dfa, limit) == answers.disagreements(dfa, limit)
@@ -157,7 +157,7 @@ def test_disagreements_are_found_among_many_words() -> None:
     answers = Answers(log.ask)
     words = list(itertools.product((0, 1), repeat=9))
     for n, word in enumerate(words):
-        answers.tell(word, log.answer(word) != (n % 100 == 99))
+        answers.add(word, log.answer(word) != (n % 100 == 99))
         if n % 37 == 0:
             assert len(answers.disagreements(dfa, 1000)) == (n + 1) // 100
     assert answers.disagreements(dfa, 3) == [words[99], words[199], words[299]]

@@ -43,7 +43,7 @@ class _Run:
 
     @classmethod
     def of(cls, name: str, task: LearningTask, confidence: Confidence, letters: int) -> _Run:
-        own = task.beside(confidence)
+        own = task.sibling(confidence)
         return cls(name, own, _RUNS[name](own), letters)
 
     def turn(self) -> None:

@@ -102,8 +102,8 @@ class ExtractionMethod:
 def tested(task: LearningTask, automaton: Hypothesis, how: str) -> Extracting:
     """Test an automaton on words that had no part in choosing it."""
     task.hypothesis = automaton
-    equivalence = SamplingEquivalence(task.sampler, task.confidence, Relation.EQUAL, chosen_freely=True)
-    answer = yield from task.tested_by(equivalence.find_counterexample(automaton))
+    equivalence = SamplingEquivalence(task.sampler, task.confidence, Relation.EQUAL, independent=True)
+    answer = yield from task.run_test(equivalence.find_counterexample(automaton))
     unfinished = ""
     if answer.counterexample is not None:
         word = short_repr(format_word(task.oracle.alphabet.decode(answer.counterexample)), 120)

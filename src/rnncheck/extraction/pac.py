@@ -53,7 +53,7 @@ def _until_passed(
         while True:
             hypothesis = task.begin_round(learner)
             yield
-            answer = yield from task.tested_by(equivalence.find_counterexample(hypothesis))
+            answer = yield from task.run_test(equivalence.find_counterexample(hypothesis))
             if answer.violation is not None or answer.counterexample is None:
                 return Extraction(
                     hypothesis, task.confidence, answer.epsilon, violation=answer.violation, refined=refined

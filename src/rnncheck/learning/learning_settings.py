@@ -1,4 +1,4 @@
-"""What can be set about learning, whatever it is for."""
+"""Settings of learning, whatever it is for."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rnncheck.probability.confidence import Bound, Confidence
 from rnncheck.runtime.budget import Clock, never
 from rnncheck.words import Word
 
-# States of a hypothesis where nobody said how many: as a rule, and in an extraction that its time limit ends.
+# States of a hypothesis by default: in general, and in an extraction with a time limit.
 MAX_STATES = 2_000
 MAX_STATES_IN_TIME = 1 << 16
 
@@ -24,12 +24,12 @@ class LearningSettings:
     """How an automaton is learned from a model: the learner, its tests and bounds, and what work may use."""
 
     learner: LearnerName = "ttt"
-    equivalence: EquivalenceName | None = None  # what looks for counterexamples; None: what the method prefers
+    equivalence: EquivalenceName | None = None  # None: the method's own choice
     bound: Bound = Confidence.bound
-    plain: bool = False  # ask every drawn word, as a whole, one after the other, and look at nothing besides
+    plain: bool = False  # query every drawn word as a whole, one after the other, and use nothing else
     max_states: int | None = None  # None: 2 000, 65 536 where an extraction has a time limit, none if ``plain``
     max_query_length: int | None = None
-    known_words: tuple[Word, ...] = ()  # the learner begins with them
+    known_words: tuple[Word, ...] = ()  # the learner starts with them
     memory_limit: int = DEFAULT_MEMORY
     clock: Clock = time.monotonic
     cancelled: Callable[[], bool] = never
@@ -41,7 +41,7 @@ class LearningSettings:
 
 
 def check_least(name: str, value: int | None, least: int) -> None:
-    """Refuse a number below the least that makes sense; None is no number and stays."""
+    """Raise an error for a number below ``least``; None is allowed."""
     if value is not None and (isinstance(value, bool) or not isinstance(value, int)):
         raise WrongTypeError(f"{name}={short_repr(value)} is a {type(value).__name__}; give a whole number")
     if value is not None and value < least:

@@ -1,4 +1,4 @@
-"""What every learning algorithm is given, and what is known while it runs."""
+"""The input of every learning algorithm, and its state while it runs."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ from rnncheck.words import Codes, Word, WordBatch, format_word
 
 Result = TypeVar("Result")
 
-# What may end learning from outside; ``why_ended`` says it in words.
+# What may end learning from outside; ``why_ended`` puts it in words.
 ENDINGS = (BudgetExceeded, KeyboardInterrupt, InconsistentAnswersError, MemoryError)
 
 
 @dataclass(frozen=True)
 class Progress:
-    """What is told while learning or verification runs."""
+    """The progress of learning or verification."""
 
     method: str
     seconds: float
@@ -51,22 +51,22 @@ class Progress:
     words: int
     words_needed: int
     exact_length: int | None
-    boxes: tuple[int, int] | None = None  # of a proof: those that still grow, and all
+    boxes: tuple[int, int] | None = None  # of a proof: those still growing, and all
     counterexample: Word | None = None  # the shortest violation confirmed so far
 
 
 class LearningTask:
-    """A model to learn an automaton of: whom to ask, which words matter, how sure to be.
+    """A model to learn an automaton of: its oracle, the distribution of words, the confidence.
 
-    ``labels`` are what the oracle's answers mean. ``watched`` is a property whose violations are reported as soon as
-    they are met. ``max_length``: the model is never asked for longer words. ``rounds`` and ``hypothesis`` tell how far
-    learning has come; ``so_far`` makes a result of it, by why it ended, where there is more to tell than a hypothesis.
+    ``labels`` are the meanings of the oracle's answers. ``watched`` is a property whose violations are reported as soon
+    as they are found. ``max_length``: the model is never queried for longer words. ``rounds`` and ``hypothesis`` show
+    the progress; ``so_far`` makes a result of it, from the reason why it ended, where a hypothesis is not all of it.
     """
 
     exact_length: int | None = None
     boxes: tuple[int, int] | None = None
-    working: str = ""  # the method that the hypothesis is of, where several are at work
-    testing: bool = False  # whether a hypothesis is being tested, and not made
+    working: str = ""  # the method that made the hypothesis, where several take turns
+    testing: bool = False  # whether a hypothesis is being tested rather than learned
 
     def __init__(
         self,
@@ -96,18 +96,18 @@ class LearningTask:
         self._began = settings.clock()
 
     def rng(self, purpose: str) -> np.random.Generator:
-        """A generator of its own for each purpose, so that one activity does not change another's numbers."""
+        """A separate random generator for each purpose, so that one activity does not change another's numbers."""
         return np.random.default_rng([self.seed, *purpose.encode()])
 
-    def beside(self, confidence: Confidence) -> Self:
-        """A task about the same model at the same expense, with rounds and a hypothesis of its own."""
+    def sibling(self, confidence: Confidence) -> Self:
+        """A task with the same model, oracle and budget, and with its own rounds and hypothesis."""
         twin = copy.copy(self)
         twin.confidence, twin.hypothesis, twin.rounds, twin._learner = confidence, None, 0, None
         twin.so_far = None
         return twin
 
-    def tested_by(self, test: Turns[Result]) -> Turns[Result]:
-        """The result of a test; meanwhile ``testing`` is set."""
+    def run_test(self, test: Turns[Result]) -> Turns[Result]:
+        """Run a test with ``testing`` set, and return its result."""
         self.testing = True
         try:
             return (yield from test)
@@ -116,20 +116,20 @@ class LearningTask:
 
     @property
     def max_states(self) -> int:
-        """How many states a hypothesis may have."""
+        """The most states that a hypothesis may have."""
         return MAX_STATES if self.settings.max_states is None else self.settings.max_states
 
     @property
     def several_labels(self) -> bool:
-        """Whether there are more answers than yes and no."""
+        """Whether the model has more answers than yes and no."""
         return len(self._labels) > 2
 
     def learner(self, ask: Ask | None = None, **bounds: Any) -> Learner[Any]:
-        """A learner that asks the oracle, or ``ask``; ``bounds`` and the learner's name stand in for the settings'."""
+        """A learner that queries the oracle, or ``ask``; ``bounds`` (and ``learner``) override the settings."""
         settings = self.settings
         name = bounds.pop("learner", settings.learner)
-        endless = settings.plain and settings.max_states is None  # as printed, nothing but time ends learning
-        most = sys.maxsize if endless else self.max_states
+        unlimited = settings.plain and settings.max_states is None  # as printed, only time ends learning
+        most = sys.maxsize if unlimited else self.max_states
         options = {"max_states": most, "max_query_length": settings.max_query_length, **bounds}
         if self.max_length is not None:
             options["max_query_length"] = min(self.max_length, options["max_query_length"] or self.max_length)
@@ -139,33 +139,35 @@ class LearningTask:
             ask or self.oracle.ask,
             labels=self._labels,
             known=[self.oracle.alphabet.encode(word) for word in settings.known_words],
-            prefixes=self.oracle.stepping and not settings.plain,  # their answers come along for no further step
+            prefixes=self.oracle.stepping and not settings.plain,  # whose answers cost no further step
             **options,
         )
 
     def equivalence(self, relation: Relation, preferred: EquivalenceName = "sampling") -> EquivalenceOracle:
-        """The equivalence oracle that the settings name; model and hypothesis should be in the relation.
+        """The equivalence oracle of the settings; model and hypothesis should be in the relation.
 
-        Whatever else it looks at, there is a sample: what is claimed of a hypothesis rests on it.
+        It always includes a sample, on which the claim about a hypothesis rests.
         """
-        kept = ReplayedWords(relation)
+        replayed = ReplayedWords(relation)
         sample = SamplingEquivalence(
-            self.sampler, self.confidence, relation, kept=None if self.settings.plain else kept
+            self.sampler, self.confidence, relation, replayed=None if self.settings.plain else replayed
         )
         name = self.settings.equivalence or preferred
         own = tuple(self.oracle.alphabet.encode(word) for word in self.settings.known_words)
-        context = EquivalenceContext(self.oracle, relation, self.watched, self.max_length, kept, self.distribution, own)
-        return make_equivalence(name, context, kept, sample, self.rng(name))
+        context = EquivalenceContext(
+            self.oracle, relation, self.watched, self.max_length, replayed, self.distribution, own
+        )
+        return make_equivalence(name, context, replayed, sample, self.rng(name))
 
     def begin_round(self, learner: Learner[Any]) -> Hypothesis:
-        """The learner's hypothesis, of which a new round is about to find out what it is worth."""
+        """Start a round with the learner's current hypothesis."""
         self._learner = learner
         self.hypothesis = self.hypothesis_of(learner)
         self.rounds += 1
         return self.hypothesis
 
     def latest(self) -> Hypothesis | None:
-        """The learner's hypothesis of this moment, which may have grown since the round began."""
+        """The learner's current hypothesis, which may have grown since the round began."""
         return self.hypothesis if self._learner is None else self.hypothesis_of(self._learner)
 
     def constants(self) -> list[Hypothesis]:
@@ -174,7 +176,7 @@ class LearningTask:
         return [self.automaton([row], [answer]) for answer in range(len(self._labels))]
 
     def automaton(self, transitions: Sequence[Sequence[int]], outputs: Sequence[int]) -> Hypothesis:
-        """The automaton of a table that begins in state 0, or the machine where there are several labels."""
+        """The automaton of a table with initial state 0, or the machine where there are several labels."""
         machine = MooreMachine(self.oracle.alphabet, self._labels, transitions, outputs)
         return machine if self.several_labels else machine.support
 
@@ -184,18 +186,18 @@ class LearningTask:
 
     @property
     def words_used(self) -> int:
-        """The words whose answers were used, as the paper counts them: every query, and every word that was drawn,
-        also where its answer could not matter and was not asked for.
+        """The words whose answers were used, as the paper counts them: every query, and every drawn word, even if its
+        answer could not matter and was not queried.
         """
         return self.oracle.cost.membership_queries - self.sampler.queries + self.sampler.drawn
 
     @property
     def seconds(self) -> float:
-        """How long the work has gone on."""
+        """The seconds since the work started."""
         return self.settings.clock() - self._began
 
     def progress(self, method: str) -> Progress:
-        """How far the work has come."""
+        """The current progress."""
         cost = self.oracle.cost
         return Progress(
             method=method,
@@ -221,17 +223,17 @@ class LearningTask:
                 "a model must give each word one answer"
             )
         if isinstance(ending, MemoryError):
-            return "memory ran out; give the process more, or a lower limit for what is kept (--memory)"
+            return "memory ran out; give the process more, or lower the memory limit (--memory)"
         return ending.reason if isinstance(ending, BudgetExceeded) else INTERRUPTED
 
 
 def refining(learner: Learner[Any], counterexample: Codes, others: Mapping[Codes, int] | None = None) -> Turns[None]:
     """Refine by a word on which hypothesis and model differed; if they no longer do, the model's answers change.
 
-    And by ``others``, with the model's answers to them, which are not asked for again.
+    Refines by ``others`` too, with the model's answers, which are not queried again.
     """
     machine = learner.machine
-    said = int(machine.outputs[machine.support.end_states(WordBatch.from_codes([counterexample]))[0]])
+    expected = int(machine.outputs[machine.support.end_states(WordBatch.from_codes([counterexample]))[0]])
     yield from learner.refining([counterexample, *(others or ())], others or {})
-    if learner.answered(counterexample) == said:
-        raise InconsistentAnswersError(counterexample, before=not said)
+    if learner.answered(counterexample) == expected:
+        raise InconsistentAnswersError(counterexample, before=not expected)

@@ -1,6 +1,6 @@
-"""Equivalence oracles by name: is the hypothesis right, and if not, a word on which it is wrong. One file a strategy.
+"""Equivalence oracles by name: each looks for a word on which a hypothesis is wrong. One file per strategy.
 
-Whatever else looks for counterexamples, what is claimed of a hypothesis rests on a sample.
+Whatever strategy looks for counterexamples, a claim about a hypothesis rests on a random sample.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ EquivalenceName = Literal["sampling", "mixed", "coverage", "w-method"]
 
 _Make = Callable[[EquivalenceContext, np.random.Generator, EquivalenceOracle], list[EquivalenceOracle]]
 
-# What is asked in turn, the sample included.
+# The oracles to query in turn, the sample included.
 EQUIVALENCES: Mapping[str, _Make] = MappingProxyType(
     {
         "sampling": lambda context, rng, sample: [sample],
@@ -35,9 +35,9 @@ EQUIVALENCES: Mapping[str, _Make] = MappingProxyType(
 
 
 def make_equivalence(
-    name: str, context: EquivalenceContext, kept: ReplayedWords, sample: EquivalenceOracle, rng: np.random.Generator
+    name: str, context: EquivalenceContext, replayed: ReplayedWords, sample: EquivalenceOracle, rng: np.random.Generator
 ) -> EquivalenceOracle:
-    """The equivalence oracle of that name: first the words that are kept; none passes without a sample."""
+    """The equivalence oracle of that name. It starts with the replayed words; no hypothesis passes without a sample."""
     if name not in EQUIVALENCES:
         raise InputError(f"unknown equivalence oracle {short_repr(name)}; known are {', '.join(EQUIVALENCES)}")
-    return InTurn([kept, *EQUIVALENCES[name](context, rng, sample)])
+    return InTurn([replayed, *EQUIVALENCES[name](context, rng, sample)])

@@ -1,8 +1,7 @@
-"""Equivalence by coverage: every transition of the hypothesis, a random walk, and a suffix that tells states apart.
+"""Equivalence by coverage: every transition of the hypothesis, a random walk, and a suffix that distinguishes states.
 
-Random words visit the states that random words visit. Counterexamples that hide behind rare transitions are found by
-going there on purpose (Muškardin, Aichernig, Pill and Tappler, iFM 2022, falsify networks in this way that samples had
-passed).
+Random words rarely take rare transitions. Counterexamples behind these are found by taking them on purpose (Muškardin,
+Aichernig, Pill and Tappler, iFM 2022, falsify networks in this way that random samples had passed).
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from rnncheck.learning.equivalence.test_suite import EquivalenceContext, SuiteEq
 from rnncheck.words import WordBatch
 
 _WALKS = 256  # from every transition
-_MOST_WORDS = 20_000  # of one test, shared among the transitions
+_MOST_WORDS = 20_000  # per test, shared among the transitions
 _MEAN_WALK = 16  # letters
 _BATCH = 1024
 

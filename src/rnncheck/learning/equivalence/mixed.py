@@ -1,12 +1,12 @@
-"""Equivalence by several strategies at once, mixed by what finds differences most cheaply.
+"""Equivalence by several strategies at once, preferring those that find differences most cheaply.
 
 No way to choose words is best for all hypotheses: random words refute the first ones at once, later ones differ behind
-rare transitions, on short words, on the rarer answer, or on words like the person's own. Each strategy has its turn, a
-batch at a time; the next batch is of the one that has shown the most differences per letter asked for, past tests
-counting less and less. Letters are counted and not seconds, so that the same run is the same run everywhere. A strategy
-that finds nothing falls behind, and so all have their turn before a hypothesis passes.
+rare transitions, on short words, on the rarer answer, or on words like the user's own. The strategies take turns, a
+batch at a time; the next batch is of the one that has found the most differences per queried letter, where past tests
+count less and less. Letters are counted and not seconds, so that a run is the same on every machine. A strategy that
+finds nothing falls behind, so all have their turn before a hypothesis passes.
 
-One of them is the sample, whose words, drawn for this hypothesis, are what is claimed.
+One of them is the sample: the claim rests on its words, which are drawn for this hypothesis.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from rnncheck.probability.distributions import WordDistribution
 from rnncheck.words import Codes, WordBatch
 
 _BATCH = 64
-_COVERING, _DRAWN = 256, 128  # words of one test that a strategy asks for
+_COVERING, _DRAWN = 256, 128  # words that a strategy queries per test
 _SHORT = 1 << 14  # short words in all
-_TRIED = 8  # words that are drawn for each one that is asked for, to have as many of every answer
-_HISTORY = 3  # letters: a word like the person's own is such that all its parts of so many letters are
-_HOPE = 16, 1_000  # differences and letters that a strategy begins with: so many that each is soon tried
-_FADING = 0.8  # what a test counts when the next one begins
+_TRIED = 8  # words drawn for each queried one, to have equally many of every answer
+_HISTORY = 3  # letters of the n-grams of the user's own words
+_HOPE = 16, 1_000  # differences and letters that each strategy starts with, so that all are soon tried
+_FADING = 0.8  # the weight of past tests when the next one starts
 
 
 def mixed(context: EquivalenceContext, rng: np.random.Generator, sample: EquivalenceOracle) -> EquivalenceOracle:
-    """All strategies that there are words for, and the sample."""
+    """All strategies that apply, and the sample."""
     strategies: list[EquivalenceOracle] = [
         CoverageEquivalence(context, rng, most_words=_COVERING, batch=_BATCH),
         ShortWords(context),
@@ -49,7 +49,7 @@ def mixed(context: EquivalenceContext, rng: np.random.Generator, sample: Equival
 
 @dataclass
 class _Strategy:
-    """An oracle, the differences it found and the letters it asked for, and its test of the hypothesis of now."""
+    """An oracle, the differences it found and the letters it queried, and its test of the current hypothesis."""
 
     oracle: EquivalenceOracle
     found: float = 0.0
@@ -63,14 +63,14 @@ class _Strategy:
 
 
 class MixedEquivalence(EquivalenceOracle):
-    """Asks that oracle for its next batch which promises the most. What the last one shows is shown."""
+    """Runs the next batch of the most promising oracle. If all pass, the answer is that of the last one."""
 
     def __init__(self, oracles: Sequence[EquivalenceOracle], membership: MembershipOracle) -> None:
         self._strategies = [_Strategy(oracle) for oracle in oracles]
         self._membership = membership
 
     def find_counterexample(self, hypothesis: Hypothesis) -> Testing:
-        shown = EquivalenceAnswer()
+        passed = EquivalenceAnswer()
         for strategy in self._strategies:
             strategy.found, strategy.letters = _FADING * strategy.found, _FADING * strategy.letters
             strategy.test = strategy.oracle.find_counterexample(hypothesis)
@@ -80,12 +80,12 @@ class MixedEquivalence(EquivalenceOracle):
             if answer is not None and (answer.counterexample is not None or answer.violation is not None):
                 return answer
             if answer is not None and strategy is self._strategies[-1]:
-                shown = answer
+                passed = answer
             yield
-        return shown
+        return passed
 
     def _next_batch(self, strategy: _Strategy) -> EquivalenceAnswer | None:
-        """How the strategy's test ended; None while it goes on."""
+        """How the strategy's test ended; None while it continues."""
         assert strategy.test is not None
         before = self._membership.cost.work
         answer: EquivalenceAnswer | None = None
@@ -99,7 +99,7 @@ class MixedEquivalence(EquivalenceOracle):
 
 
 class ShortWords(SuiteEquivalence):
-    """All words in their order, a few in each test, so far as they are not too many in all."""
+    """All words in shortlex order, a few in each test, up to a limit over all tests."""
 
     def __init__(self, context: EquivalenceContext) -> None:
         super().__init__(context)
@@ -116,7 +116,7 @@ class ShortWords(SuiteEquivalence):
 
 
 class EveryAnswer(SuiteEquivalence):
-    """Random words, as many of each answer of the hypothesis as of the others, where drawing finds them."""
+    """Random words, equally many of each answer of the hypothesis, as far as drawing finds them."""
 
     def __init__(self, context: EquivalenceContext, rng: np.random.Generator, distribution: WordDistribution) -> None:
         super().__init__(context)
@@ -126,16 +126,16 @@ class EveryAnswer(SuiteEquivalence):
     def batches(self, hypothesis: Hypothesis) -> Iterator[WordBatch]:
         for _ in range(_DRAWN // _BATCH):
             drawn = self._distribution.sample(self._rng, _TRIED * _BATCH)
-            said = hypothesis.outputs[hypothesis.support.end_states(drawn)]
-            answers = np.unique(said)
+            outputs = hypothesis.outputs[hypothesis.support.end_states(drawn)]
+            answers = np.unique(outputs)
             if len(answers) < 2:
-                return  # these would be no other words than the sample's
+                return  # the words would be like those of the sample
             share = max(1, _BATCH // len(answers))
-            yield drawn.take(np.concatenate([np.flatnonzero(said == answer)[:share] for answer in answers]))
+            yield drawn.take(np.concatenate([np.flatnonzero(outputs == answer)[:share] for answer in answers]))
 
 
 class LikeOwnWords(SuiteEquivalence):
-    """Words drawn from an n-gram model of the person's own."""
+    """Words drawn from an n-gram model of the user's own words."""
 
     def __init__(self, context: EquivalenceContext, rng: np.random.Generator, own: Sequence[Codes]) -> None:
         super().__init__(context)

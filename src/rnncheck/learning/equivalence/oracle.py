@@ -1,4 +1,4 @@
-"""The contract of every equivalence oracle: given a hypothesis, a counterexample, or "passed" with what that shows."""
+"""The contract of every equivalence oracle: from a hypothesis to a counterexample, or "passed" and what that shows."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from rnncheck.words import Codes
 class EquivalenceAnswer:
     """How the test of a hypothesis ended.
 
-    ``counterexample`` is a word on which model and hypothesis are at odds; without one the hypothesis has passed.
-    ``others`` are further such words that were met, with the model's answers.
-    ``epsilon`` is what passing shows: they are at odds with at most this probability. It is None where no independent
-    words were drawn, which shows nothing of other words. ``words`` counts the words of the test. ``violation`` is a
-    violation of the property that was met meanwhile, and ended the test.
+    ``counterexample`` is a word on which model and hypothesis differ; without one the hypothesis has passed.
+    ``others`` are further such words that were found, with the model's answers.
+    ``epsilon`` is what passing shows: they differ with at most this probability. It is None where no independent words
+    were drawn, which shows nothing about other words. ``words`` counts the words of the test. ``violation`` is a
+    violation of the property that was found meanwhile and ended the test.
     """
 
     counterexample: Codes | None = None
@@ -41,7 +41,7 @@ class EquivalenceOracle(ABC):
 
 
 class InTurn(EquivalenceOracle):
-    """Several oracles, each asked when those before it found nothing; what the last one shows is shown."""
+    """Several oracles, each used when those before it found nothing; the answer is that of the last one used."""
 
     def __init__(self, oracles: Sequence[EquivalenceOracle]) -> None:
         self._oracles = oracles

@@ -1,6 +1,6 @@
-"""Equivalence on words that were answered before: each new hypothesis is tried on them, which costs the model nothing.
+"""Equivalence on words that were answered before: each new hypothesis is tested on them without new queries.
 
-They had a part in making the hypothesis, so passing them shows nothing of other words.
+The hypothesis was made from them too, so passing shows nothing about other words.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ _MOST_LETTERS = 1 << 21
 
 
 class ReplayedWords(EquivalenceOracle):
-    """Keeps answered words, the latest where they are too many, and compares hypotheses with all of them."""
+    """Keeps answered words (the latest, if there are too many) and compares hypotheses with all of them."""
 
     def __init__(self, relation: Relation = Relation.EQUAL) -> None:
         self._relation = relation
         self._kept: list[Observations] = []
 
     def keep(self, observed: Observations) -> None:
-        """Keep these as well."""
+        """Add observations."""
         self._kept.append(observed)
-        # Parts that are not smaller than all after them are joined, so that there are few of them.
+        # Parts of similar size are joined, so that there are few of them.
         while len(self._kept) > 1 and _letters(self._kept[-2]) <= 2 * _letters(self._kept[-1]):
             last = self._kept.pop()
             if _letters(self._kept[-1]) + _letters(last) > _MOST_LETTERS:

@@ -13,12 +13,12 @@ from rnncheck.words import Codes
 
 
 class SamplingEquivalence(EquivalenceOracle):
-    """Draws words until one is a counterexample, or enough of them are none for ε and γ.
+    """Draws words until one is a counterexample, or until enough passed for ε and γ.
 
-    ``relation`` is what model and hypothesis should be in. A learner's hypotheses depend on the tests before, so each
-    test has its share of γ; a hypothesis that was chosen without looking at tests (``chosen_freely``) has all of it.
-    What was drawn is kept (``kept``) for hypotheses to come, and shows further counterexamples to this one. For
-    hypotheses to come it is no test: words are drawn anew.
+    Model and hypothesis should be in ``relation``. A learner's hypotheses depend on earlier tests, so each test has its
+    share of γ; a hypothesis that does not depend on tests (``independent``) has all of it. Drawn words are added to
+    ``replayed``, and show further counterexamples to this hypothesis. They do not count as a test of later
+    hypotheses, for which new words are drawn.
     """
 
     def __init__(
@@ -27,31 +27,31 @@ class SamplingEquivalence(EquivalenceOracle):
         confidence: Confidence,
         relation: Relation,
         *,
-        chosen_freely: bool = False,
-        kept: ReplayedWords | None = None,
+        independent: bool = False,
+        replayed: ReplayedWords | None = None,
     ) -> None:
         self._sampler = sampler
         self._confidence = confidence
         self._relation = relation
-        self._chosen_freely = chosen_freely
-        self._kept = kept
+        self._independent = independent
+        self._replayed = replayed
         self._tests = 0
 
     def find_counterexample(self, hypothesis: Hypothesis) -> Testing:
         number, confidence = self._tests, self._confidence
         self._tests += 1
-        needed = confidence.words if self._chosen_freely else confidence.words_of_test(number)
+        needed = confidence.words if self._independent else confidence.words_of_test(number)
         passed = 0
         while passed < needed:
             drawn = self._sampler.draw(needed - passed, (hypothesis, self._relation))
-            if self._kept is not None:
-                self._kept.keep(drawn.observed)
+            if self._replayed is not None:
+                self._replayed.keep(drawn.observed)
             if drawn.violation is not None or drawn.difference is not None:
-                others = {} if self._kept is None else self._others(drawn, hypothesis)
+                others = {} if self._replayed is None else self._others(drawn, hypothesis)
                 return EquivalenceAnswer(drawn.difference, words=passed, violation=drawn.violation, others=others)
             passed += drawn.words
             yield
-        achieved = confidence.achieved(passed) if self._chosen_freely else confidence.achieved_by_test(passed, number)
+        achieved = confidence.achieved(passed) if self._independent else confidence.achieved_by_test(passed, number)
         return EquivalenceAnswer(epsilon=achieved, words=passed)
 
     def _others(self, drawn: SampleResult, hypothesis: Hypothesis) -> dict[Codes, int]:

@@ -1,7 +1,7 @@
-"""The W-method (Chow, 1978): all words that could show a hypothesis wrong, if the target has a few states more.
+"""The W-method (Chow, 1978): all words that can refute a hypothesis if the target has a few more states.
 
 State cover × all infixes of at most d letters × characterising suffixes. If the target is an automaton with at most
-d − 1 states more than the hypothesis, passing proves that they are equal. A network need not be one.
+d − 1 states more than the hypothesis, passing proves that they are equal. A network need not be such an automaton.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from rnncheck.automata.moore import Hypothesis
 from rnncheck.learning.equivalence.test_suite import SuiteEquivalence
 from rnncheck.words import Codes, WordBatch
 
-_MOST_WORDS = 50_000  # of one test
+_MOST_WORDS = 50_000  # per test
 _LONGEST_INFIX = 16
 _BATCH = 4096
 
 
 class WMethodEquivalence(SuiteEquivalence):
-    """Infixes as long as ``_MOST_WORDS`` allows, shortest first; where one letter is too much, as far as it goes."""
+    """Infixes as long as ``_MOST_WORDS`` allows, shortest first; infixes of one letter are always started."""
 
     def batches(self, hypothesis: Hypothesis) -> Iterator[WordBatch]:
         words = itertools.islice(self._words(hypothesis), _MOST_WORDS)

@@ -1,4 +1,4 @@
-"""What a learner knows about the target: one answer per word, each asked for once."""
+"""What a learner knows about the target: one answer per word, each queried once."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from rnncheck.words import Codes, WordBatch, shortlex_key
 
 Ask: TypeAlias = Callable[[Sequence[Query]], Iterable[int]]  # yes and no, or the positions of labels
 
-# Below this a loop over the words is quicker than whole-array steps, of which there are as many as letters in a word.
+# Below this a loop over the words is quicker than array operations, one per letter of the longest word.
 _FEW_WORDS = 64
-# Letters that are read for one batch, about: what is more becomes several, with a pause after each.
+# About how many letters one batch reads: larger ones are divided, with a pause after each part.
 _LETTERS_AT_ONCE = 1 << 14
 
 
@@ -43,14 +43,14 @@ class InconsistentLabelsError(InconsistentAnswersError):
 
 
 class Answers:
-    """Remembers every answer, asks only for what is new, and refuses words above ``max_query_length``.
+    """Caches every answer, queries only new words, and raises LearningBoundReached above ``max_query_length``.
 
     An answer is a number below ``outputs``: 0 or 1 for no and yes, or the position of a label.
 
-    Because no word is asked for twice, what a learner sees is a function of the word even where ``ask`` is not:
-    answers that change cannot send it round in circles.
+    Because no word is queried twice, a learner sees a function of the word even where ``ask`` is not one: changing
+    answers cannot make it loop.
 
-    With ``prefixes`` the prefixes of every suffix are asked for in the same batch as the suffix.
+    With ``prefixes`` the prefixes of every suffix are queried in the same batch as the suffix.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class Answers:
         return {**self.__dict__, "_ask": None, **unfiled}
 
     def connect(self, ask: Ask) -> None:
-        """Ask here from now on."""
+        """Use ``ask`` for queries from now on."""
         self._ask = ask
 
     def __len__(self) -> int:
@@ -82,11 +82,11 @@ class Answers:
         return self._answers[word]
 
     def known(self, word: Codes) -> int | None:
-        """The remembered answer, or None."""
+        """The cached answer, or None."""
         return self._answers.get(word)
 
-    def tell(self, word: Codes, answer: int) -> None:
-        """Remember an answer that somebody else got."""
+    def add(self, word: Codes, answer: int) -> None:
+        """Add an answer that was obtained elsewhere."""
         answer = self._read(answer)
         self._check([answer])
         if word not in self._answers:
@@ -100,11 +100,11 @@ class Answers:
             )
 
     def of(self, queries: Sequence[Query]) -> list[int]:
-        """One answer per query, in order; the words that are new are asked for together."""
+        """One answer per query, in order; new words are queried together."""
         return finish(self.asking(queries))
 
     def asking(self, queries: Sequence[Query]) -> Turns[list[int]]:
-        """As ``of``, with a pause after every batch, none of which is much work."""
+        """Like ``of``, with a pause after every batch of bounded work."""
         words = [access + suffix for access, suffix in queries]
         new = {word: query for word, query in zip(words, queries, strict=True) if word not in self._answers}
         if new:
@@ -119,10 +119,10 @@ class Answers:
         return [self._answers[word] for word in words]
 
     def confirm(self, words: Sequence[Codes]) -> None:
-        """Ask once more for remembered words; an InconsistentAnswersError when an answer has changed."""
+        """Query known words once more; raises InconsistentAnswersError if an answer has changed."""
         if words:
             for word, reply in zip(words, self._replies([((), word) for word in words]), strict=True):
-                self.tell(word, reply)
+                self.add(word, reply)
 
     def _remember(self, batch: dict[Codes, Query], answers: Sequence[int]) -> None:
         self._answers.update(zip(batch, answers, strict=True))
@@ -131,13 +131,13 @@ class Answers:
     def disagreements(
         self, dfa: DFA, limit: int, outputs: StateOutputs | None = None, access: Sequence[Codes] = ()
     ) -> list[Codes]:
-        """The shortlex-least remembered words, at most ``limit``, to which the automaton gives another answer.
+        """The shortlex-least known words, at most ``limit``, to which the automaton gives another answer.
 
-        Its answers are acceptance, unless ``outputs`` says another thing of each state. ``access`` are words that reach
-        its states, as in every further automaton that has them: then only what has changed is run again.
+        Its answers are acceptance, or the ``outputs`` of its states. ``access`` are words that reach its states, also
+        in later automata that have them: then only words that pass a change are run again.
         """
-        says = dfa.accepting if outputs is None else outputs
-        runs = self._runs_on(dfa, says, access)
+        state_outputs = dfa.accepting if outputs is None else outputs
+        runs = self._runs_on(dfa, state_outputs, access)
         for word, split in self._log[self._filed :]:
             answer = self._answers[word]
             if runs is None or not runs.add(word, split, answer):
@@ -147,14 +147,14 @@ class Answers:
         for bits in sorted(self._shelves):
             if sum(len(word).bit_length() < bits for word in wrong) >= limit:  # all further words are longer
                 break
-            wrong += self._shelves[bits].disagreements(dfa, says)
+            wrong += self._shelves[bits].disagreements(dfa, state_outputs)
         return heapq.nsmallest(limit, wrong, key=shortlex_key)
 
     def _runs_on(self, dfa: DFA, outputs: StateOutputs, access: Sequence[Codes]) -> Runs | None:
         """The words that are followed from one automaton to the next.
 
-        All words are filed anew when the automaton has doubled, as more of them are worth following then; and when it
-        has changed in so many places that they all are run again until it has doubled.
+        All words are filed anew when the automaton has doubled, since following pays for more of them then; and when it
+        has changed in so many places that running all words again, until it has doubled, is cheaper.
         """
         if dfa.transitions.size >= 2 * self._filed_at:
             self._runs = Runs(dfa, outputs, access) if access else None
@@ -167,7 +167,7 @@ class Answers:
         return self._runs
 
     def _batches(self, new: dict[Codes, Query]) -> Iterator[dict[Codes, Query]]:
-        """The queries in batches of not many letters, those of access words only where each word is read anew."""
+        """The queries in batches of bounded length; access words count only if each word is read anew."""
         batch: dict[Codes, Query] = {}
         letters = 0
         for word, query in new.items():
@@ -187,7 +187,7 @@ class Answers:
 
     def _replies(self, queries: list[Query]) -> list[int]:
         if self._ask is None:
-            raise InputError("a restored learner does not know whom to ask; call connect(ask) first")
+            raise InputError("a restored learner has no source of answers; call connect(ask) first")
         replies = list(map(self._read, self._ask(queries)))
         if len(replies) != len(queries):
             raise InputError(f"ask() gave {len(replies)} answers to {len(queries)} queries; give one each, in order")
@@ -197,11 +197,11 @@ class Answers:
     def _check(self, answers: Sequence[int]) -> None:
         if answers and not (min(answers) >= 0 and max(answers) < self._outputs):
             wrong = next(answer for answer in answers if not 0 <= answer < self._outputs)
-            raise InputError(f"{wrong} is no answer; there are {self._outputs}, 0 to {self._outputs - 1}")
+            raise InputError(f"{wrong} is not an answer; there are {self._outputs}, 0 to {self._outputs - 1}")
 
 
 class _Shelf:
-    """Words of similar length with their answers: most of them packed for whole-array work, the latest not yet."""
+    """Words of similar length with their answers: most of them packed into arrays, the latest not yet."""
 
     def __init__(self) -> None:
         self.fresh: dict[Codes, int] = {}
@@ -215,11 +215,11 @@ class _Shelf:
             self.fresh = {}
         packed = outputs[dfa.end_states(self._batch)] if len(self._batch) else self._answers
         wrong = [self._batch[int(i)] for i in np.flatnonzero(packed != self._answers)]
-        table, says = dfa.transitions.tolist(), outputs.tolist()
+        table, state_outputs = dfa.transitions.tolist(), outputs.tolist()
         for word, answer in self.fresh.items():
             state = dfa.initial
             for letter in word:
                 state = table[state][letter]
-            if says[state] != answer:
+            if state_outputs[state] != answer:
                 wrong.append(word)
         return wrong

@@ -3,8 +3,8 @@
 Let w be a word on which hypothesis and target differ, m its length, and α(i) the target's answer to the access word
 of the state that the hypothesis reaches by the first i letters, followed by the rest of w. α(0) is the target's
 answer to w, α(m) the hypothesis's, so for some i α(i) is the answer to w and α(i + 1) is not: the transition taken at
-letter i is wrong, and the rest of w after it proves that. A logarithm of m many queries finds such an i. How many
-different answers there are does not matter.
+letter i is wrong, and the rest of w after it proves that. Such an i is found with about log m queries. The
+number of different answers does not matter.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ STRATEGIES = ("exponential", "binary")
 
 @dataclass(frozen=True)
 class Search:
-    """How to look for the wrong transition.
+    """How to search for the wrong transition.
 
-    ``exponential`` looks from the end of the word in doubling steps, then bisects: it asks short suffixes first and
-    tends to find a short one, at about twice the logarithm of its length in queries. ``binary`` bisects the whole
-    word. ``probes`` positions are asked for in one batch: more probes, fewer batches, somewhat more queries.
+    ``exponential`` goes back from the end of the word in doubling steps, then bisects: it queries short suffixes first
+    and tends to find a short one, with about twice the logarithm of its length in queries. ``binary`` bisects the whole
+    word. ``probes`` positions are queried in one batch: more probes, fewer batches, somewhat more queries.
     """
 
     strategy: str = "exponential"
@@ -38,13 +38,13 @@ class Search:
         if self.strategy not in STRATEGIES:
             raise InputError(f"unknown search strategy {short_repr(self.strategy)}; known are {', '.join(STRATEGIES)}")
         if not isinstance(self.probes, int) or self.probes < 1:
-            raise InputError(f"probes is {short_repr(self.probes)}; a search asks for at least 1 position at a time")
+            raise InputError(f"probes is {short_repr(self.probes)}; give at least 1")
 
 
 @dataclass(frozen=True)
 class WrongTransition:
-    """The target tells (access word of ``state``) + ``letter`` and the access word of the state that the hypothesis
-    goes to apart by ``suffix``.
+    """``suffix`` distinguishes, for the target, (access word of ``state``) + ``letter`` from the access word of the
+    state to which the hypothesis goes.
     """
 
     state: int
@@ -63,7 +63,7 @@ def states_on(dfa: DFA, word: Codes) -> list[int]:
 def wrong_transitions(
     words: Sequence[Codes], hypothesis: DFA, access: Sequence[Codes], answers: Answers, search: Search
 ) -> Turns[list[WrongTransition]]:
-    """For each word a wrong transition on its way; all words are searched in step, one batch a step.
+    """For each word a wrong transition on its path; all words are searched in step, one batch per step.
 
     The answers to the words are known, and the hypothesis gets every one of them wrong.
     """
@@ -77,8 +77,8 @@ def wrong_transitions(
                 pending[i] = next(searches[i]) if reply is None else searches[i].send(reply)
             except StopIteration as end:
                 found[i] = end.value
-        asked = iter((yield from answers.asking([query for queries in pending.values() for query in queries])))
-        replies = {i: [next(asked) for _ in queries] for i, queries in pending.items()}
+        answered = iter((yield from answers.asking([query for queries in pending.values() for query in queries])))
+        replies = {i: [next(answered) for _ in queries] for i, queries in pending.items()}
     return [found[i] for i in range(len(words))]
 
 
@@ -89,7 +89,7 @@ def _search(
     queries = [(access[state], word[i:]) for i, state in enumerate(states)]
     truth = answers[word]
 
-    # α is free where its word is remembered. Go on in the last gap between "as the target says" and "not so".
+    # α costs nothing where its word is known. Search in the last gap between the target's answer and another one.
     low, high = 0, len(word)
     for i in range(len(word) - 1, 0, -1):
         known = answers.known(queries[i][0] + queries[i][1])

@@ -1,7 +1,7 @@
-"""Discrimination trees: which words the target has been seen to tell apart.
+"""Discrimination trees: which words the target distinguishes, as far as was seen.
 
 An inner node holds a discriminator d and has a child for every answer; a word w goes to the child of the target's
-answer to w + d. Words that end in different leaves are told apart by the discriminator where their ways part.
+answer to w + d. Words that end in different leaves are distinguished by the discriminator where their paths separate.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ ROOT = 0
 
 
 class DiscriminationTree:
-    """Nodes are numbers, the root 0. It begins as a root that asks for the empty suffix, and a leaf for each output."""
+    """Nodes are numbers, the root 0. It starts as a root with the empty suffix, and a leaf for each output."""
 
     def __init__(self, outputs: int = 2) -> None:
         self._outputs = outputs
@@ -53,7 +53,7 @@ class DiscriminationTree:
         self._depths += [self._depths[leaf] + 1] * outputs
 
     def sift(self, words: Sequence[Codes], nodes: Sequence[int], answers: Answers) -> Turns[list[int]]:
-        """The leaf to which each word comes down from its node; all words go in step, one batch a level."""
+        """The leaf that each word reaches from its node; all words go in step, one batch per level."""
         at = list(nodes)
         while moving := [i for i, node in enumerate(at) if not self.is_leaf(node)]:
             queries = [(words[i], self.discriminators[at[i]] or ()) for i in moving]
@@ -62,7 +62,7 @@ class DiscriminationTree:
         return at
 
     def parting(self, nodes: Iterable[int]) -> Codes:
-        """The discriminator at which the ways to two or more different leaves part."""
+        """The discriminator at which the paths to two or more different leaves separate."""
         front = set(nodes)
         while len(front) > 1:
             deepest = max(front, key=self._depths.__getitem__)

@@ -14,7 +14,7 @@ from rnncheck.words import Codes
 class KearnsVazirani(TreeLearner):
     """One query per transition and level of the tree; after a split only the transitions to the split leaf move on.
 
-    Discriminators are suffixes of counterexamples, as long as those happen to be.
+    Discriminators are suffixes of counterexamples, of whatever length.
     """
 
     def _refined(self, structure: TreeHypothesis, hypothesis: DFA, words: Sequence[Codes]) -> Turns[TreeHypothesis]:

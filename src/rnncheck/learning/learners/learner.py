@@ -53,21 +53,20 @@ class Learner(ABC, Generic[S]):
     ``machine``. A language is the case of two labels, no and yes, and its ``hypothesis`` an automaton.
 
     ``ask`` gets a batch of queries (access word, suffix) and gives the target's answer to each access word + suffix,
-    in order. Nothing is asked before the first use (``start``, ``hypothesis``, ``refine``), and no word twice.
+    in order. Nothing is queried before the first use (``start``, ``hypothesis``, ``refine``), and no word twice.
 
-    ``known`` are words to begin with: a mapping to their answers, which are then not asked for, or words alone. Every
-    known word, and every other word that was ever answered, is a counterexample for nothing: a call returns only with
-    a hypothesis that agrees with all answers.
+    ``known`` are words to start with: a mapping to their answers, which are then not queried, or words alone. A call
+    returns only with a hypothesis that agrees with all known words and with every other word that was answered.
 
-    ``max_states`` and ``max_query_length`` bound the hypothesis and the words asked for, for languages that are not
+    ``max_states`` and ``max_query_length`` bound the hypothesis and the queried words, for languages that are not
     regular. Needing more raises LearningBoundReached. After that, and after any error that ``ask`` raises, the last
-    complete hypothesis is still there, nothing that was answered is lost, and learning can go on.
+    complete hypothesis is still available, no answer is lost, and learning can continue.
 
     ``prefixes`` is for models that give the answers to all prefixes of a word with the word's own: the prefixes of
-    every suffix are then asked for in the same batch.
+    every suffix are then queried in the same batch.
 
     Learners are deterministic: the same answers give the same queries and hypotheses. They can be pickled; a restored
-    one needs ``connect(ask)`` before it can ask again.
+    one needs ``connect(ask)`` before it can query again.
     """
 
     _at_once = 1
@@ -94,29 +93,29 @@ class Learner(ABC, Generic[S]):
         self._unanswered: tuple[Codes, ...] = ()
         if isinstance(known, Mapping):
             for word, answer in known.items():
-                self._answers.tell(self._checked(word), answer)
+                self._answers.add(self._checked(word), answer)
         else:
             self._unanswered = tuple(map(self._checked, known))
         self._current: tuple[S, MooreMachine] | None = None
 
     def connect(self, ask: Ask) -> None:
-        """Ask here from now on; a restored learner needs it."""
+        """Use ``ask`` for queries from now on; a restored learner needs it."""
         self._answers.connect(ask)
 
     def start(self) -> None:
-        """Ask the first queries and learn from the known words, unless that has been done."""
+        """Make the first queries and learn from the known words, unless that was done."""
         finish(self.starting())
 
     @property
     def hypothesis(self) -> DFA:
-        """The last complete hypothesis, as the automaton of the words that are answered with yes."""
+        """The last complete hypothesis, as the automaton of the words with the answer yes."""
         if len(self.labels) > 2:
             raise InputError(f"a learner of {len(self.labels)} labels has no automaton; ask for its machine")
         return self._started()[1].support
 
     @property
     def machine(self) -> MooreMachine:
-        """The last complete hypothesis, as a machine that says a label of each word."""
+        """The last complete hypothesis, as a machine with a label for each word."""
         return self._started()[1]
 
     @property
@@ -129,44 +128,44 @@ class Learner(ABC, Generic[S]):
         return self._answers.known(word)
 
     def refine(self, word: Codes) -> bool:
-        """Learn from a word on which hypothesis and target are said to differ.
+        """Learn from a word on which hypothesis and target should differ.
 
         True: they did, the hypothesis has at least one more state, and both agree on the word. False: they do not
-        differ, and nothing has changed. A word that was answered before is asked for once more before it is rejected,
-        so that a caller who saw another answer is told (InconsistentAnswersError) instead of going round in circles.
+        differ, and nothing has changed. A word that was answered before is queried once more before it is rejected, so
+        that a caller who saw another answer gets an InconsistentAnswersError instead of an endless loop.
         """
         return self.refine_all([word])
 
     def refine_all(self, words: Iterable[Codes]) -> bool:
         """Learn from several words, as ``refine`` does from one, in fewer and larger batches of queries.
 
-        True when hypothesis and target differed on at least one of them; they agree on all of them then. Their order
-        does not matter, nor that a word comes twice, or is right by now because of another one.
+        True when hypothesis and target differed on at least one of them; they agree on all of them then. The order does
+        not matter; a word may occur twice, or be right by now because of another one.
         """
         return finish(self.refining(words))
 
     def refining(self, words: Iterable[Codes], answers: Mapping[Codes, int] = MappingProxyType({})) -> Turns[bool]:
-        """As ``refine_all``, with a pause after every batch of queries.
+        """Like ``refine_all``, with a pause after every batch of queries.
 
-        At any pause the last complete hypothesis is there, and may have grown. ``answers`` are the target's answers to
-        words, as far as somebody has got them already: those words are not asked for.
+        At any pause the last complete hypothesis is available, and may have grown. ``answers`` are answers of the
+        target that the caller already has: those words are not queried.
         """
         yield from self.starting()
         for word, answer in answers.items():
-            self._answers.tell(self._checked(word), answer)
+            self._answers.add(self._checked(word), answer)
         machine = self.machine
-        claims = {
+        expected = {
             word: int(machine.outputs[states_on(machine.support, word)[-1]]) for word in map(self._checked, words)
         }
-        doubted = [word for word, expected in claims.items() if self._answers.known(word) == expected]
-        self._answers.confirm([word for word in doubted if word not in answers])
-        if (yield from self._answers.asking([((), word) for word in claims])) == list(claims.values()):
+        unrefuted = [word for word, output in expected.items() if self._answers.known(word) == output]
+        self._answers.confirm([word for word in unrefuted if word not in answers])
+        if (yield from self._answers.asking([((), word) for word in expected])) == list(expected.values()):
             return False
         yield from self._agree_with_answers()
         return True
 
     def starting(self) -> Turns[None]:
-        """As ``start``, with a pause after every batch of queries."""
+        """Like ``start``, with a pause after every batch of queries."""
         if self._current is None:
             first = yield from self._first()
             self._current = first, first.machine(self.alphabet, self.labels)
@@ -179,7 +178,7 @@ class Learner(ABC, Generic[S]):
         return self._current
 
     def _agree_with_answers(self) -> Turns[None]:
-        """Refine until no remembered answer differs. Each step is committed, so that an error loses only its own."""
+        """Refine until no known answer differs. Each step is committed, so that an error loses only its own work."""
         yield from self._answers.asking([((), word) for word in self._unanswered])
         self._unanswered = ()
         structure, machine = self._started()
@@ -193,13 +192,13 @@ class Learner(ABC, Generic[S]):
 
     @abstractmethod
     def _first(self) -> Turns[S]:
-        """The structure to begin with."""
+        """The initial structure."""
 
     @abstractmethod
     def _refined(self, structure: S, hypothesis: DFA, words: Sequence[Codes]) -> Turns[S]:
         """A new structure with more states. The answers to the words are known; the hypothesis gets all wrong.
 
-        Only its transitions are looked at here, so that it is an automaton whatever the labels.
+        Only its transitions are used, so it is an automaton whatever the labels.
         """
 
     def _checked(self, word: Codes) -> Codes:

@@ -35,7 +35,7 @@ class ObservationTable:
         return twin
 
     def states(self) -> dict[tuple[int, ...], int]:
-        """The different rows of S, numbered in the order in which they came to be."""
+        """The different rows of S, numbered in order of their first word."""
         number: dict[tuple[int, ...], int] = {}
         for word in self.short:
             number.setdefault(self.rows[word], len(number))
@@ -56,19 +56,19 @@ class ObservationTable:
         return MooreMachine(alphabet, labels, table, [row[0] for row in number])
 
     def add_short(self, words: Iterable[Codes], answers: Answers) -> Turns[None]:
-        """Put words into S; what their rows and those of their one-letter extensions lack is asked in one batch."""
+        """Add words to S; missing cells of their rows and of their one-letter extensions are queried in one batch."""
         there = set(self.short)
         new = [word for word in words if word not in there]
         self.short += new
         yield from self._fill([row for word in new for row in (word, *self._extensions(word))], answers)
 
     def add_suffixes(self, suffixes: Iterable[Codes], answers: Answers) -> Turns[None]:
-        """New columns, asked for in one batch."""
+        """Add columns, queried in one batch."""
         self.suffixes += [suffix for suffix in suffixes if suffix not in self.suffixes]
         yield from self._fill(self.rows, answers)
 
     def close(self, answers: Answers) -> Turns[None]:
-        """Put into S the least word of each row that has no equal there, until there is none."""
+        """Add to S the least word of each row that has no equal there, until there is none."""
         while True:
             states = self.states()
             new = [word for word, row in self.rows.items() if row not in states]
@@ -78,7 +78,7 @@ class ObservationTable:
             yield from self.add_short(sorted(least.values(), key=shortlex_key), answers)
 
     def inconsistency(self) -> Codes | None:
-        """The least suffix that tells equal rows of S apart after one more letter, or None."""
+        """The least suffix that distinguishes equal rows of S after one more letter, or None."""
         found = []
         first: dict[tuple[int, ...], Codes] = {}
         for word in self.short:
@@ -92,12 +92,12 @@ class ObservationTable:
         return [(*word, a) for a in range(self.letters)]
 
     def _fill(self, words: Iterable[Codes], answers: Answers) -> Turns[None]:
-        """Ask for the cells that these rows lack."""
-        lacking = [(word, self.suffixes[len(self.rows.get(word, ())) :]) for word in dict.fromkeys(words)]
-        queries = [(word, suffix) for word, suffixes in lacking for suffix in suffixes]
-        asked = iter((yield from answers.asking(queries)))
-        for word, suffixes in lacking:
-            self.rows[word] = (*self.rows.get(word, ()), *(next(asked) for _ in suffixes))
+        """Query the missing cells of these rows."""
+        missing = [(word, self.suffixes[len(self.rows.get(word, ())) :]) for word in dict.fromkeys(words)]
+        queries = [(word, suffix) for word, suffixes in missing for suffix in suffixes]
+        answered = iter((yield from answers.asking(queries)))
+        for word, suffixes in missing:
+            self.rows[word] = (*self.rows.get(word, ()), *(next(answered) for _ in suffixes))
         if len(self.states()) > self.max_states:
             raise LearningBoundReached("max_states", self.max_states)
 
@@ -141,7 +141,8 @@ class AngluinLStar(Learner[ObservationTable]):
     def _refined(self, structure: ObservationTable, hypothesis: DFA, words: Sequence[Codes]) -> Turns[ObservationTable]:
         refined = structure.copy()
         yield from refined.add_short(_prefixes(words[0]), self._answers)
-        # Never consistent at first: else the rows of the prefixes were the states on the way, and the hypothesis right.
+        # Never consistent at first: otherwise the rows of the prefixes would be the states visited, and the hypothesis
+        # right.
         while (suffix := refined.inconsistency()) is not None:
             yield from refined.add_suffixes([suffix], self._answers)
             yield from refined.close(self._answers)

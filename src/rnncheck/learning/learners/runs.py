@@ -11,10 +11,10 @@ import numpy.typing as npt
 from rnncheck.automata.dfa import DFA, Table
 from rnncheck.words import Codes
 
-StateOutputs = npt.NDArray[np.generic]  # of an automaton: one a state
+StateOutputs = npt.NDArray[np.generic]  # of an automaton: one per state
 
-# A word is followed when the automaton has this many transitions for each of its letters: a small change then passes
-# few words by. And a change is followed when it leaves all but one in this many transitions as they were.
+# A word is followed when the automaton has this many transitions for each of its letters: a small change then affects
+# few words. A change is followed when it leaves all but one in this many transitions as they were.
 _TRANSITIONS_PER_LETTER = 32
 _TRANSITIONS_PER_CHANGE = 8
 
@@ -22,8 +22,8 @@ _TRANSITIONS_PER_CHANGE = 8
 class Runs:
     """Words with their answers, run on one automaton, then on those that ``follow`` it.
 
-    ``wrong`` are the words to which the present automaton gives another answer. A word is run from the state of an
-    access word that it begins with: the way there never changes.
+    ``wrong`` are the words to which the current automaton gives another answer. A word is run from the state of an
+    access word that is a prefix of it: the path to that state never changes.
     """
 
     def __init__(self, dfa: DFA, outputs: StateOutputs, access: Sequence[Codes]) -> None:
@@ -36,15 +36,16 @@ class Runs:
         self._state = {word: state for state, word in enumerate(access)}
         # States are numbers of their first transition, so that a step is one addition and one look-up.
         self._targets: list[int] = (self._transitions * self._letters).tolist()
-        self._says: list[int] = outputs.tolist()
-        self._items: list[tuple[Codes, int, int, Codes]] = []  # word, answer, where its run begins, what it reads
-        # For each transition the items that pass it, and some that did before an earlier transition of theirs changed.
+        self._output_of: list[int] = outputs.tolist()
+        self._items: list[tuple[Codes, int, int, Codes]] = []  # word, answer, where its run starts, what it reads
+        # For each transition the items that pass it, and some that did so before an earlier transition of theirs
+        # changed.
         self._passing: defaultdict[int, list[int]] = defaultdict(list)
 
     def add(self, word: Codes, split: int, answer: int) -> bool:
-        """Follow a word that was asked for as an access word, or a letter more, of ``split`` letters and a suffix.
+        """Follow a word that was queried as ``split`` letters (an access word, or one letter more) and a suffix.
 
-        False, and nothing is done, where that costs more than running it again with all others.
+        Returns False and does nothing where that costs more than running it again with all others.
         """
         begin = next((n for n in (split, split - 1) if n > 0 and word[:n] in self._state), 0)
         if (len(word) - begin) * _TRANSITIONS_PER_LETTER > len(self._targets):
@@ -56,13 +57,13 @@ class Runs:
             place += letter
             passing[place].append(item)
             place = self._targets[place]
-        self._judge(item, place)
+        self._update_wrong(item, place)
         return True
 
     def follow(self, dfa: DFA, outputs: StateOutputs, access: Sequence[Codes]) -> bool:
-        """Go on to an automaton whose first states are those of the present one.
+        """Continue with an automaton whose first states are those of the current one.
 
-        False, and nothing is done, where it differs too much for that to pay.
+        Returns False and does nothing where it differs too much for that to pay.
         """
         known, transitions = len(self._access), dfa.transitions.ravel()
         if dfa.initial != self._initial or access[:known] != self._access:
@@ -71,7 +72,7 @@ class Runs:
         if len(changed) * _TRANSITIONS_PER_CHANGE > len(transitions) or (outputs[:known] != self._outputs).any():
             return False
         self._targets += (transitions[len(self._transitions) :] * self._letters).tolist()
-        self._says += outputs[known:].tolist()
+        self._output_of += outputs[known:].tolist()
         self._state.update(zip(access[known:], range(known, len(access)), strict=True))
         self._access += access[known:]
         for place in changed:
@@ -92,11 +93,11 @@ class Runs:
                 if is_new:
                     passing[place].append(item)
                 place = targets[place]
-            self._judge(item, place)
+            self._update_wrong(item, place)
 
-    def _judge(self, item: int, place: int) -> None:
+    def _update_wrong(self, item: int, place: int) -> None:
         word, answer, _, _ = self._items[item]
-        if self._says[place // self._letters] == answer:
+        if self._output_of[place // self._letters] == answer:
             self.wrong.discard(word)
         else:
             self.wrong.add(word)

@@ -20,10 +20,10 @@ DEFAULT_AT_ONCE = 16
 
 
 class TreeHypothesis:
-    """States with access words, each at home in a leaf, and for each transition the node it is known to lead to.
+    """States with access words, each belonging to a leaf, and for each transition the node it is known to lead to.
 
     A transition is open while its word (access word + letter) has still to be sifted down from that node. ``state_at``
-    has for each node the first state at home there, -1 for none; ``blocks`` the states of leaves with several.
+    has for each node the first state that belongs there, -1 for none; ``blocks`` the states of leaves with several.
     Access words are closed under prefixes, so every state is reached by its own.
     """
 
@@ -38,7 +38,7 @@ class TreeHypothesis:
         self._open: set[tuple[int, int]] = set()
 
     def copy(self) -> TreeHypothesis:
-        """A twin of a complete hypothesis, which has no blocks and no open transitions."""
+        """A copy of a complete hypothesis, which has no blocks and no open transitions."""
         twin = TreeHypothesis.__new__(TreeHypothesis)
         twin.max_states = self.max_states
         twin.tree = self.tree.copy()
@@ -50,30 +50,30 @@ class TreeHypothesis:
         return twin
 
     def members(self, leaf: int) -> list[int]:
-        """The states at home in a leaf."""
+        """The states of a leaf."""
         state = int(self.state_at[leaf])
         return self.blocks.get(leaf, [] if state < 0 else [state])
 
     def add_state(self, word: Codes, leaf: int, answers: Answers) -> None:
-        """A new state at home in a leaf; its transitions are open."""
+        """Add a state to a leaf; its transitions are open."""
         state, letters = len(self.access_words), self.targets.shape[1]
         if state >= self.max_states:
             raise LearningBoundReached("max_states", self.max_states)
-        self._settle(state, leaf)
+        self._place(state, leaf)
         self.access_words.append(word)
         self.outputs = np.append(self.outputs, answers[word])
         self.targets = np.concatenate([self.targets, np.full((1, letters), ROOT)])
         self._open.update((state, letter) for letter in range(letters))
 
-    def _settle(self, state: int, leaf: int) -> None:
+    def _place(self, state: int, leaf: int) -> None:
         if there := self.members(leaf):
             self.blocks[leaf] = [*there, state]
         else:
             self.state_at[leaf] = state
 
     def add_states(self, wrong: Iterable[WrongTransition], answers: Answers) -> dict[int, Codes]:
-        """A new state for each leaf to which one of these transitions leads: the word of the transition with the
-        least suffix. Returns the suffix that tells it from the state that was there, leaf by leaf.
+        """Add a state to each leaf to which one of these transitions leads: the word of the transition with the least
+        suffix. Returns for each leaf the suffix that distinguishes it from the state that was there.
         """
         least: dict[int, WrongTransition] = {}
         for transition in sorted(wrong, key=lambda t: (shortlex_key(t.suffix), t.state, t.letter)):
@@ -83,7 +83,7 @@ class TreeHypothesis:
         return {leaf: transition.suffix for leaf, transition in least.items()}
 
     def split(self, leaf: int, discriminator: Codes, answers: Answers) -> Turns[list[int]]:
-        """Split a leaf and send its states to the sides they belong to. Transitions to it become open.
+        """Split a leaf and sift its states into the new leaves. Transitions to it become open.
 
         Returns the new leaves that have states.
         """
@@ -95,11 +95,11 @@ class TreeHypothesis:
         self.state_at = np.append(self.state_at, np.full(len(self.tree) - len(self.state_at), -1))
         homes = yield from self.tree.sift([self.access_words[state] for state in states], [leaf] * len(states), answers)
         for state, home in zip(states, homes, strict=True):
-            self._settle(state, home)
+            self._place(state, home)
         return list(dict.fromkeys(homes))
 
     def close(self, answers: Answers) -> Turns[None]:
-        """Sift the words of all open transitions down. The first to come to an empty leaf is a new state."""
+        """Sift the words of all open transitions. The first that reaches an empty leaf is a new state."""
         while self._open:
             places, self._open = sorted(self._open), set()
             words = [(*self.access_words[state], letter) for state, letter in places]
@@ -121,8 +121,8 @@ class TreeHypothesis:
 class TreeLearner(Learner[TreeHypothesis]):
     """A learner with a discrimination tree.
 
-    ``search`` says how a counterexample's wrong transition is found. Up to ``at_once`` counterexamples are worked on
-    in step, each of which splits a leaf of its own: larger batches, for a few questions more.
+    ``search`` is how a counterexample's wrong transition is found. Up to ``at_once`` counterexamples are processed in
+    step, each of which splits a different leaf: larger batches, for a few more queries.
     """
 
     def __init__(
@@ -136,12 +136,12 @@ class TreeLearner(Learner[TreeHypothesis]):
     ) -> None:
         super().__init__(alphabet, ask, **options)
         if not isinstance(at_once, int) or at_once < 1:
-            raise InputError(f"at_once is {short_repr(at_once)}; at least 1 counterexample is worked on at a time")
+            raise InputError(f"at_once is {short_repr(at_once)}; give at least 1")
         self.search = search
         self._at_once = at_once
 
     def _first(self) -> Turns[TreeHypothesis]:
-        """The hypothesis that tells words apart by their own answers alone."""
+        """The hypothesis that distinguishes words by their own answers alone."""
         first = TreeHypothesis(len(self.alphabet), self.max_states, len(self.labels))
         (leaf,) = yield from first.tree.sift([()], [ROOT], self._answers)
         first.add_state((), leaf, self._answers)

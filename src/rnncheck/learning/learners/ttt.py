@@ -1,15 +1,15 @@
 """The TTT learner (Isberner, Howar and Steffen): a discrimination tree whose discriminators stay short.
 
-A counterexample proves that a leaf holds two states and gives a suffix that tells them apart. That suffix may be as
-long as the counterexample, and every later question that passed it would pay for its letters. So it never enters the
+A counterexample proves that a leaf holds two states and gives a suffix that distinguishes them. That suffix may be as
+long as the counterexample, and every later query that passed it would pay for its letters. So it never enters the
 tree. It is kept aside as evidence, and the leaf is a *block* of several states until a letter c is found under which
-their transitions lead to different leaves: where the ways to those leaves part stands a discriminator d, and c + d
-tells the states apart too, without one more question about them. All discriminators are thus one letter longer than
+their transitions lead to different leaves: where the paths to those leaves separate stands a discriminator d, and c + d
+distinguishes the states too, without another query about them. Each discriminator is thus one letter longer than
 another one, and the set of them is closed under suffixes.
 
-Where no letter does that, the shortest evidence c + v tells two states of a block apart whose transitions under c lead
-to the same leaf. Then v splits that leaf, which gives a new state there or shorter evidence, until a letter is found:
-evidence of one letter always ends in different leaves.
+Where no letter does that, the shortest evidence c + v distinguishes two states of a block whose transitions under c
+lead to the same leaf. Then v splits that leaf, which gives a new state there or shorter evidence, until a letter is
+found: evidence of one letter always ends in different leaves.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _MOST_MORE = 16
 
 
 class TTT(TreeLearner):
-    """About as many questions as Kearns and Vazirani's learner, with short suffixes whatever the counterexamples."""
+    """About as many queries as Kearns and Vazirani's learner, with short suffixes whatever the counterexamples."""
 
     def _refined(self, structure: TreeHypothesis, hypothesis: DFA, words: Sequence[Codes]) -> Turns[TreeHypothesis]:
         answers = self._answers
@@ -45,7 +45,7 @@ class TTT(TreeLearner):
 
 
 class _Evidence(NamedTuple):
-    """Two states of one block that a suffix tells apart."""
+    """Two states of one block that a suffix distinguishes."""
 
     suffix: Codes
     block: int
@@ -54,7 +54,7 @@ class _Evidence(NamedTuple):
 
 
 class _Blocks:
-    """The leaves with several states. ``suffixes`` of a block tell all its states apart."""
+    """The leaves with several states. ``suffixes`` of a block distinguish all its states."""
 
     def __init__(self, hypothesis: TreeHypothesis, answers: Answers, suffixes: dict[int, list[Codes]]) -> None:
         self.hypothesis = hypothesis
@@ -64,8 +64,8 @@ class _Blocks:
     def resolve(self, most_states: int) -> Turns[None]:
         """Split blocks until every leaf has one state, the shortest discriminators first.
 
-        Every look further may show new states, whose transitions may show others, in a network without end. From
-        ``most_states`` on the evidence itself is the discriminator, so that there is a hypothesis soon.
+        Each look one letter further may show new states, whose transitions may show others; in a network this may not
+        end. From ``most_states`` on the evidence itself is the discriminator, so that there is a hypothesis soon.
         """
         while self.suffixes:
             if found := self._discriminators():
@@ -108,8 +108,8 @@ class _Blocks:
         return least
 
     def _look_one_letter_further(self) -> Turns[None]:
-        """The states of the shortest evidence go to the same leaf under its first letter, one pair to each leaf looked
-        at; the rest of the evidence tells apart what is in that leaf.
+        """The states of the shortest evidence go to the same leaf under its first letter, one pair for each leaf
+        considered; the rest of the evidence distinguishes the states of that leaf.
         """
         evidence = sorted(self._shortest_evidence(), key=lambda e: (shortlex_key(e.suffix), e[1:]))
         further: dict[int, _Evidence] = {}
