@@ -21,7 +21,7 @@ from rnncheck.extraction.clustering import Grid, KMeans
 from rnncheck.extraction.compare import compare_surrogates
 from rnncheck.extraction.extract import extract_automaton
 from rnncheck.extraction.merging import merging
-from rnncheck.extraction.quantisation import quantised
+from rnncheck.extraction.quantisation import quantise
 from rnncheck.extraction.state_partition import StatePartition
 from rnncheck.extraction.weiss import weiss
 from rnncheck.learning.learning_settings import LearningSettings
@@ -115,7 +115,7 @@ def test_quantisation_of_exact_networks_agrees_nearly_always(kind: str, seed: in
     rng = np.random.default_rng(seed)
     dfa = DFA(LETTERS, rng.integers(5, size=(5, 2)), rng.random(5) < 0.5)
     task = task_for(CompiledNetwork(exact_network(dfa)))
-    extraction = end_of(quantised(task, kind))
+    extraction = end_of(quantise(task, kind))
     words = task.distribution.sample(rng, 2_000)
     assert extraction.passed or "differ" in extraction.unfinished
     assert isinstance(extraction.automaton, DFA)
@@ -258,7 +258,7 @@ def test_an_unknown_method_is_refused() -> None:
     with pytest.raises(InputError, match="known are pac, bounded, merging, auto, weiss, tree, kmeans, grid, cells"):
         extraction_method("magic")
     with pytest.raises(InputError, match="kmeans and grid"):
-        next(quantised(task_for(CompiledNetwork(zoo.entry("even-elman").network())), "spheres"))
+        next(quantise(task_for(CompiledNetwork(zoo.entry("even-elman").network())), "spheres"))
     with pytest.raises(InputError, match="at least 1"):
         next(weiss(task_for(CompiledNetwork(zoo.entry("even-elman").network())), dimensions=0))
 

@@ -78,7 +78,7 @@ def test_sums_go_up_and_missing_rows_come_down(size: int) -> None:
     nodes = cells.leaves[end_of(cells.cells(points))]
     sums = grouped_sums(points, nodes, len(cells.left))
     own = sums.copy()
-    cells.summed_upwards(sums)
+    cells.sum_upwards(sums)
     for node in range(len(cells.left)):
         below = [leaf for leaf in cells.leaves if node in (leaf, *ancestors(int(leaf), parent))]
         assert np.allclose(sums[node], own[below].sum(axis=0))
@@ -90,7 +90,7 @@ def test_sums_go_up_and_missing_rows_come_down(size: int) -> None:
         for node in range(len(rows))
     ]
     handed = rows.copy()
-    cells.handed_down(handed, missing)
+    cells.fill_downwards(handed, missing)
     assert handed[:, 0].tolist() == above
 
 

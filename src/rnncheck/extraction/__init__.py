@@ -14,7 +14,7 @@ from rnncheck.extraction.invariant_cells import cells
 from rnncheck.extraction.merging import merging
 from rnncheck.extraction.method import Extracting, ExtractionMethod
 from rnncheck.extraction.pac import bounded, pac
-from rnncheck.extraction.quantisation import quantised
+from rnncheck.extraction.quantisation import quantise
 from rnncheck.extraction.weiss import weiss
 from rnncheck.learning.learning_task import LearningTask
 from rnncheck.words import Word, format_word
@@ -30,12 +30,12 @@ EXTRACTIONS: Mapping[str, ExtractionMethod] = MappingProxyType(
         "auto": ExtractionMethod(auto, black_box=True),
         "weiss": ExtractionMethod(weiss),
         "tree": ExtractionMethod(tree),
-        "kmeans": ExtractionMethod(functools.partial(quantised, kind="kmeans")),
-        "grid": ExtractionMethod(functools.partial(quantised, kind="grid")),
+        "kmeans": ExtractionMethod(functools.partial(quantise, kind="kmeans")),
+        "grid": ExtractionMethod(functools.partial(quantise, kind="grid")),
         "cells": ExtractionMethod(cells, contains=True),
     }
 )
-# Those that stand side by side where nobody chose: auto is some of them, and cells aims to contain, not to be alike.
+# The methods that are compared by default: auto consists of others, and cells aims to contain the language.
 COMPARED: tuple[ExtractionName, ...] = ("pac", "bounded", "merging", "weiss", "tree", "kmeans", "grid")
 BLACK_BOX = tuple(name for name, method in EXTRACTIONS.items() if method.black_box)
 
@@ -50,22 +50,22 @@ def extraction_method(name: str) -> ExtractionMethod:
 
 
 def check_lengths(longest: int, name: str, known_words: Iterable[Word]) -> None:
-    """Refuse what would ask a model for words of more than ``longest`` letters."""
+    """Raise an error for what would query a model for words of more than ``longest`` letters."""
     if not extraction_method(name).black_box:
         raise InputError(
-            f"the extraction method {name} follows hidden states to words of any length, and the model is asked for at "
-            f"most {longest} letters; choose {' or '.join(BLACK_BOX)}"
+            f"the extraction method {name} follows hidden states to words of any length, but queries are limited to "
+            f"{longest} letters; choose {' or '.join(BLACK_BOX)}"
         )
     for word in known_words:
         if len(word) > longest:
             raise InputError(
-                f"a known word has {len(word)} letters, and the model is asked for at most {longest}: "
+                f"a known word has {len(word)} letters, but queries are limited to {longest}: "
                 f"{short_repr(format_word(word))}; leave it out"
             )
 
 
 def extracting(name: str, task: LearningTask) -> Extracting:
-    """The extraction by the method of that name, if the task's model shows what the method looks at."""
+    """The extraction by the method of that name, if the task's model shows what the method needs."""
     method = extraction_method(name)
     if task.max_length is not None:
         check_lengths(task.max_length, name, task.settings.known_words)
@@ -73,7 +73,7 @@ def extracting(name: str, task: LearningTask) -> Extracting:
         model = task.oracle.model
         kind = model.describe().get("kind", type(model).__name__)
         raise ModelError(
-            f"the extraction method {name} looks at the hidden states of a network, and this model ({kind}) shows "
-            f"none; choose {' or '.join(BLACK_BOX)}, which need its answers alone"
+            f"the extraction method {name} needs the hidden states of a network, and this model ({kind}) shows "
+            f"none; choose {' or '.join(BLACK_BOX)}, which need only its answers"
         )
     return method.run(task)

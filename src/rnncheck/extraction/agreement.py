@@ -3,9 +3,9 @@
 A network is often a small automaton plus noise. Then agreement rises steeply with the first few states and creeps up
 afterwards, while states are spent on the noise. The curve shows it, and its knee is where to stop.
 
-Automata come from two places: every hypothesis of a learner that is refined by sampled words, and truncations of the
-last one, in which states are one that no suffix of a few letters tells apart. One sample chooses among them, and
-another one, in which nothing was chosen, measures.
+Automata come from two sources: every hypothesis of a learner that is refined by sampled words, and truncations of the
+last one, which merge states that no suffix of a few letters distinguishes. One sample selects among them, and another,
+independent one measures.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ DEFAULT_WORDS = 2_000
 
 @dataclass(frozen=True)
 class Point:
-    """An automaton, and on how many of so many fresh words it answered otherwise than the network."""
+    """An automaton, and on how many of ``words`` fresh words it differed from the network."""
 
     automaton: Hypothesis
     differences: int
@@ -51,7 +51,7 @@ class Point:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """With 95 % confidence the probability that the two agree on a random word lies in it."""
+        """The 95 % confidence interval of the probability that the two agree on a random word."""
         low, high = clopper_pearson(self.differences, self.words)
         return 1.0 - high, 1.0 - low
 
@@ -64,14 +64,14 @@ class AgreementCurve:
     complete: bool
 
     def smallest(self, eta: float) -> Point | None:
-        """The smallest automaton that agrees with the network on all but η of the probability, as far as was seen."""
+        """The smallest automaton that agreed with the network on all but η of the words."""
         check_probability("eta", eta)
         return next((point for point in self.points if point.differences <= eta * point.words), None)
 
     def knee(self) -> Point:
-        """Where the curve turns: the point highest above the line from its first to its last one, in a tie the last.
+        """Where the curve flattens: the point highest above the line from its first to its last one, in a tie the last.
 
-        Only points that are clearly better than the one before them count: by more than two standard deviations.
+        Only points that are better than the one before by more than two standard deviations count.
         """
         clear = [self.points[0]]
         for point in self.points[1:]:
@@ -89,13 +89,13 @@ class AgreementCurve:
 
 
 def agreement_curve(task: LearningTask, words: int = DEFAULT_WORDS) -> Generator[None, None, AgreementCurve]:
-    """Learn from ``words`` sampled words, choose by as many others, and measure with as many again.
+    """Learn from ``words`` sampled words, select by as many others, and measure with as many again.
 
-    Yields between pieces of work. When the budget ends while it learns, the curve is made of what there
-    is; before that, BudgetExceeded is raised.
+    Yields between pieces of work. When the budget ends during learning, the curve is made of the automata so far;
+    before that, BudgetExceeded is raised.
     """
     if words < 1:
-        raise InputError(f"{words} words were asked for; an agreement is measured with at least 1")
+        raise InputError(f"{words} words were requested; an agreement is measured with at least 1")
     oracle, distribution = task.oracle, task.distribution
     samples = [distribution.sample(task.rng(f"curve {use}"), words) for use in ("measure", "choose", "learn")]
     measured, chosen = ((sample, oracle.answers(sample)) for sample in samples[:2])
@@ -122,9 +122,9 @@ def agreement_curve(task: LearningTask, words: int = DEFAULT_WORDS) -> Generator
 
 
 def truncations(dfa: DFA, distribution: WordDistribution) -> Iterator[DFA]:
-    """Smaller automata: for d = 0, 1, … states are one if no suffix of at most d letters tells them apart.
+    """Smaller automata: for d = 0, 1, … states are merged if no suffix of at most d letters distinguishes them.
 
-    Of states that became one, the one that random words visit most says where to go.
+    Merged states have the transitions of the one that random words visit most.
     """
     visits = _visits(dfa, distribution)
     classes = dfa.accepting.astype(np.int64)
@@ -140,7 +140,7 @@ def truncations(dfa: DFA, distribution: WordDistribution) -> Iterator[DFA]:
 
 
 def _visits(dfa: DFA, distribution: WordDistribution, letters: int = 1_000) -> Probabilities:
-    """How often random words end in each state, up to a length beyond which hardly any goes on."""
+    """The probability that a random word ends in each state, up to a length that hardly any exceeds."""
     contexts = len(distribution.stopping)
     here = np.zeros((len(dfa), contexts))
     here[dfa.initial, 0] = 1.0
@@ -156,7 +156,7 @@ def _visits(dfa: DFA, distribution: WordDistribution, letters: int = 1_000) -> P
 
 
 def _front(candidates: Iterable[DFA], words: WordBatch, answers: Mask) -> list[DFA]:
-    """The automata that no other one beats in both size and agreement, smallest first."""
+    """The automata that no other one beats in size and agreement, smallest first."""
     scored = [(len(dfa), int((dfa.accepts_batch(words) != answers).sum()), dfa) for dfa in candidates]
     kept: list[DFA] = []
     fewest = len(answers) + 1
@@ -172,7 +172,7 @@ def _point(automaton: DFA, words: WordBatch, answers: Mask) -> Point:
 
 
 def _rising(points: Sequence[Point]) -> Iterator[Point]:
-    """Without points that turn out to be no better than a smaller one."""
+    """Leave out points that turn out to be no better than a smaller one."""
     fewest = None
     for point in points:
         if fewest is None or point.differences < fewest:

@@ -1,8 +1,8 @@
-"""Extraction by what suits: several methods in turns, and the first automaton that passes a test.
+"""Extraction by several methods in turns; the first automaton that passes a test is the result.
 
-A small language is learned from answers in a moment, and then nothing else is tried. Where the learner is not done
-after a while, the language is large or the network noisy: cells of its hidden states, if it shows them, and state
-merging then have their share of the work, counted in letters and not in seconds. Each method has its share of γ.
+A small language is learned from answers at once, and then nothing else is tried. Where the learner is not done after a
+while, the language is large or the network noisy: cells of its hidden states, if it shows them, and state merging then
+have their share of the work, counted in letters and not in seconds. Each method has its share of γ.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from rnncheck.extraction.pac import pac
 from rnncheck.learning.learning_task import LearningTask
 from rnncheck.probability.confidence import Confidence
 
-_PATIENCE = 100_000  # letters that a method is asked to wait for the one before it
-# How many letters of a method are as much work as one of a learner: a tree reads thousands at once and ponders little.
+_PATIENCE = 100_000  # letters of the method before it that a method waits for
+# How many letters of a method are as much work as one of a learner: a tree reads thousands at once.
 _LETTERS_FOR_ONE = MappingProxyType({"tree": 64})
 
 _RUNS: Mapping[str, Callable[[LearningTask], Extracting]] = MappingProxyType(
@@ -29,9 +29,9 @@ _RUNS: Mapping[str, Callable[[LearningTask], Extracting]] = MappingProxyType(
 
 @dataclass
 class _Run:
-    """A method at work: on a task of its own, with the letters that its work was about.
+    """A running method, with its own task and the letters of its queries.
 
-    What a test asks for counts once it has failed: while an automaton passes, there is no reason to try another method.
+    The letters of a test count once it has failed: while an automaton passes, there is no reason to try another method.
     """
 
     name: str
@@ -59,8 +59,8 @@ class _Run:
 
 
 def auto(task: LearningTask) -> Extracting:
-    """Give the next turn to the method that has had the least work, until an automaton passes or none is at work."""
-    names = _suited(task)
+    """Give the next turn to the method that has had the least work, until an automaton passes or all have ended."""
+    names = _applicable(task)
     share = replace(task.confidence, gamma=task.confidence.gamma / len(names))
     runs = [_Run.of(name, task, share, place * _PATIENCE) for place, name in enumerate(names)]
     task.so_far = lambda why: _unfinished(task, runs, why)
@@ -78,23 +78,23 @@ def auto(task: LearningTask) -> Extracting:
 
 
 def _unfinished(task: LearningTask, runs: list[_Run], why: str) -> Extraction:
-    """What there is when the work is ended from outside, with how far each method had come."""
+    """The result when the work is ended from outside, with the progress of each method."""
     latest = task.latest() or task.constants()[0]
-    begun = [run for run in runs if run.task.latest() is not None] or runs[:1]
-    worked = ", ".join(f"{run.name} ({'ended' if run.ended is not None else 'at work'})" for run in begun)
+    started = [run for run in runs if run.task.latest() is not None] or runs[:1]
+    worked = ", ".join(f"{run.name} ({'ended' if run.ended is not None else 'running'})" for run in started)
     return Extraction(latest, task.confidence, unfinished=f"{why}; no automaton had passed", how=f"tried: {worked}")
 
 
-def _suited(task: LearningTask) -> list[str]:
-    """The methods that this task allows for, the first to begin with; the person's own words are merged first."""
-    looking_inside = task.oracle.stepping and not task.several_labels and task.max_length is None
-    others = ["tree", "merging"] if looking_inside else ["merging"]
+def _applicable(task: LearningTask) -> list[str]:
+    """The methods that this task allows, in order; with the user's own words merging comes first."""
+    states_usable = task.oracle.stepping and not task.several_labels and task.max_length is None
+    others = ["tree", "merging"] if states_usable else ["merging"]
     return ["merging", "pac", *others[:-1]] if task.settings.known_words else ["pac", *others]
 
 
 def _why(runs: list[_Run], passed: _Run) -> str:
-    """Which method the automaton is of, and what came of those before."""
+    """Which method made the automaton, and which others were tried."""
     worked = [run.name for run in runs if run is not passed and run.letters > runs.index(run) * _PATIENCE]
     if not worked:
-        return f"{passed.name} was done at once, so that nothing else was tried"
+        return f"{passed.name} finished at once, so nothing else was tried"
     return f"{passed.name} was the first to pass; {' and '.join(worked)} worked beside it"

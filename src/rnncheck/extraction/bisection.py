@@ -1,7 +1,7 @@
 """A tree of cuts through a cloud of points: cells are halved, the widest first (bisecting k-means).
 
-A finer tree goes on from a coarser one, and finding the cell of a point takes as many comparisons as its cell is deep,
-so that there may be tens of thousands of cells where k-means would compare with as many centres.
+A finer tree continues a coarser one, and finding the cell of a point takes as many comparisons as its cell is deep, so
+tens of thousands of cells are possible, where k-means would compare with as many centres.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from rnncheck.words import IntArray
 Points = npt.NDArray[np.float32]
 Floats = npt.NDArray[np.float64]
 
-_ROUNDS = 3  # of 2-means in each cell that is halved
+_ROUNDS = 3  # of 2-means in each cell to be halved
 _ROWS_AT_ONCE = 1 << 16
-_NARROW = 1e-9  # of the widest cell's spread: no wider cells are halved
+_NARROW = 1e-9  # of the widest cell's spread: narrower cells are not halved
 
 
 class Bisection:
@@ -39,7 +39,7 @@ class Bisection:
 
     @property
     def size(self) -> int:
-        """How many cells there are."""
+        """The number of cells."""
         return (len(self.left) + 1) // 2
 
     def cells(self, points: Points) -> Turns[IntArray]:
@@ -51,7 +51,7 @@ class Bisection:
         return found
 
     def grow(self, points: Points, size: int, rng: np.random.Generator) -> Turns[None]:
-        """Halve cells by these points until there are ``size``, or none that holds two different points."""
+        """Halve cells by these points until there are ``size``, or no cell has two different points."""
         at = self.leaves[(yield from self.cells(points))]
         while self.size < size:
             spread = _spread(points, at, len(self.left))
@@ -65,13 +65,13 @@ class Bisection:
             if self.size == before:
                 return
 
-    def summed_upwards(self, sums: Floats) -> None:
-        """Rows of leaves, one row a node, are added to those of all nodes above them."""
+    def sum_upwards(self, sums: Floats) -> None:
+        """Add the rows of leaves (one row per node) to those of all nodes above them, in place."""
         for inner in reversed(self._by_depth()):
             sums[inner] = sums[self.left[inner]] + sums[self.left[inner] + 1]
 
-    def handed_down(self, rows: Floats, missing: npt.NDArray[np.bool_]) -> None:
-        """Rows that are ``missing``, one row a node, are those of the nearest node above them that has one."""
+    def fill_downwards(self, rows: Floats, missing: npt.NDArray[np.bool_]) -> None:
+        """Replace ``missing`` rows (one row per node) by that of the nearest node above that has one, in place."""
         for inner in self._by_depth():
             for child in (self.left[inner], self.left[inner] + 1):
                 lacking = missing[child]
@@ -95,7 +95,7 @@ class Bisection:
         return at
 
     def _halve(self, points: Points, at: IntArray, nodes: IntArray, rng: np.random.Generator) -> None:
-        """Cut these leaves in two, and move the points, which are ``at`` them, into the halves."""
+        """Cut these leaves in two, and move the points ``at`` them into the halves."""
         place: IntArray = np.full(len(self.left), -1, dtype=np.int64)
         place[nodes] = np.arange(len(nodes))
         rows = np.flatnonzero(place[at] >= 0)
@@ -137,7 +137,7 @@ def _spread(points: Points, group: IntArray, groups: int) -> Floats:
 def _cuts(points: Points, group: IntArray, groups: int, rng: np.random.Generator) -> tuple[Points, Points]:
     """For each group a cut in two, by 2-means: half-way between its centres and across the line from one to the other.
 
-    It begins with a point far from the middle, and the point opposite.
+    It starts with a point far from the middle, and the point opposite.
     """
     middle = _means(points, group, groups)
     distance = ((points - middle[group]) ** 2).sum(axis=1)

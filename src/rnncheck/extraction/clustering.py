@@ -29,7 +29,7 @@ class Clustering(ABC):
 
 
 class KMeans(Clustering):
-    """The nearest of k centres (Lloyd's algorithm, begun as k-means++ does)."""
+    """The nearest of k centres (Lloyd's algorithm, initialised as in k-means++)."""
 
     def __init__(self, vectors: Vectors, clusters: int, rng: np.random.Generator) -> None:
         if len(vectors) > _FITTED_ON:
@@ -57,8 +57,8 @@ class KMeans(Clustering):
 class Grid(Clustering):
     """Every dimension cut into equally wide bins; the classes are the boxes that hold a vector (Omlin and Giles).
 
-    What falls into an empty box belongs to the nearest one. Where the boxes are too many, only the dimensions of the
-    largest spread are cut.
+    A vector in an empty box belongs to the nearest other box. Where there are too many boxes, only the dimensions of
+    the largest spread are cut.
     """
 
     def __init__(self, vectors: Vectors, bins: int, max_boxes: int) -> None:
@@ -81,9 +81,9 @@ class Grid(Clustering):
 
     def assign(self, vectors: Vectors) -> Cells:
         numbers = np.array([self._number.get(tuple(box), -1) for box in self._boxes(vectors).tolist()], dtype=np.int64)
-        strange = numbers < 0
-        if strange.any():
-            numbers[strange] = _distances(vectors[strange], self._centres).argmin(axis=1)
+        unknown = numbers < 0
+        if unknown.any():
+            numbers[unknown] = _distances(vectors[unknown], self._centres).argmin(axis=1)
         return numbers
 
     def __str__(self) -> str:
@@ -95,12 +95,12 @@ class Grid(Clustering):
 
 
 def clusterings(kind: str, vectors: Vectors, rng: np.random.Generator, most: int) -> Iterator[Clustering]:
-    """Finer and finer clusterings of one kind, ``kmeans`` or ``grid``, of at most so many classes."""
+    """Finer and finer clusterings of one kind, ``kmeans`` or ``grid``, of at most ``most`` classes."""
     if kind == "grid":
         for bins in _BINS:
             yield Grid(vectors, bins, most)
     else:
-        # Equal vectors count once: a state that is met once, the initial one for instance, matters as much as others.
+        # Equal vectors count once: a state that is visited once, such as the initial one, matters as much as others.
         vectors = np.unique(vectors, axis=0)
         finest = min(most, len(vectors), _CLUSTERS[-1])
         for clusters in (*(count for count in _CLUSTERS if count < finest), finest):
@@ -108,7 +108,7 @@ def clusterings(kind: str, vectors: Vectors, rng: np.random.Generator, most: int
 
 
 def _first_centres(vectors: Vectors, clusters: int, rng: np.random.Generator) -> Vectors:
-    """Centres far from one another: each is a vector, likelier the further it is from those before."""
+    """Centres far from each other: vectors, drawn more likely the further they are from earlier centres."""
     centres = [vectors[int(rng.integers(len(vectors)))]]
     distance = _distances(vectors, centres[0][None])[:, 0]
     while len(centres) < clusters:
@@ -127,6 +127,6 @@ def _sums(vectors: Vectors, member: Cells, classes: int) -> Vectors:
 
 
 def _distances(vectors: Vectors, centres: Vectors) -> Vectors:
-    """Squared distances, one row a vector, one column a centre."""
+    """Squared distances, one row per vector, one column per centre."""
     squares = (vectors**2).sum(axis=1)[:, None] + (centres**2).sum(axis=1)[None, :]
     return np.asarray(np.maximum(squares - 2.0 * vectors @ centres.T, 0.0))

@@ -1,4 +1,4 @@
-"""Every extraction method on one network, with the same budget, judged by the same words."""
+"""Every extraction method on one network, with the same budget, compared on the same words."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from rnncheck.errors import (
 )
 from rnncheck.extraction import COMPARED, ExtractionName, extraction_method
 from rnncheck.extraction.agreement import DEFAULT_WORDS, AgreementCurve, Point, agreement_curve
-from rnncheck.extraction.extract import extracted, extraction_task
+from rnncheck.extraction.extract import extraction_task, run_extraction
 from rnncheck.extraction.method import Extraction
 from rnncheck.extraction.surrogate_comparison import MethodResult, PropertyCheck, SurrogateComparison
 from rnncheck.learning.learning_settings import LearningSettings
@@ -35,7 +35,7 @@ from rnncheck.words import WordBatch
 
 DEFAULT_TIMEOUT = 30.0
 DEFAULT_ETA = 0.01
-_ENDINGS = tuple(ending for ending in ENDINGS if ending is not KeyboardInterrupt)  # one ends one method alone
+_ENDINGS = tuple(ending for ending in ENDINGS if ending is not KeyboardInterrupt)  # these end only one method
 
 
 def compare_surrogates(
@@ -55,14 +55,15 @@ def compare_surrogates(
     settings: LearningSettings | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> SurrogateComparison:
-    """Extract by every method for at most ``timeout`` seconds, each with an oracle of its own, so that none profits.
+    """Extract by every method for at most ``timeout`` seconds, each with its own oracle, so that none profits from
+    others.
 
-    Agreement is measured afterwards on the same ``words`` fresh words for all. With a specification each automaton is
-    asked for the least word that breaks it, and the network whether it does.
+    Agreement is measured afterwards on the same ``words`` fresh words for all. With a specification, each automaton
+    gives the least word that breaks it, which is then checked on the network.
     """
     check_probability("eta", eta)
     if words < 1:
-        raise InputError(f"{words} words were asked for; an agreement is measured with at least 1")
+        raise InputError(f"{words} words were requested; an agreement is measured with at least 1")
     if spec is not None and not isinstance(spec, Spec):
         spec = Spec.from_dfa(spec)
     if methods is None:
@@ -70,17 +71,19 @@ def compare_surrogates(
     for method in methods:
         extraction_method(method)
     learning, confidence = settings or LearningSettings(), Confidence(epsilon, gamma)
-    asked = None if model.max_length is None else short_words(model.alphabet, model.max_length)
-    wanted = None if spec is None else Property.assuming(spec.over(model.alphabet).dfa, Relation.named(relation), asked)
+    counting = None if model.max_length is None else short_words(model.alphabet, model.max_length)
+    prop = (
+        None if spec is None else Property.assuming(spec.over(model.alphabet).dfa, Relation.named(relation), counting)
+    )
 
     def task() -> LearningTask:
         return extraction_task(model, confidence, distribution, seed, timeout, learning)
 
     drawn = task()
     fresh = drawn.distribution.sample(drawn.rng("fresh words"), words)
-    tell = progress or (lambda text: None)
-    results = [_extracted(method, task(), fresh, wanted, tell) for method in methods]
-    tell("agreement curve")
+    report = progress or (lambda text: None)
+    results = [_extracted(method, task(), fresh, prop, report) for method in methods]
+    report("agreement curve")
     return SurrogateComparison(
         name,
         None if spec is None else visible(spec.origin)[:300],
@@ -92,37 +95,37 @@ def compare_surrogates(
 
 
 def _extracted(
-    method: str, task: LearningTask, fresh: WordBatch, wanted: Property | None, tell: Callable[[str], None]
+    method: str, task: LearningTask, fresh: WordBatch, prop: Property | None, report: Callable[[str], None]
 ) -> MethodResult:
-    """The best automaton of one method, at its end or at the end of its time."""
+    """The best automaton of one method, when it ends or its time is over."""
 
     def between() -> None:
         states = 0 if task.hypothesis is None else len(task.hypothesis)
-        tell(f"{method}  {states} states  {task.oracle.cost.network_steps} network steps")
+        report(f"{method}  {states} states  {task.oracle.cost.network_steps} network steps")
 
-    tell(method)
+    report(method)
     automaton: DFA | None = None
     try:
-        extraction = extracted(method, task, tell=between, endings=_ENDINGS)
+        extraction = run_extraction(method, task, report=between, endings=_ENDINGS)
         automaton, ending = extraction.automaton.support, _ending(extraction)
     except _ENDINGS as end:
-        ending = task.why_ended(end)  # before there was any automaton
+        ending = task.why_ended(end)  # before the first automaton
     except (InputError, ModelError, MissingExtraError) as error:
         ending = str(error)  # this method cannot be used here, others may be
     seconds, cost = task.seconds, task.oracle.cost
     point = check = None
     if automaton is not None:
         automaton = minimise(automaton)
-        # Measuring is no part of the method: it has time of its own.
+        # Measuring is not part of the method and has its own time.
         reference = MembershipOracle(task.oracle.model, memory_limit=task.settings.memory_limit)
         differences = int((automaton.accepts_batch(fresh) != reference.answers(fresh)).sum())
         point = Point(automaton, differences, len(fresh))
-        check = None if wanted is None else _check(automaton, wanted, reference)
+        check = None if prop is None else _check(automaton, prop, reference)
     return MethodResult(method, point, seconds, cost.network_steps, cost.membership_queries, ending, check)
 
 
 def _curve(task: LearningTask, words: int) -> AgreementCurve | None:
-    """The agreement curve, or None where the time ended before there was any."""
+    """The agreement curve, or None where the time ended before its first point."""
     try:
         with watchdog(task.oracle.budget.remaining):
             return finish(agreement_curve(task, words), task.oracle.budget.check)
@@ -130,12 +133,12 @@ def _curve(task: LearningTask, words: int) -> AgreementCurve | None:
         return None
 
 
-def _check(automaton: DFA, wanted: Property, reference: MembershipOracle) -> PropertyCheck:
-    suspect = wanted.witness(automaton)
+def _check(automaton: DFA, prop: Property, reference: MembershipOracle) -> PropertyCheck:
+    suspect = prop.witness(automaton)
     if suspect is None:
         return PropertyCheck(None)
     answer = np.array([reference.reference_answer(reference.alphabet.encode(suspect))])
-    return PropertyCheck(suspect, bool(wanted.broken(answer, wanted.spec.end_states([suspect]))[0]))
+    return PropertyCheck(suspect, bool(prop.broken(answer, prop.spec.end_states([suspect]))[0]))
 
 
 def _ending(extraction: Extraction) -> str:

@@ -1,10 +1,10 @@
-"""Extraction by halving: the hidden states met on sampled words, in more and more cells, as long as there is time.
+"""Extraction by halving: divides the hidden states visited on sampled words into more and more cells, while time lasts.
 
 Cells of hidden states become the states of an automaton, as in quantisation, but their number doubles from stage to
 stage, and so do the words. A transition goes to the cell of the mean of where the members of its cell go; where none of
-them was seen to read the letter, members of the cell of which this one is a half stand in. A state answers as the
-network does most often on the words that end in it, wherever they would have ended in the network: this puts right some
-of what the way through the cells blurs.
+them was seen to read the letter, members of the cell that was halved are used instead. A state answers as the network
+does most often on the words that end in it, wherever they end in the network: this corrects some of the error that the
+path through the cells adds.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from rnncheck.automata.dfa import DFA, Mask
 from rnncheck.automata.language import empty_language
 from rnncheck.automata.minimisation import minimise
 from rnncheck.extraction.bisection import Bisection, Points, grouped_sums
-from rnncheck.extraction.method import Extracting, tested
+from rnncheck.extraction.method import Extracting, check_on_fresh_words
 from rnncheck.extraction.predictive_features import PredictiveFeatures
 from rnncheck.extraction.quantisation import observed_words
 from rnncheck.learning.learning_task import LearningTask
@@ -26,10 +26,10 @@ from rnncheck.oracle import Stepper
 from rnncheck.runtime.cooperative import Turns
 from rnncheck.words import IntArray, WordBatch
 
-_FITTED_ON = 4_000  # letters after which states are looked at for the view
+_FITTED_ON = 4_000  # letters after which states are used to fit the features
 _LETTERS = 1 << 14  # of the words of the first stage
 _PER_CELL = 32  # letters of the words of a stage
-_GROWN_BY = 10  # points for each cell that is wanted
+_POINTS_PER_CELL = 10  # by which the tree grows
 _LETTERS_AT_ONCE = 1 << 14
 _WORDS_AT_ONCE = 1_024
 _MOST_LETTERS = 1 << 22  # of 100 bytes each
@@ -38,9 +38,9 @@ _FRESH_WORDS = 512
 
 
 def tree(task: LearningTask) -> Extracting:
-    """Double the cells until the automaton is right on fresh words, or as many states as are allowed are there."""
+    """Double the cells until the automaton is right on fresh words, or has as many states as allowed."""
     task.oracle.budget.check()
-    grown = yield from _Grown.beginning(task)
+    grown = yield from _GrowingTree.start(task)
     fresh = task.distribution.sample(task.rng("tree fresh"), _FRESH_WORDS)
     truth = task.oracle.prefix_answers(fresh)
     best, chosen = (-1.0, 0), empty_language(task.oracle.alphabet)
@@ -57,11 +57,11 @@ def tree(task: LearningTask) -> Extracting:
         if agreement == 1.0 or size == most or grown.full:
             break
     how = f"a tree of cells, chosen because it agreed on {best[0]:.2%} of the prefixes of {len(fresh)} fresh words"
-    return (yield from tested(task, chosen, how))
+    return (yield from check_on_fresh_words(task, chosen, how))
 
 
-class _Grown:
-    """The words so far with the points of their prefixes, and the tree that has grown on them."""
+class _GrowingTree:
+    """The words so far with the points of their prefixes, and the tree grown on them."""
 
     def __init__(self, task: LearningTask, view: PredictiveFeatures, words: WordBatch, states: States) -> None:
         self._task = task
@@ -72,12 +72,12 @@ class _Grown:
         first = self._stepper.step(self._stepper.initial(1), *_each_letter(self._stepper))
         self._from_start = view.points(first)
         self._points: Points = view.points(states)
-        self._answers = self._said(states, words)
-        self._cells = Bisection(self._points.shape[1])
+        self._answers = self._answers_at(states, words)
+        self._bisection = Bisection(self._points.shape[1])
 
     @classmethod
-    def beginning(cls, task: LearningTask) -> Turns[_Grown]:
-        """With the first words, all short ones among them, and a view that is fitted to some of their states."""
+    def start(cls, task: LearningTask) -> Turns[_GrowingTree]:
+        """Start with the first words, all short ones among them, and features fitted to some of their states."""
         words, stepper, rng = observed_words(task, _LETTERS), task.oracle.stepper, task.rng("tree view")
         states = yield from _states(stepper, words)
         some = states[np.sort(rng.permutation(len(states))[:_FITTED_ON])]
@@ -86,26 +86,26 @@ class _Grown:
 
     @property
     def full(self) -> bool:
-        """Whether there are as many words as are kept."""
+        """Whether the limit of words is reached."""
         return len(self._words.codes) >= _MOST_LETTERS or len(self._words) >= _MOST_LETTERS
 
     def automaton(self, size: int) -> Turns[DFA]:
-        """An automaton of about so many cells, and a state for the empty word, which may be judged apart."""
+        """An automaton of about ``size`` cells, and a state for the empty word, whose answer may differ."""
         yield from self._read(min(_MOST_LETTERS, max(_LETTERS, _PER_CELL * size)))
-        yield from self._cells.grow(self._points[: max(_LETTERS, _GROWN_BY * size)], size, self._rng)
-        cells = yield from self._cells.cells(self._points)
+        yield from self._bisection.grow(self._points[: max(_LETTERS, _POINTS_PER_CELL * size)], size, self._rng)
+        cells = yield from self._bisection.cells(self._points)
         table = yield from self._table(cells)
-        start = yield from self._cells.cells(self._from_start)
-        answers = np.append(_mostly_yes(cells, self._answers, self._cells.size), self._stepper.accepts_empty)
+        start = yield from self._bisection.cells(self._from_start)
+        answers = np.append(_majority_answers(cells, self._answers, self._bisection.size), self._stepper.accepts_empty)
         rough = DFA(self._stepper.alphabet, np.vstack([table, start]), answers, initial=len(table))
         yield
         visited = rough.visited(self._words).astype(np.int64)
         seen = np.bincount(visited, minlength=len(rough)) > 0
-        answers = np.where(seen, _mostly_yes(visited, self._answers, len(rough)), answers)
+        answers = np.where(seen, _majority_answers(visited, self._answers, len(rough)), answers)
         return DFA(rough.alphabet, rough.transitions, answers, initial=rough.initial)
 
     def _read(self, letters: int) -> Turns[None]:
-        """Go on drawing words until there are so many letters, or as many words."""
+        """Draw further words until there are ``letters`` letters, or as many words."""
         words, points, answers = [self._words], [self._points], [self._answers]
         missing = letters - len(self._words.codes)
         while missing > 0 and sum(map(len, words)) < letters:
@@ -114,35 +114,35 @@ class _Grown:
                 words.append(drawn.take(np.arange(start, end)))
                 states = yield from _states(self._stepper, words[-1])
                 points.append(self._view.points(states))
-                answers.append(self._said(states, words[-1]))
+                answers.append(self._answers_at(states, words[-1]))
             missing -= len(drawn.codes)
         self._words = WordBatch.joined(words)
         self._points, self._answers = np.concatenate(points), np.concatenate(answers)
 
-    def _said(self, states: States, words: WordBatch) -> Mask:
+    def _answers_at(self, states: States, words: WordBatch) -> Mask:
         return self._stepper.answers(self._stepper.scores(states), words.prefix_ending_at)
 
     def _table(self, cells: IntArray) -> Turns[IntArray]:
         """The cell that each cell goes to by each letter."""
-        words, tree_, columns = self._words, self._cells, []
+        words, bisection, columns = self._words, self._bisection, []
         later: Mask = np.ones(len(words.codes), dtype=np.bool_)
         later[words.offsets[:-1][words.lengths > 0]] = False
-        nodes = tree_.leaves[cells]
+        nodes = bisection.leaves[cells]
         for letter in range(len(self._stepper.alphabet)):
             to = np.flatnonzero(later & (words.codes == letter))
-            sums = grouped_sums(self._points[to], nodes[to - 1], len(tree_.left))
-            counts = np.bincount(nodes[to - 1], minlength=len(tree_.left)).astype(np.float64)
+            sums = grouped_sums(self._points[to], nodes[to - 1], len(bisection.left))
+            counts = np.bincount(nodes[to - 1], minlength=len(bisection.left)).astype(np.float64)
             rows = np.column_stack([sums, counts])
-            tree_.summed_upwards(rows)
+            bisection.sum_upwards(rows)
             missing = rows[:, -1] == 0.0
             rows /= np.maximum(rows[:, -1:], 1.0)
-            tree_.handed_down(rows, missing)
-            means = rows[tree_.leaves, :-1].astype(np.float32)
-            columns.append((yield from tree_.cells(means)))
+            bisection.fill_downwards(rows, missing)
+            means = rows[bisection.leaves, :-1].astype(np.float32)
+            columns.append((yield from bisection.cells(means)))
         return np.stack(columns, axis=1)
 
 
-def _mostly_yes(states: IntArray, answers: Mask, size: int) -> Mask:
+def _majority_answers(states: IntArray, answers: Mask, size: int) -> Mask:
     return np.asarray(np.bincount(states, weights=np.where(answers, 1.0, -1.0), minlength=size) > 0.0)
 
 

@@ -40,16 +40,17 @@ def extract_automaton(
 ) -> Extraction:
     """Extract an automaton until it passes an equivalence test, or a bound or the time limit is reached.
 
-    With ``states`` it is the best automaton of at most so many. Whatever ends the work, the best automaton so far comes
-    back with its agreement on fresh words, and is never worse there than a constant answer was seen to be.
+    With ``states`` it is the best automaton of at most that many states. Whatever ends the work, the best automaton so
+    far is returned with its agreement on fresh words, which is at least that of a constant answer on the words that
+    selected it.
 
-    With ``labels`` it is a Moore machine of all labels of a network, by a method that needs answers alone. Where the
-    time ends before there is any automaton, BudgetExceeded is raised.
+    With ``labels`` it is a Moore machine of all labels of a network, by a method that needs only answers. If the time
+    ends before the first automaton, BudgetExceeded is raised.
     """
     check_least("states", states, 1)
     if labels and not extraction_method(method).black_box:
         raise InputError(
-            f"a Moore machine of all labels is learned from answers, and {method} looks at hidden states; "
+            f"a Moore machine of all labels is learned from answers, and {method} needs hidden states; "
             f"choose {' or '.join(BLACK_BOX)}"
         )
     if states is not None and extraction_method(method).contains:
@@ -61,23 +62,23 @@ def extract_automaton(
         model, Confidence(epsilon, gamma), distribution, seed, timeout, settings or LearningSettings(), labels=labels
     )
 
-    return extracted(method, task, states, lambda: None if progress is None else progress(task.progress(method)))
+    return run_extraction(method, task, states, lambda: None if progress is None else progress(task.progress(method)))
 
 
-def extracted(
+def run_extraction(
     method: str,
     task: LearningTask,
     states: int | None = None,
-    tell: Callable[[], None] = lambda: None,
+    report: Callable[[], None] = lambda: None,
     endings: tuple[type[BaseException], ...] = ENDINGS,
 ) -> Extraction:
-    """The best automaton by a method, whatever of ``endings`` ends the work; ``tell`` is called between its pieces."""
+    """The best automaton by a method, whichever of ``endings`` ends it. Calls ``report`` between pieces of work."""
     work, selection = extracting(method, task), ModelSelection(task)
 
     def between() -> None:
         selection.show(task.latest(), task.working)
         task.oracle.budget.check()
-        tell()
+        report()
 
     with watchdog(task.oracle.budget.remaining):
         try:
@@ -103,18 +104,18 @@ def extracted(
 
 
 def _best(selection: ModelSelection, extraction: Extraction, states: int | None, maker: str) -> Extraction:
-    """The automaton that passed its test, if it is small enough; otherwise the best that was seen."""
+    """The automaton that passed its test, if it is small enough; otherwise the best one seen."""
     selection.show(extraction.automaton, maker, last=True)
-    if extraction.cells is not None:  # another automaton would not be proved to contain the network's language
+    if extraction.cells is not None:  # only this one is proved to contain the network's language
         return extraction
     selection.reduce(states)
     fits = states is None or len(extraction.automaton) <= states
     if extraction.passed and fits:
         return extraction
     choice = selection.chosen(states)
-    if choice is None:  # there was no time to look at any
+    if choice is None:  # the time ended before any was compared
         return extraction
-    size = f"the best automaton of at most {states} states is wanted"
+    size = f"the best automaton of at most {states} states was requested"
     why = (
         extraction.unfinished if fits or not extraction.passed else f"{size}; one of {len(extraction.automaton)} passed"
     )
@@ -134,7 +135,7 @@ def extraction_task(
     *,
     labels: bool = False,
 ) -> LearningTask:
-    """A task with an oracle that nobody has asked, and all its time."""
+    """A task with an unused oracle and the full time limit."""
     budget = Budget.lasting(timeout, clock=settings.clock, cancelled=settings.cancelled)
     network = LabelledNetwork.of(model) if labels else None
     oracle = MembershipOracle(network or model, labels=labels, memory_limit=settings.memory_limit, budget=budget)

@@ -1,9 +1,9 @@
-"""Automata that contain a network's language, by proof: the classes of words of ``proving``, with boxes of its states.
+"""Automata that contain a network's language, by proof: classes of words with boxes of network states.
 
-Where the boxes cannot tell what the network says, the automaton accepts. No word is sampled for that, so nothing about
-it is probable: every word that the network accepts is accepted by the automaton. Words are told apart by their last
-letters and by the state of an automaton before them: of the property that is verified, or else of one that is learned
-first. That one may be wrong; it decides how fine the result is, and not whether it is right.
+Where the boxes do not determine the network's answer, the automaton accepts. This is proved and needs no sample: the
+automaton accepts every word that the network accepts. Words are classified by their last letters and by the state of an
+automaton before these: that of the verified property, or else one that is learned first. The latter may be wrong: it
+determines how precise the result is, not whether it is right.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from rnncheck.relations import Property, Relation
 from rnncheck.runtime.cooperative import Turns, telling
 from rnncheck.words import Codes
 
-_ROUNDS = 100  # what closes mostly does so in fewer
+_ROUNDS = 100  # proofs that close mostly need fewer
 
 
 def cells(task: LearningTask) -> Extracting:
-    """Of a property that is watched, the cells of one context after the other; else the best of all contexts."""
+    """With a watched property, the cells of one context after the other; else the best of all contexts."""
     try:
         network = network_of(task.oracle.model)
     except ModelError:
@@ -49,31 +49,31 @@ def cells(task: LearningTask) -> Extracting:
 
 @dataclass(frozen=True)
 class _Cells:
-    """``guide`` is the automaton whose states tell words apart, with what the network should say there."""
+    """``guide`` has the automaton whose states classify words, with the answers that the network should give there."""
 
     task: LearningTask
     network: RecurrentNetwork
     guide: Property
 
     def of_context(self, context: int) -> Extracting:
-        """The surrogate by the last letters, so many; a spurious suspect asks for one letter more."""
-        found = yield from self._found(context, lambda each: self._mass(each.unproved()))
+        """The surrogate by the last ``context`` letters; after a spurious suspect it is refined by one letter more."""
+        found = yield from self._find_cells(context, lambda each: self._mass(each.unproved()))
         if found is None:
             return self._extraction(None, f"contexts of {context} letters need more than {self._most} classes")
 
-        def refined(spurious: Sequence[Codes]) -> Extracting:
+        def refine(spurious: Sequence[Codes]) -> Extracting:
             return self.of_context(context + 1)
 
         last = context == self._settings.context
         extraction = self._extraction(found, f"contexts of {context} letters, the longest tried, are too short")
-        return extraction if last else replace(extraction, refined=refined)
+        return extraction if last else replace(extraction, refine=refine)
 
     def best(self) -> Extracting:
         """The cells with the least probability of words whose answer is open, over all contexts."""
         best: Cells | None = None
         least = 1.0
         for context in range(self._settings.context + 1):
-            found = yield from self._found(context, lambda each: self._mass(each.open_words()))
+            found = yield from self._find_cells(context, lambda each: self._mass(each.open_words()))
             if found is None:
                 break
             mass = self._mass(found.open_words())
@@ -85,18 +85,18 @@ class _Cells:
                 break
         return self._extraction(best, "the boxes leave the answers to other words open")
 
-    def _found(self, context: int, weight: Callable[[Cells], float]) -> Turns[Cells | None]:
+    def _find_cells(self, context: int, weight: Callable[[Cells], float]) -> Turns[Cells | None]:
         empty = self.task.oracle.reference_answer(())
         work = best_cells(self.network, self.guide, context, empty, self._settings, weight)
-        return (yield from telling(work, self._tell))
+        return (yield from telling(work, self._report))
 
-    def _tell(self, progress: Progress) -> None:
+    def _report(self, progress: Progress) -> None:
         self.task.boxes = (progress.growing, progress.classes)
 
     def _extraction(self, found: Cells | None, unfinished: str) -> Extraction:
         task = self.task
         task.rounds += 1
-        if found is None:  # it contains every language
+        if found is None:  # this automaton contains every language
             task.hypothesis = task.constants()[1]
             return Extraction(task.hypothesis, task.confidence, unfinished=unfinished, open_mass=1.0)
         task.hypothesis = minimise(found.containing() if task.watched is None else found.surrogate())

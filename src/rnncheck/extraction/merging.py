@@ -1,10 +1,10 @@
 """State merging: from words and their answers, with the network as the arbiter of every merge (after EDSM and RPNI).
 
-The words, the person's own (``known_words``) or sampled ones, are the paths of a tree whose nodes carry the network's
-answers. From the root on, the shortest word first, a node becomes a state (it is red, in the words of that literature)
-or goes into the state that has the most evidence for being the same: so many suffixes after which both were answered,
-never differently. Where the tree is silent about the state, the network is asked. A language of many states, of which
-a learner would ask every transition, is met here only where the words go.
+The words, the user's own (``known_words``) or sampled ones, are the paths of a tree whose nodes have the network's
+answers. From the root on, the shortest word first, a node becomes a state (a red one, in the literature's terms) or is
+merged into the state with the most evidence of being the same: the number of suffixes with known, equal answers. Where
+the tree has no answer for the state, the network is queried. Of a language with many states, where a learner would
+query every transition, only the part that the words visit is explored.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from rnncheck.automata.moore import Hypothesis
-from rnncheck.extraction.method import Extracting, tested
+from rnncheck.extraction.method import Extracting, check_on_fresh_words
 from rnncheck.learning.learning_task import LearningTask
 from rnncheck.oracle import MembershipOracle, Query
 from rnncheck.runtime.cooperative import Turns
@@ -22,25 +22,25 @@ from rnncheck.words import Codes, WordBatch
 
 _LETTERS = 30_000  # of sampled words
 _WORDS_AT_ONCE = 64
-_SUFFIXES_ASKED = 24  # of a node, put to the network for a state
-_COMMON_SUFFIXES = 12  # asked after every node: there may be few of its own
+_SUFFIXES_ASKED = 24  # of a node, queried after a state
+_COMMON_SUFFIXES = 12  # queried after every node: it may have few of its own
 _SUFFIXES_KEPT = 10_000  # of a state; a tree of many long words has millions
-_MOST_CANDIDATES = 8  # states that the network is asked about, the most evident first
+_MOST_CANDIDATES = 8  # states that are checked with queries, those with the most evidence first
 
 
 @dataclass
 class _Node:
-    """A word of the tree: the network's answer to it, and the words that go on from it."""
+    """A word of the tree: the network's answer to it, and its one-letter extensions."""
 
     word: Codes
     answer: int
     below: dict[int, _Node] = field(default_factory=dict)
 
     def suffixes(self, most: int) -> dict[Codes, int]:
-        """Suffixes with known answers, the shortest first, at most so many."""
+        """Suffixes with known answers, the shortest first, at most ``most``."""
         found: dict[Codes, int] = {}
         queue: list[tuple[Codes, _Node]] = [((), self)]
-        for suffix, node in queue:  # grows while it is walked
+        for suffix, node in queue:  # grows during the loop
             found[suffix] = node.answer
             if len(found) >= most:
                 break
@@ -49,12 +49,12 @@ class _Node:
 
 
 def merging(task: LearningTask) -> Extracting:
-    """Merge until every word of the tree ends in a state, or there are as many states as are allowed."""
+    """Merge until every word of the tree ends in a state, or the limit of states is reached."""
     tree = yield from _tree(task)
-    merged = _Merged(task, tree)
-    yield from merged.run()
-    own = "the words that were given" if task.settings.known_words else "sampled words"
-    return (yield from tested(task, merged.machine(), f"merged {merged.nodes} prefixes of {own}"))
+    merger = _Merger(task, tree)
+    yield from merger.run()
+    own = "the given words" if task.settings.known_words else "sampled words"
+    return (yield from check_on_fresh_words(task, merger.machine(), f"merged {merger.nodes} prefixes of {own}"))
 
 
 def _tree(task: LearningTask) -> Turns[_Node]:
@@ -85,8 +85,8 @@ def _tree(task: LearningTask) -> Turns[_Node]:
     return root
 
 
-class _Merged:
-    """The states so far: for each its access word, its answer, what is known after it, and its transitions."""
+class _Merger:
+    """The states so far: for each its access word, its answer, the known answers after it, and its transitions."""
 
     def __init__(self, task: LearningTask, root: _Node) -> None:
         self._task = task
@@ -103,24 +103,24 @@ class _Merged:
         """Give every node of the tree a state, breadth first."""
         self._add(self._root)
         queue: list[tuple[int, int, _Node]] = [(0, letter, node) for letter, node in sorted(self._root.below.items())]
-        for state, letter, node in queue:  # grows while it is walked
+        for state, letter, node in queue:  # grows during the loop
             if self._goes_to[state][letter] is not None:
-                continue  # an earlier word has shown where this transition goes
+                continue  # an earlier word determined this transition
             self.nodes += 1
-            home = yield from self._home(node)
-            if home is None:
+            same = yield from self._find_same_state(node)
+            if same is None:
                 if len(self._access) >= self._task.max_states:
                     continue
-                home = self._add(node)
-                queue += [(home, after, below) for after, below in sorted(node.below.items())]
+                same = self._add(node)
+                queue += [(same, after, below) for after, below in sorted(node.below.items())]
                 self._task.hypothesis = self.machine()
                 self._task.rounds += 1
                 yield
-            self._goes_to[state][letter] = home
+            self._goes_to[state][letter] = same
         yield from self._complete()
 
     def machine(self) -> Hypothesis:
-        """The automaton so far; a transition that no word has shown goes to the initial state."""
+        """The automaton so far; an undetermined transition goes to the initial state."""
         table = [[0 if goal is None else goal for goal in row] for row in self._goes_to]
         return self._task.automaton(table, [known[()] for known in self._known])
 
@@ -130,8 +130,8 @@ class _Merged:
         self._goes_to.append([None] * self._letters)
         return len(self._access) - 1
 
-    def _home(self, node: _Node) -> Turns[int | None]:
-        """The state with the most evidence that the network confirms; None where there is none."""
+    def _find_same_state(self, node: _Node) -> Turns[int | None]:
+        """The state with the most evidence of being the same, confirmed by queries; None where there is none."""
         seen = node.suffixes(_SUFFIXES_ASKED)
         yield from self._ask(node.word, seen, self._common)
         evidence = []
@@ -146,7 +146,7 @@ class _Merged:
         return None
 
     def _complete(self) -> Turns[None]:
-        """Send each transition that no word has shown to the state that answers most like it."""
+        """Direct each undetermined transition to the state with the most similar answers."""
         for state in range(len(self._access)):
             yield from self._ask(self._access[state], self._known[state], self._common)
         columns = [(), *self._common]
@@ -155,12 +155,12 @@ class _Merged:
             for letter in [letter for letter in range(self._letters) if row[letter] is None]:
                 after: dict[Codes, int] = {}
                 yield from self._ask((*self._access[state], letter), after, columns)
-                said = np.array([after.get(suffix, -2) for suffix in columns])
-                row[letter] = int((rows == said).sum(axis=1).argmax())
+                answers = np.array([after.get(suffix, -2) for suffix in columns])
+                row[letter] = int((rows == answers).sum(axis=1).argmax())
             self._task.hypothesis = self.machine()
 
     def _ask(self, word: Codes, known: dict[Codes, int], suffixes: list[Codes]) -> Turns[None]:
-        """Learn the answers after a word that are not known."""
+        """Query the unknown answers after a word and add them to ``known``."""
         queries: list[Query] = [(word, suffix) for suffix in suffixes if suffix not in known]
         if self._task.max_length is not None:
             queries = [query for query in queries if len(word) + len(query[1]) <= self._task.max_length]

@@ -1,7 +1,7 @@
 """The contract of every extraction method: from a learning task to an automaton that stands for its model.
 
-Methods that look at hidden states end by a rule of their own, which is no evidence. Their automaton is tested on fresh
-words afterwards (``tested``): what is claimed rests on that test, whatever the method.
+Methods that use hidden states end by their own rule, which is no evidence. Their automaton is tested on fresh words
+afterwards (``check_on_fresh_words``): the claim rests on that test, whatever the method.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from rnncheck.words import Codes, format_word
 class Extraction:
     """An automaton extracted from a model.
 
-    ``epsilon``: it differs from the model with probability below this, with the confidence asked for; None where it
-    passed no test, and ``unfinished`` says why. ``how`` is what the method says of itself. ``violation`` is a violation
-    of the property that was being watched, which ended the extraction. ``measured`` is how often the automaton agrees
-    with the model on fresh words, finished or not; ``curve`` the same for automata of other sizes. ``refined`` goes on
-    with the extraction after words on which the automaton is wrong; None where the method cannot.
+    ``epsilon``: it differs from the model with probability below this, with the requested confidence; None where it
+    passed no test, for the reason ``unfinished``. ``how`` describes how the method ended. ``violation`` is a violation
+    of the watched property, which ended the extraction. ``measured`` is how often the automaton agrees with the model
+    on fresh words, finished or not; ``curve`` the same for automata of other sizes. ``refine`` continues the extraction
+    after words on which the automaton is wrong; None where the method cannot.
 
-    Where it rests on boxes of network states, ``cells``, no test is needed: the automaton contains the network's
+    Where it rests on boxes of network states (``cells``), no test is needed: the automaton contains the network's
     language, and differs from it with probability ``open_mass`` at most.
     """
 
@@ -43,13 +43,13 @@ class Extraction:
     unfinished: str = ""
     how: str = ""
     violation: Codes | None = None
-    refined: Callable[[Sequence[Codes]], Extracting] | None = field(default=None, repr=False, compare=False)
+    refine: Callable[[Sequence[Codes]], Extracting] | None = field(default=None, repr=False, compare=False)
     cost: TotalCost | None = None
     cells: Cells | None = None
     open_mass: float | None = None
     measured: Point | None = None
     curve: AgreementCurve | None = None
-    chosen: str = ""  # why it is this one, where a larger one agreed a little better
+    chosen: str = ""  # why this one, where a larger one agreed a little better
 
     @property
     def passed(self) -> bool:
@@ -60,10 +60,10 @@ class Extraction:
 
     @property
     def sentence(self) -> str:
-        """What is known of it."""
+        """What is known about the automaton."""
         if self.cells is not None and self.open_mass is not None:
             if not self.open_mass:
-                return "it accepts the very words that the network accepts: this is proved"
+                return "it accepts exactly the words that the network accepts: this is proved"
             return (
                 "it accepts every word that the network accepts: this is proved; it accepts others with probability "
                 f"{at_most(self.open_mass)} at most"
@@ -75,7 +75,7 @@ class Extraction:
 
     @property
     def agreement_sentence(self) -> str:
-        """How often it was seen to agree."""
+        """How often it agreed on fresh words."""
         if self.measured is None:
             return "its agreement was not measured: the time ended first"
         low, high = self.measured.interval
@@ -88,10 +88,10 @@ Extracting: TypeAlias = Generator[None, None, Extraction]
 
 @dataclass(frozen=True)
 class ExtractionMethod:
-    """What the registry knows of a method.
+    """A registered method.
 
-    ``black_box``: it needs the model's answers alone, and no hidden states. ``contains``: what it gives contains the
-    model's language, by proof; so it is not made smaller, and fits as well as the network can be enclosed.
+    ``black_box``: it needs only the model's answers, and no hidden states. ``contains``: its automaton contains the
+    model's language, by proof; it is not reduced, and is as precise as the enclosure of the network.
     """
 
     run: Callable[[LearningTask], Extracting]
@@ -99,8 +99,8 @@ class ExtractionMethod:
     contains: bool = False
 
 
-def tested(task: LearningTask, automaton: Hypothesis, how: str) -> Extracting:
-    """Test an automaton on words that had no part in choosing it."""
+def check_on_fresh_words(task: LearningTask, automaton: Hypothesis, how: str) -> Extracting:
+    """Test an automaton on words that were not used to make or select it."""
     task.hypothesis = automaton
     equivalence = SamplingEquivalence(task.sampler, task.confidence, Relation.EQUAL, independent=True)
     answer = yield from task.run_test(equivalence.find_counterexample(automaton))

@@ -1,10 +1,10 @@
-"""The best automaton so far, for an extraction that may end at any time.
+"""Model selection: the best automaton so far, for an extraction that may end at any time.
 
-Two samples are put to the network before learning begins. One chooses among hypotheses, smaller automata made of them,
-and constant answers; the other, in which nothing was chosen, measures what was chosen. Neither is learned from.
+Two samples are queried before learning starts. One selects among hypotheses, smaller automata made of them, and
+constant answers; the other, independent one measures the selected automaton. Neither is learned from.
 
-A few hundred words cannot tell two large automata apart that differ rarely, and large ones take long to find: as the
-work goes on, more words choose, a fixed share of its letters, and all that was seen is judged by them, too.
+A few hundred words cannot distinguish two large automata that rarely differ, and large ones take long to find: the
+selecting sample grows with the work, by a fixed share of its letters, and all candidates are compared on it again.
 """
 
 from __future__ import annotations
@@ -27,72 +27,72 @@ from rnncheck.words import WordBatch
 
 _CHOOSING = 500
 _MOST_CHOOSING = 16_000
-_WORK_FOR_ONE = 10  # letters of work for each letter of the words that choose, where these are more than the first
+_WORK_FOR_ONE = 10  # letters of work for each letter of further selecting words
 _MEASURING = 1_000
-_WORTH_HALF_THE_STATES = 0.005  # of the words: so much more may be answered wrongly by an automaton of half the size
-_AT_ONCE = 50  # words, or a twentieth of them
-_GROWTH = 1.1  # a hypothesis is looked at when it has so many times the states of the last one, or the last has of it
+_WORTH_HALF_THE_STATES = 0.005  # the share of words that an automaton of half the size may answer worse
+_AT_ONCE = 50  # words per batch at least; or a twentieth of them
+_GROWTH = 1.1  # a hypothesis is compared when it has grown or shrunk by this factor since the last one
 
 
 class _Sample:
-    """Words with the network's answers, as many as there was time for."""
+    """Words with the network's answers, as many as time allowed."""
 
     def __init__(self, task: LearningTask, use: str) -> None:
         self._task = task
         self._rng = task.rng(f"judge, {use}")
-        self.answered = WordBatch.from_codes([])
+        self.words = WordBatch.from_codes([])
         self.answers: npt.NDArray[np.int64] = np.zeros(0, dtype=np.int64)
 
     def asking(self, words: int) -> Turns[None]:
-        """Put so many more words to the network."""
+        """Query that many further words."""
         drawn = self._task.distribution.sample(self._rng, words)
         if self._task.max_length is not None:
             drawn = drawn.cut(self._task.max_length)
         at_once = max(_AT_ONCE, words // 20)
         for start in range(0, words, at_once):
             some = drawn.take(np.arange(start, min(start + at_once, words)))
-            said = self._task.oracle.answers(some)
-            self.answered, self.answers = WordBatch.joined([self.answered, some]), np.append(self.answers, said)
+            answers = self._task.oracle.answers(some)
+            self.words, self.answers = WordBatch.joined([self.words, some]), np.append(self.answers, answers)
             yield
 
     @property
     def letters(self) -> int:
-        """How many there are, where a word has one more for its end."""
-        return len(self.answered.codes) + len(self.answered)
+        """The letters of all words, each counted with one more for its end."""
+        return len(self.words.codes) + len(self.words)
 
     def point(self, automaton: Hypothesis) -> Point:
-        return self.brought_up_to_date(Point(automaton, 0, 0))
+        return self.updated(Point(automaton, 0, 0))
 
-    def brought_up_to_date(self, point: Point) -> Point:
-        """The point of the first words, with those that were asked since."""
+    def updated(self, point: Point) -> Point:
+        """The point with the words that were queried since."""
         words = len(self.answers)
         if point.words == words:
             return point
-        said = outputs_after(point.automaton, self.answered.take(np.arange(point.words, words)))
-        differences = int((said.astype(np.int64) != self.answers[point.words :]).sum())
+        outputs = outputs_after(point.automaton, self.words.take(np.arange(point.words, words)))
+        differences = int((outputs.astype(np.int64) != self.answers[point.words :]).sum())
         return Point(point.automaton, point.differences + differences, words)
 
 
 @dataclass(frozen=True)
 class Chosen:
-    """The automaton that was chosen, and the one that agreed best; often the same."""
+    """The selected automaton, and the one that agreed best; often the same."""
 
     point: Point
     best: Point
 
     @property
     def why(self) -> str:
-        """Why it is not the one that agreed best; nothing where it is."""
+        """Why it is not the one that agreed best; empty where it is."""
         if self.point.states == self.best.states:
             return ""
         return (
             f"one of {self.best.states} states differs on {self.best.differences} of the {self.best.words} words that "
-            f"choose, this one of {self.point.states} on {self.point.differences}: too little to tell them apart"
+            f"select, this one of {self.point.states} on {self.point.differences}: too little to distinguish them"
         )
 
 
 class ModelSelection:
-    """Knows the best automaton of any size among those it was shown."""
+    """Selects the best automaton of each size among those it was shown."""
 
     def __init__(self, task: LearningTask) -> None:
         self._task = task
@@ -103,12 +103,12 @@ class ModelSelection:
         self._last_size: dict[str, int] = {}
 
     def asking(self) -> Turns[None]:
-        """Put the first words to the network."""
+        """Query the first words."""
         yield from self._choosing.asking(_CHOOSING)
         yield from self._measuring.asking(_MEASURING)
 
     def query_alongside(self, work: Extracting) -> Extracting:
-        """The work after the first words; while it goes on, twice the words choose whenever its letters allow it."""
+        """Query the first words and run the work, doubling the selecting sample whenever its letters allow it."""
         yield from self.asking()
         while True:
             try:
@@ -117,45 +117,45 @@ class ModelSelection:
                 extraction: Extraction = end.value
                 return extraction
             yield
-            if self._more_may_choose():
+            if self._can_double_sample():
                 yield from self._choosing.asking(len(self._choosing.answers))
-                self._seen = list(map(self._choosing.brought_up_to_date, self._seen))
+                self._seen = list(map(self._choosing.updated, self._seen))
 
-    def _more_may_choose(self) -> bool:
+    def _can_double_sample(self) -> bool:
         letters = 2 * self._choosing.letters
         return len(self._choosing.answers) < _MOST_CHOOSING and _WORK_FOR_ONE * letters <= self._task.oracle.cost.work
 
     def show(self, hypothesis: Hypothesis | None, maker: str = "", *, last: bool = False) -> None:
-        """Look at a method's hypothesis, if it is of another size than its last one or is the last."""
+        """Compare a method's hypothesis, if its size differs from that of its last one, or it is the last."""
         if hypothesis is None:
             return
         before = self._last_size.get(maker, 0)
         if last or not before / _GROWTH < len(hypothesis) < max(before + 1, _GROWTH * before):
             self._last_size[maker] = len(hypothesis)
-            self._look_at(smallest(hypothesis), maker)
+            self._compare(smallest(hypothesis), maker)
 
     def reduce(self, most_states: int | None) -> None:
-        """Look at smaller automata made of the best one, too."""
+        """Also compare smaller automata made of the best one."""
         best = self.best()
         if best is not None:
-            words = self._choosing.answered.take(np.arange(min(_CHOOSING, len(self._choosing.answered))))
+            words = self._choosing.words.take(np.arange(min(_CHOOSING, len(self._choosing.words))))
             for smaller in reductions(best, words, most_states):
-                self._look_at(smallest(smaller), self.maker(best))
+                self._compare(smallest(smaller), self.maker(best))
 
     def maker(self, automaton: Hypothesis) -> str:
-        """The method that an automaton it was shown is of."""
+        """The method that made a shown automaton."""
         return self._maker.get(id(automaton), "")
 
     def best(self, most_states: int | None = None) -> Hypothesis | None:
-        """The automaton of at most so many states that agrees best, the smallest in a tie; a constant answer at least.
+        """The automaton of at most ``most_states`` that agrees best, the smallest in a tie; at least a constant answer.
 
-        None where nothing was asked yet.
+        None where nothing was queried yet.
         """
         points = self._of_at_most(most_states)
         return _best_of(points).automaton if points else None
 
     def chosen(self, most_states: int | None = None) -> Chosen | None:
-        """The best automaton of at most so many states; of any size, the smallest that agrees about as well."""
+        """The best automaton of at most ``most_states``; without a limit, the smallest that agrees about as well."""
         points = self._of_at_most(most_states)
         if not points:
             return None
@@ -164,11 +164,11 @@ class ModelSelection:
         return Chosen(min(as_good, key=lambda each: each.states), best)
 
     def measured(self, automaton: Hypothesis) -> Point | None:
-        """How often an automaton agrees, on words that chose nothing; None where there are none."""
+        """How often an automaton agrees on the independent sample; None where that is empty."""
         return self._measuring.point(automaton) if len(self._measuring.answers) else None
 
     def curve(self, last: Hypothesis, *, complete: bool) -> AgreementCurve | None:
-        """Agreement against states: of the automata that no smaller one beats, and of the last where it is better."""
+        """Agreement against states: automata that no smaller one beats, and the last one where it is better."""
         if not len(self._measuring.answers):
             return None
         points: list[Point] = []
@@ -189,9 +189,9 @@ class ModelSelection:
 
     def _all_seen(self) -> list[Point]:
         constants = self._task.constants() if len(self._choosing.answers) else []
-        return [*map(self._choosing.point, constants), *map(self._choosing.brought_up_to_date, self._seen)]
+        return [*map(self._choosing.point, constants), *map(self._choosing.updated, self._seen)]
 
-    def _look_at(self, automaton: Hypothesis, maker: str) -> None:
+    def _compare(self, automaton: Hypothesis, maker: str) -> None:
         if len(self._choosing.answers):
             self._maker[id(automaton)] = maker
             self._seen.append(self._choosing.point(automaton))
@@ -202,9 +202,10 @@ def _best_of(points: Sequence[Point]) -> Point:
 
 
 def _as_good(point: Point, best: Point) -> bool:
-    """Whether it is the best, or half as large at most and no worse than chance explains, nor by more than it is worth.
+    """Whether it is the best, or at most half as large and not much worse: within chance, and within what half the size
+    is worth.
 
-    A best one that was right throughout may be the very language, and is kept; and one answer to all is no automaton.
+    A best one without a difference may have exactly the language, and is kept; a constant answer is never as good.
     """
     worse = point.differences - best.differences
     if worse == 0:

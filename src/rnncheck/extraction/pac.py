@@ -1,4 +1,4 @@
-"""Extraction by learning from answers alone: PAC learning, and the same with an observation table and tight bounds."""
+"""Extraction by learning from answers only: PAC learning, and the same with an observation table and tight bounds."""
 
 from __future__ import annotations
 
@@ -14,37 +14,37 @@ from rnncheck.relations import Relation
 from rnncheck.runtime.cooperative import Turns
 from rnncheck.words import Codes
 
-# The bounds of bounded L*, where the task has none that are tighter.
+# The bounds of bounded L*, unless the task's are tighter.
 BOUNDED_STATES = 60
 BOUNDED_QUERY = 200
 
 
 def pac(task: LearningTask) -> Extracting:
     """Refine by every word on which model and hypothesis differ, until the equivalence oracle finds none."""
-    return _learned(task, task.learner())
+    return _learn(task, task.learner())
 
 
 def bounded(task: LearningTask) -> Extracting:
-    """The same with an observation table and bounds on states and queries; at a bound the hypothesis is taken."""
+    """The same with an observation table and bounds on states and queries; at a bound, the hypothesis is the result."""
     limit = task.settings.max_query_length
     learner = task.learner(
         learner="lstar",
         max_states=min(task.max_states, BOUNDED_STATES),
         max_query_length=BOUNDED_QUERY if limit is None else min(limit, BOUNDED_QUERY),
     )
-    return _learned(task, learner)
+    return _learn(task, learner)
 
 
-def _learned(task: LearningTask, learner: Learner[Any]) -> Extracting:
+def _learn(task: LearningTask, learner: Learner[Any]) -> Extracting:
     return _until_passed(task, learner, task.equivalence(Relation.EQUAL), learner.starting())
 
 
 def _until_passed(
     task: LearningTask, learner: Learner[Any], equivalence: EquivalenceOracle, before: Turns[None]
 ) -> Extracting:
-    """After what comes ``before``, refine until a hypothesis passes its test."""
+    """Do the work ``before``, then refine until a hypothesis passes its test."""
 
-    def refined(words: Sequence[Codes]) -> Extracting:
+    def refine(words: Sequence[Codes]) -> Extracting:
         answers = dict(zip(words, map(int, task.oracle.answers(words)), strict=True))
         return _until_passed(task, learner, equivalence, refining(learner, words[0], answers))
 
@@ -56,7 +56,7 @@ def _until_passed(
             answer = yield from task.run_test(equivalence.find_counterexample(hypothesis))
             if answer.violation is not None or answer.counterexample is None:
                 return Extraction(
-                    hypothesis, task.confidence, answer.epsilon, violation=answer.violation, refined=refined
+                    hypothesis, task.confidence, answer.epsilon, violation=answer.violation, refine=refine
                 )
             yield from refining(learner, answer.counterexample, answer.others)
     except LearningBoundReached as bound:

@@ -1,4 +1,4 @@
-"""Hidden states seen as points that lie near each other where the network goes on to say the same."""
+"""Features of hidden states: points that lie near each other where the network's later answers are alike."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rnncheck.words import Codes
 
 _SUFFIXES = 40
 _LONGEST_SUFFIX = 6
-_MOST_UNITS = 128  # directions of the state space that are looked at
+_MOST_UNITS = 128  # directions of the state space that are used
 _DIMENSIONS = 24
 _PENALTY = 1e-4  # on the weights of the prediction, as a share of the states' spread
 
@@ -21,8 +21,8 @@ _PENALTY = 1e-4  # on the weights of the prediction, as a share of the states' s
 class PredictiveFeatures:
     """A linear map from states to points of few dimensions, fitted to some states.
 
-    Scores after a few suffixes are predicted from the state. A distance counts half for the state itself and half for
-    these predictions: where few directions of the state space decide, these are what is seen.
+    Scores after a few suffixes are predicted from the state. Half of a distance is that of the states,
+    half that of these predictions: so directions of the state space that determine the answers stand out.
     """
 
     def __init__(self, map_: Floats) -> None:
@@ -30,17 +30,17 @@ class PredictiveFeatures:
 
     @classmethod
     def fitting(cls, stepper: Stepper, states: States, rng: np.random.Generator) -> Turns[PredictiveFeatures]:
-        """Look at what the network says after these states."""
+        """Fit the map to the network's scores after these states."""
         inside = squashed(states)
         inside = inside - inside.mean(axis=0)
         directions = np.eye(inside.shape[1])
         if inside.shape[1] > _MOST_UNITS:
             directions = widest_directions(inside, _MOST_UNITS)
             inside = inside @ directions
-        said = []
+        after = []
         for suffix in _suffixes(len(stepper.alphabet), rng):
-            said.append((yield from _scores_after(stepper, states, suffix)))
-        scores = np.stack(said, axis=1)
+            after.append((yield from _scores_after(stepper, states, suffix)))
+        scores = np.stack(after, axis=1)
         future = np.tanh(scores / max(float(np.abs(scores).mean()), np.finfo(np.float64).tiny))
         square = inside.T @ inside
         penalty = (_PENALTY * np.trace(square) / len(square) + np.finfo(np.float64).tiny) * np.eye(len(square))
@@ -54,7 +54,7 @@ class PredictiveFeatures:
 
 
 def _scaled(inside: Floats, map_: Floats) -> Floats:
-    """The map, with images of these points that have a spread of 1 in all."""
+    """The map, scaled so that the images of these points have a total variance of 1."""
     spread = float((inside @ map_).var(axis=0).sum())
     return map_ / np.sqrt(spread) if spread > 0.0 else map_
 

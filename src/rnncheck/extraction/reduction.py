@@ -1,4 +1,4 @@
-"""Smaller automata made of a larger one: the states that words visit most stay, and stand in for the others."""
+"""Smaller automata made of a larger one: the most visited states stay, and replace the others."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from rnncheck.words import WordBatch
 
 _SUFFIXES = 256
 _LONGEST_SUFFIX = 12
-_MOST_KEPT = 2_048  # states, unless more are wanted
+_MOST_KEPT = 2_048  # states, unless candidates are requested
 _ROWS_AT_ONCE = 1_024
 
 
 def reductions(automaton: Hypothesis, words: WordBatch, most_states: int | None = None) -> Iterator[Hypothesis]:
-    """Automata of 1, 2, 3, 4, 6, 8, 12, … states, and of ``most_states``, as far as that is fewer than there are.
+    """Automata of 1, 2, 3, 4, 6, 8, 12, … states, and of ``most_states``, each fewer than the automaton has.
 
-    A transition to a state that is not kept goes to the kept one that answers most like it.
+    A transition to a state that is not kept goes to the kept one with the most similar answers.
     """
     ends, counts = np.unique(automaton.support.visited(words), return_counts=True)
     often = np.zeros(len(automaton), dtype=np.int64)
     often[ends] = counts
     by_visits = np.argsort(-often, kind="stable")
     sizes = _sizes(len(automaton), most_states)
-    for size, alike in zip(sizes, _most_alike(_said(automaton), by_visits, sizes), strict=True):
+    for size, alike in zip(sizes, _most_alike(_signatures(automaton), by_visits, sizes), strict=True):
         kept = np.sort(by_visits[:size])
         goes_to = np.searchsorted(kept, alike)
         goes_to[kept] = np.arange(size)
@@ -49,8 +49,8 @@ def _of_states(automaton: Hypothesis, kept: npt.NDArray[np.integer], goes_to: np
     return DFA(automaton.alphabet, table, automaton.accepting[kept], initial)
 
 
-def _said(automaton: Hypothesis) -> npt.NDArray[np.int64]:
-    """What every state says after the same random suffixes, one row a state."""
+def _signatures(automaton: Hypothesis) -> npt.NDArray[np.int64]:
+    """The outputs of every state after the same random suffixes, one row per state."""
     rng = np.random.default_rng(0)
     columns = [automaton.outputs]
     for _ in range(_SUFFIXES):
@@ -62,22 +62,22 @@ def _said(automaton: Hypothesis) -> npt.NDArray[np.int64]:
 
 
 def _most_alike(
-    said: npt.NDArray[np.int64], order: npt.NDArray[np.integer], sizes: Sequence[int]
+    signatures: npt.NDArray[np.int64], order: npt.NDArray[np.integer], sizes: Sequence[int]
 ) -> npt.NDArray[np.int64]:
-    """For each size, in rising order, and every state: which of the first so many in the order is most like it.
+    """For each size, in rising order, and every state: the most similar of the first ``size`` states in the order.
 
-    Some rows at a time, and every pair is compared once for all sizes.
+    Works on some rows at a time, and compares every pair once for all sizes.
     """
-    outputs = np.unique(said)
-    found = np.zeros((len(sizes), len(said)), dtype=np.int64)
-    for start in range(0, len(said), _ROWS_AT_ONCE):
-        rows = said[start : start + _ROWS_AT_ONCE]
+    outputs = np.unique(signatures)
+    found = np.zeros((len(sizes), len(signatures)), dtype=np.int64)
+    for start in range(0, len(signatures), _ROWS_AT_ONCE):
+        rows = signatures[start : start + _ROWS_AT_ONCE]
         before, most, best = 0, np.full(len(rows), -1.0, dtype=np.float32), np.zeros(len(rows), dtype=np.int64)
         for number, size in enumerate(sizes):
-            more = said[order[before:size]]
-            alike = np.zeros((len(rows), len(more)), dtype=np.float32)
+            candidates = signatures[order[before:size]]
+            alike = np.zeros((len(rows), len(candidates)), dtype=np.float32)
             for output in outputs:
-                alike += (rows == output).astype(np.float32) @ (more == output).astype(np.float32).T
+                alike += (rows == output).astype(np.float32) @ (candidates == output).astype(np.float32).T
             here = alike.max(axis=1)
             best = np.where(here > most, order[before + alike.argmax(axis=1)], best)
             most, before = np.maximum(most, here), size

@@ -1,7 +1,7 @@
 """A finite partition of a network's state space, refined where two states must not share a cell.
 
-The first refinement cuts the most telling dimensions in two, all over the space. Each later one splits one cell by a
-support vector machine between the states that must be told apart (Weiss, Goldberg and Yahav).
+The first refinement cuts the most distinctive dimensions in two, in the whole space. Each later one splits one cell by
+a support vector machine between the states that must be separated (Weiss, Goldberg and Yahav).
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ class StatePartition:
         if self.refinements == 1:
             centre = others.mean(axis=0)
             gaps = np.abs(vector - centre)
-            telling = np.argsort(-gaps, kind="stable")[: self._dimensions]
-            self._cut = telling[gaps[telling] > 0.0]
+            widest = np.argsort(-gaps, kind="stable")[: self._dimensions]
+            self._cut = widest[gaps[widest] > 0.0]
             self._thresholds = (vector + centre)[self._cut] / 2.0
             self._codes.clear()
             if (self.cell_of(others) != self.cell_of(vector[None])[0]).all():
@@ -71,18 +71,18 @@ class StatePartition:
 
 
 def _separator(vector: Vectors, others: Vectors) -> _Side:
-    """A function that is true of the vector and false of all others; a machine's, where one manages."""
+    """A function that is true of the vector and false of all others: a support vector machine, if it separates them."""
     machine = _support_vector_machine()
     examples = np.vstack([vector[None], others])
     machine.fit(examples, np.append(True, np.zeros(len(others), dtype=bool)))
-    told = machine.predict(examples)
-    if told[0] and not told[1:].any():
+    predicted = machine.predict(examples)
+    if predicted[0] and not predicted[1:].any():
 
         def by_machine(vectors: Vectors) -> npt.NDArray[np.bool_]:
             return np.asarray(machine.predict(vectors), dtype=np.bool_)
 
         return by_machine
-    # Closer to the vector than half the way to the nearest other: separates whatever is not equal.
+    # A ball with half the distance to the nearest other vector separates it from all that are not equal.
     radius = np.sqrt(((others - vector) ** 2).sum(axis=1)).min() / 2.0
 
     def nearby(vectors: Vectors) -> npt.NDArray[np.bool_]:

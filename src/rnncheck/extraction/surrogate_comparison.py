@@ -1,4 +1,4 @@
-"""What the extraction methods came to on one network, as a value and as text."""
+"""The results of the extraction methods on one network, as a value and as text."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LONGEST_WORD = 120
 
 @dataclass(frozen=True)
 class PropertyCheck:
-    """What a surrogate says about a specification.
+    """Whether a surrogate satisfies a specification.
 
     ``suspect`` is the least of its words that break the property; None where it satisfies it. ``real``: the network
     breaks the property on that word too.
@@ -34,9 +34,9 @@ class PropertyCheck:
 
 @dataclass(frozen=True)
 class MethodResult:
-    """One extraction method: what it came to, what it cost, and how it ended.
+    """One extraction method: its result, its cost, and how it ended.
 
-    ``point`` is its automaton with its agreement on words that no method has seen; None where there is none.
+    ``point`` is its automaton with its agreement on words that no method has seen; None where it has none.
     """
 
     method: str
@@ -50,7 +50,7 @@ class MethodResult:
 
 @dataclass(frozen=True)
 class SurrogateComparison:
-    """All methods on one network. ``curve`` is the agreement curve, where there was one to be had."""
+    """All methods on one network. ``curve`` is the agreement curve; None where the time ended first."""
 
     model: str
     specification: str | None
@@ -77,7 +77,7 @@ class SurrogateComparison:
         return [*cells, result.ending]
 
     def curve_sentences(self) -> list[str]:
-        """What the curve shows, for a person."""
+        """What the curve shows, in sentences."""
         if self.curve is None:
             return ["there was no time for an agreement curve"]
         knee, smallest = self.curve.knee(), self.curve.smallest(self.eta)
@@ -98,7 +98,7 @@ class SurrogateComparison:
     def to_text(self) -> str:
         """The table and the curve, for a terminal."""
         head, rows = self.table()
-        # The last column is a sentence and stands on a line of its own.
+        # The last column is a sentence and has its own line.
         widths = [max(len(row[i]) for row in [head, *rows]) for i in range(len(head) - 1)]
         lines = ["  ".join(cell.ljust(width) for cell, width in zip(head, widths, strict=False)).rstrip()]
         for row in rows:

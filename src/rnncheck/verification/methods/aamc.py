@@ -31,9 +31,9 @@ def aamc(task: Task) -> Algorithm:
             return violated(violation, "a word of the extracted automaton that breaks the property, confirmed")
         if not spurious:
             return _satisfying(task, extraction)
-        if extraction.refined is None or task.settings.plain:
+        if extraction.refine is None or task.settings.plain:
             return Finding(Outcome.UNDECIDED, _told("the extracted automaton", spurious))
-        extraction = yield from extraction.refined(spurious)
+        extraction = yield from extraction.refine(spurious)
 
 
 def _last_look(task: Task, why: str) -> Algorithm:
