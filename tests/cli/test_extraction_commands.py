@@ -65,7 +65,7 @@ def test_words_of_ones_own_are_merged(run, tmp_path, name: str) -> None:
     result = run("extract", zoo.path("tokens-gru"), "--method", "auto", *words, *QUICK, "-o", tmp_path / "m.dot")
     assert result.code == 0, result.err
     assert "m.dot: 3 states" in result.out  # few words show three of the four, and the test is passed by these
-    assert "merging was done at once" in result.out
+    assert "merging finished at once" in result.out
     refused = run("extract", zoo.path("tokens-gru"), *words[:-1], "colour", "-o", tmp_path / "m.dot")
     assert refused.code == 2
     assert "colour" in refused.err

@@ -159,8 +159,8 @@ def test_batches_of_counterexamples_in_any_order(variant: str, seed: int, data: 
     words = [tuple(rng.integers(0, 2, n).tolist()) for n in rng.integers(0, 20, 12)]
     shuffled = data.draw(st.permutations(words + words[:4]))
     batch = WordBatch.from_codes(words)
-    told = {word: bool(answer) for word, answer in zip(words, dfa.accepts_batch(batch), strict=True)}
-    for answers in ({}, told):
+    given = {word: bool(answer) for word, answer in zip(words, dfa.accepts_batch(batch), strict=True)}
+    for answers in ({}, given):
         target = Target(dfa)
         learner = make(variant, dfa.alphabet, target.ask)
         before, known = learner.hypothesis, target.words
@@ -168,7 +168,7 @@ def test_batches_of_counterexamples_in_any_order(variant: str, seed: int, data: 
         assert finish(learner.refining(shuffled, answers)) == wrong
         assert (learner.hypothesis.accepts_batch(batch) == dfa.accepts_batch(batch)).all()
         if answers:
-            assert not set(target.words) & set(told) - set(known)
+            assert not set(target.words) & set(given) - set(known)
         settled = learner.hypothesis
         assert learner.refine_all(shuffled) is False
         assert learner.hypothesis is settled

@@ -39,7 +39,7 @@ def test_a_small_language_is_learned_and_nothing_else_tried() -> None:
     found = extract_automaton(DFAModel(target), method="auto", **QUICK)
     assert found.passed
     assert canonical(found.automaton) == canonical(target)
-    assert found.how == "pac was done at once, so that nothing else was tried"
+    assert found.how == "pac finished at once, so nothing else was tried"
 
 
 def test_nothing_else_is_tried_while_an_automaton_passes() -> None:
@@ -47,7 +47,7 @@ def test_nothing_else_is_tried_while_an_automaton_passes() -> None:
     model = CompiledNetwork(zoo.entry("tokens-gru").network())
     found = extract_automaton(model, method="auto", epsilon=0.005, gamma=0.005)
     assert found.passed
-    assert found.how == "pac was done at once, so that nothing else was tried"
+    assert found.how == "pac finished at once, so nothing else was tried"
 
 
 def test_words_of_ones_own_are_merged_first() -> None:
@@ -55,7 +55,7 @@ def test_words_of_ones_own_are_merged_first() -> None:
     own = tuple(word for n in range(7) for word in itertools.product("ab", repeat=n))
     found = extract_automaton(DFAModel(target), method="auto", settings=LearningSettings(known_words=own), **QUICK)
     assert found.passed
-    assert found.how.startswith("merging was done at once")
+    assert found.how.startswith("merging finished at once")
 
 
 def test_reading_the_words_that_were_given_counts_as_work() -> None:
@@ -114,17 +114,17 @@ def test_there_is_progress_after_little_work(letters: int, method: str) -> None:
     """Should tell how far it is before many letters are read, on a language that has no end of states."""
     alphabet = Alphabet([f"t{i}" for i in range(letters)])
     model = CallableModel(lambda words: [no_structure(tuple(alphabet.encode(word))) for word in words], alphabet)
-    count, told = itertools.count(), [0]
+    count, steps = itertools.count(), [0]
     extract_automaton(
         model,
         method=method,
         distribution=WordDistribution(alphabet, stop=0.1),
         timeout=800,
         settings=LearningSettings(clock=lambda: next(count)),
-        progress=lambda progress: told.append(progress.network_steps),
+        progress=lambda progress: steps.append(progress.network_steps),
     )
-    assert len(told) > 50
-    assert max(np.diff(told)) <= 40_000
+    assert len(steps) > 50
+    assert max(np.diff(steps)) <= 40_000
 
 
 def test_several_labels_are_extracted_by_what_suits() -> None:

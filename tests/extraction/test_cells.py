@@ -42,7 +42,7 @@ def test_a_provable_network_is_extracted_exactly_and_that_is_proved(name: str) -
     assert found.passed
     assert found.open_mass == 0.0
     assert found.epsilon is None  # no sample shows it
-    assert found.sentence == "it accepts the very words that the network accepts: this is proved"
+    assert found.sentence == "it accepts exactly the words that the network accepts: this is proved"
 
 
 def test_another_network_is_contained_and_the_result_says_how_far() -> None:
@@ -69,7 +69,7 @@ def test_aamc_with_cells_is_a_proof_and_its_certificate_is_confirmed(relation: s
     assert verdict.guarantee is not None
     assert verdict.guarantee.proof
     assert verdict.guarantee.samples == 0
-    assert verdict.cost.rounds == 2  # words are told apart by their last letter, after the first try did without
+    assert verdict.cost.rounds == 2  # words are distinguished by their last letter, after the first try did without
     assert "its language" in verdict.reason
     assert replay(path.read_text(), model).status is Status.CONFIRMED
     assert replay(verdict, model).status is not Status.REFUTED
@@ -115,7 +115,7 @@ def test_too_few_states_leave_all_words() -> None:
 def test_what_has_no_weights_and_what_asks_for_fewer_states_is_refused() -> None:
     letters = Alphabet(["a", "b"])
     model = CallableModel(lambda words: [len(word) % 2 == 0 for word in words], letters)
-    with pytest.raises(ModelError, match="cells looks at the hidden states"):
+    with pytest.raises(ModelError, match="cells needs the hidden states"):
         extract_automaton(model, method="cells", **QUICK)
     stepped = wrap_steps(
         lambda rows: np.zeros((rows, 1)), lambda states, codes: states, lambda states: states[:, 0] + 1.0, letters
@@ -160,19 +160,19 @@ def test_words_that_are_never_drawn_are_words(weight: float) -> None:
 
 def test_what_was_proved_before_the_end_is_kept() -> None:
     """Should tell of the cells that were found, and give the automaton that contains the network's language."""
-    model, told = remembering(), []
+    model, reports = remembering(), []
 
     def count(progress: Progress) -> None:
-        told.append(progress)
+        reports.append(progress)
 
     def end(progress: Progress) -> None:
-        told.append(progress)
-        if len(told) == calls - 1:
+        reports.append(progress)
+        if len(reports) == calls - 1:
             raise KeyboardInterrupt
 
     extract_automaton(model, method="cells", progress=count, **QUICK)
-    calls = len(told)
-    told.clear()
+    calls = len(reports)
+    reports.clear()
     found = extract_automaton(model, method="cells", progress=end, **QUICK)
     assert found.unfinished == "interrupted"
     assert found.cells is not None

@@ -124,7 +124,7 @@ def test_quantisation_of_exact_networks_agrees_nearly_always(kind: str, seed: in
 
 @pytest.mark.parametrize("seed", range(8))
 def test_weiss_never_has_more_states_than_the_network_needs(seed: int) -> None:
-    """Should learn part of the truth at most: every state of its automaton is told apart by the network itself."""
+    """Should learn part of the truth at most: every state of its automaton is distinguished by the network itself."""
     rng = np.random.default_rng(seed)
     dfa = DFA(LETTERS, rng.integers(5, size=(5, 2)), rng.random(5) < 0.5)
     extraction = end_of(weiss(task_for(CompiledNetwork(exact_network(dfa)))))
@@ -201,13 +201,13 @@ def test_merging_from_words_that_somebody_has() -> None:
     )
     assert found.passed
     assert found.automaton == dfa
-    assert "words that were given" in found.how
+    assert "the given words" in found.how
 
 
 @settings(max_examples=4, deadline=None)
 @given(st.integers(0, 10**6), st.integers(1, 8))
-def test_merged_states_are_told_apart_by_the_network(seed: int, states: int) -> None:
-    """Should never have more states than the network's own language needs: each is told from all others by a suffix."""
+def test_merged_states_are_distinguished_by_the_network(seed: int, states: int) -> None:
+    """Should never have more states than the network's own language needs: a suffix distinguishes each from all others."""
     rng = np.random.default_rng(seed)
     dfa = DFA(LETTERS, rng.integers(states, size=(states, 2)), rng.random(states) < 0.5)
     task = task_for(CompiledNetwork(exact_network(dfa)))

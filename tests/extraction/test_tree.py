@@ -141,16 +141,16 @@ def test_there_is_progress_after_little_work(letters: int) -> None:
     """Should tell how far it is before many letters are read."""
     alphabet = Alphabet([f"t{i}" for i in range(letters)])
     model = CompiledNetwork(random_network(Cell.GRU, (6,), alphabet=alphabet, scale=2.0))
-    told = [0]
+    steps = [0]
     extract_automaton(
         model,
         method="tree",
         distribution=WordDistribution(alphabet, stop=0.1),
         settings=LearningSettings(max_states=200),
-        progress=lambda progress: told.append(progress.network_steps),
+        progress=lambda progress: steps.append(progress.network_steps),
     )
-    assert len(told) > 50
-    assert max(np.diff(told)) <= 40_000
+    assert len(steps) > 50
+    assert max(np.diff(steps)) <= 40_000
 
 
 def test_states_that_tell_nothing_are_one_state() -> None:

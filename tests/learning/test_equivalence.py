@@ -245,7 +245,7 @@ def test_oracles_in_turn_stop_at_the_first_that_finds_something() -> None:
 
 
 def counting_turns(task: LearningTask, found: list[int], letters: list[int]) -> list[int]:
-    """How many turns strategies have that ask for so many letters a turn, and find so many words in their tests."""
+    """How many turns strategies get, by the letters they query per turn and the differences they find."""
 
     class Arm(EquivalenceOracle):
         def __init__(self, number: int) -> None:
@@ -287,7 +287,7 @@ def test_a_mix_passes_when_all_strategies_have_and_claims_what_its_last_one_show
     assert end_of(MixedEquivalence(passing[::-1], task.oracle).find_counterexample(random_dfa(0, 2))).epsilon == 0.9
 
 
-def test_words_like_the_persons_own_are_asked() -> None:
+def test_words_like_the_users_own_are_queried() -> None:
     """Should find a difference that hides behind a rare beginning, from words that begin like that."""
     target, hypothesis = behind_a_door()
     own = [RARE.encode(tuple("headf" + rest)) for rest in ("gbc", "ca", "gg")]
@@ -302,7 +302,7 @@ def test_short_words_are_all_asked_and_each_once() -> None:
     assert asked == [word for n in range(1, 10) for word in itertools.product(range(2), repeat=n)]
 
 
-def test_words_of_every_answer_are_asked() -> None:
+def test_words_of_every_answer_are_queried() -> None:
     """Should ask for as many words of the rare answer as of the other one."""
     rare = Spec.from_regex("(.* a a b a .*) & (. .)*", LETTERS).dfa
     oracle = MembershipOracle(DFAModel(rare))

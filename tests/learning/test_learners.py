@@ -141,11 +141,11 @@ def test_disagreements_are_the_least_ones(parts: list[dict[Codes, bool]], limit:
     dfa = random_dfa(5, 2, seed)
     log = Log(dfa)
     answers = Answers(log.ask)
-    told: dict[Codes, bool] = {}
+    given: dict[Codes, bool] = {}
     for part in parts:
         for word, answer in part.items():
-            answers.add(word, told.setdefault(word, answer))
-        wrong = sorted((word for word, answer in told.items() if answer != log.answer(word)), key=shortlex_key)
+            answers.add(word, given.setdefault(word, answer))
+        wrong = sorted((word for word, answer in given.items() if answer != log.answer(word)), key=shortlex_key)
         assert answers.disagreements(dfa, limit) == wrong[:limit]
     assert pickle.loads(pickle.dumps(answers)).disagreements(dfa, limit) == answers.disagreements(dfa, limit)
 

@@ -57,7 +57,7 @@ def test_words_refuted_once_are_not_asked_again() -> None:
 
 
 def test_improvements_are_told_before_the_predicate_fails() -> None:
-    told: list[Codes] = []
+    improvements: list[Codes] = []
     calls = itertools.count()
 
     def holds(words):
@@ -66,9 +66,9 @@ def test_improvements_are_told_before_the_predicate_fails() -> None:
         return [len(word) >= 2 for word in words]
 
     with pytest.raises(TimeoutError):
-        shrink((1,) * 50, 2, holds, found=told.append)
-    assert told
-    assert all(2 <= len(word) < 50 for word in told)
+        shrink((1,) * 50, 2, holds, found=improvements.append)
+    assert improvements
+    assert all(2 <= len(word) < 50 for word in improvements)
 
 
 @given(seed=st.integers(0, 10_000), data=st.data())

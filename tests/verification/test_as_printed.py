@@ -86,7 +86,7 @@ def test_pdv_reports_a_drawn_word_that_shows_a_violation_as_it_is() -> None:
 
 
 def test_aamc_reports_nothing_before_the_automaton_is_extracted() -> None:
-    """Every drawn word with b is a violation. Ours tells the first; as printed, the automaton's shortest is told."""
+    """Every drawn word with b is a violation. Ours reports the first; as printed, the automaton's shortest."""
     model, spec = model_of("(a|b)*b(a|b)*"), Spec.from_regex("a*", AB)
     printed = verify(model, spec, method="aamc", settings=FAITHFUL, **NUMBERS)
     assert printed.counterexample == ("b",)

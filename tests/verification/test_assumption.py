@@ -87,7 +87,7 @@ def test_verdicts_are_about_the_words_that_count(method: str, relation: Relation
 
 
 class Strict(DFAModel):
-    """An automaton that refuses to read more than so many letters: the length is part of its state."""
+    """An automaton that rejects words above a given length: the length is part of its state."""
 
     def __init__(self, dfa: DFA, longest: int) -> None:
         super().__init__(dfa)
@@ -121,7 +121,7 @@ class Strict(DFAModel):
 @pytest.mark.parametrize("method", [*METHODS, "bounded"])
 @pytest.mark.parametrize("longest", [2, 9])
 def test_no_longer_word_is_ever_asked(method: str, equivalence: str | None, longest: int) -> None:
-    """Should let a model that takes so many letters answer everything, whoever asks."""
+    """Should let a model with a limited length answer everything, for every method."""
     rng = np.random.default_rng(longest)
     settings = dataclasses.replace(
         SETTINGS, equivalence=equivalence, severity_samples=50, extraction="bounded" if method == "bounded" else "pac"
@@ -184,7 +184,7 @@ def test_a_property_that_follows_from_the_assumption_is_vacuous() -> None:
     verdict = verify(DFAModel(spec("true").dfa), spec("F b"), assume=spec("a & X b"), settings=SETTINGS, **QUICK)
     assert verdict.satisfied
     assert [note.check for note in verdict.health][:1] == ["vacuous"]
-    assert "follows from what is assumed" in verdict.health[0].message
+    assert "follows from the assumption" in verdict.health[0].message
 
 
 def test_an_assumption_of_hardly_any_word_is_vacuous() -> None:

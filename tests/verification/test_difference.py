@@ -174,7 +174,7 @@ def test_a_difference_on_the_empty_word_is_told_with_its_remedy() -> None:
     fast = rnncheck.VerifySettings(search_steps=1000)
     verdict = rnncheck.diff(old, new, epsilon=0.1, settings=fast)
     assert verdict.counterexample == ()
-    assert "assume a letter at least" in verdict.health[-1].message
+    assert "assume at least one letter" in verdict.health[-1].message
     rest = rnncheck.Spec.from_regex(". .*", alphabet=AB)
     assert rnncheck.diff(old, new, epsilon=0.1, settings=fast, assume=rest).satisfied
 

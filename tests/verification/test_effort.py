@@ -17,7 +17,7 @@ DEFAULT = VerifySettings()
 
 
 class Sized(DFAModel):
-    """A model of so many numbers in its state."""
+    """A model with a given number of values in its state."""
 
     def __init__(self, size: int) -> None:
         super().__init__(Spec.from_regex("a*", ["a", "b"]).dfa)
@@ -75,7 +75,7 @@ def test_the_clock_ends_explanations_and_not_the_verdict() -> None:
 
 
 @pytest.mark.parametrize(
-    ("interval", "told"),
+    ("interval", "expected"),
     [
         ((0.001, 0.004), "about 1 in 500 random words is a violation"),
         ((0.25, 0.36), "about 30% of all random words are violations"),
@@ -87,9 +87,9 @@ def test_the_clock_ends_explanations_and_not_the_verdict() -> None:
         ((0.013, 0.99), "at least 1 in 77 random words is a violation"),
     ],
 )
-def test_how_often_in_words(interval: tuple[float, float], told: str) -> None:
+def test_how_often_in_words(interval: tuple[float, float], expected: str) -> None:
     """Should be one number within a factor of ten, and else a bound that is on the safe side."""
-    assert how_often(interval) == told
+    assert how_often(interval) == expected
 
 
 def test_how_often_names_the_words_that_count() -> None:

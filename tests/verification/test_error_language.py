@@ -175,7 +175,7 @@ def test_a_callable_without_states_is_enough() -> None:
 def test_words_that_cannot_be_mistakes_cost_no_step() -> None:
     oracle = MembershipOracle(CompiledNetwork(zoo.entry("even-elman").network()))
     language = ErrorLanguage(oracle, Property(Spec.from_regex(".*", LETTERS).dfa, Relation.SUBSET))
-    assert not language.mistakes(WordBatch.from_codes([(0, 1, 0), (1,), ()])).any()
+    assert not language.violations(WordBatch.from_codes([(0, 1, 0), (1,), ()])).any()
     assert oracle.cost.network_steps == 0
 
 

@@ -156,7 +156,7 @@ def test_check_ends_with_it_and_keeps_what_was_done(
 ) -> None:
     """No word is asked after it, and the checkpoint has the checks that were done, and none that was cut short."""
     save_network(robust_network(NO_B.dfa), tmp_path / "file.safetensors")
-    suite, kept, told = tmp_path / "suite.toml", tmp_path / "kept.json", tmp_path / "told.json"
+    suite, kept, reported = tmp_path / "suite.toml", tmp_path / "kept.json", tmp_path / "reported.json"
     suite.write_text(SUITE.format(method=method, regex=regex))
     (tmp_path / "users_interrupted.py").write_text(MODEL.format(name=name))
     monkeypatch.syspath_prepend(str(tmp_path))
@@ -168,8 +168,8 @@ def test_check_ends_with_it_and_keeps_what_was_done(
     for moment in (calls // 2, calls):
         users.calls, users.end_at = 0, moment
         with pytest.raises(SystemExit) as ended:
-            main(["check", str(suite), "--checkpoint", str(kept), "--json", str(told), "--quiet"])
-        checks = {(one.model, one.name): one for one in SuiteResult.from_json(told.read_text()).checks}
+            main(["check", str(suite), "--checkpoint", str(kept), "--json", str(reported), "--quiet"])
+        checks = {(one.model, one.name): one for one in SuiteResult.from_json(reported.read_text()).checks}
         assert (ended.value.code, users.calls) == (code, moment)
         assert checks["file", "first"].outcome == outcome
         assert checks["mine", "second"].sentence() == "not begun: the run was interrupted"

@@ -73,9 +73,9 @@ def test_modules_are_compared_by_all_labels(kind: str) -> None:
         assert pair.by_reference().accepts_batch(WORDS).tolist() == expected
         codes = [pair.alphabet.encode(word) for word in WORDS]
         assert [pair.reference_answer(code) for code in codes] == expected
-        told = [tuple(pair.pair.labels[label] for label in pair.said(code)) for code in codes]
-        assert told[0] == ("no label", "no label")
-        assert told[1:] == [tuple(NAMES[said(module, word)] for module in modules) for word in WORDS[1:]]
+        outputs = [tuple(pair.pair.labels[label] for label in pair.said(code)) for code in codes]
+        assert outputs[0] == ("no label", "no label")
+        assert outputs[1:] == [tuple(NAMES[said(module, word)] for module in modules) for word in WORDS[1:]]
         scores = pair.scores_batch(WORDS[1:])
         assert scores is not None
         assert ((scores > 0) == expected[1:]).all()
@@ -127,11 +127,11 @@ def test_between_markers(seed: int, whole: bool) -> None:
 
 def _whole(model: rnncheck.CompiledNetwork) -> WholeWords:
     """The same network without its states."""
-    sayers = [model.saying_yes_for(label) for label in range(3)]
+    label_models = [model.saying_yes_for(label) for label in range(3)]
 
     def evaluate(codes: Any) -> Any:
         words = WordBatch.from_codes([tuple(row) for row in codes.tolist()])
-        return np.stack([sayer.scores_batch(words) for sayer in sayers], axis=1)
+        return np.stack([model.scores_batch(words) for model in label_models], axis=1)
 
     return WholeWords(model.alphabet, evaluate, Decision(3, label=0))
 

@@ -1,4 +1,4 @@
-"""A violation that was found is told, whatever fails after it."""
+"""A violation that was found is reported, whatever fails after it."""
 
 import json
 
@@ -48,7 +48,7 @@ def test_a_model_that_fails_before_anything_was_found_is_an_error() -> None:
 
 
 @pytest.mark.parametrize(
-    ("module", "name", "told"),
+    ("module", "name", "missing"),
     [
         (explain, "shrink", "a shorter counterexample"),
         (explain, "find_flows", "faulty flows"),
@@ -60,7 +60,7 @@ def test_a_model_that_fails_before_anything_was_found_is_an_error() -> None:
 )
 @pytest.mark.parametrize("error", [ZeroDivisionError("by chance"), MemoryError("by chance"), ModelError("by chance")])
 def test_whatever_part_of_the_decoration_fails_is_named_and_the_verdict_stands(
-    monkeypatch, module, name, told, error
+    monkeypatch, module, name, missing, error
 ) -> None:
     def fail(*_: object, **__: object) -> None:
         raise error
@@ -71,13 +71,13 @@ def test_whatever_part_of_the_decoration_fails_is_named_and_the_verdict_stands(
     verdict = verify(load_model(entry.path), entry.spec(), settings=settings)
     assert verdict.violated
     assert verdict.confirmed
-    assert any(told in note.message and "by chance" in note.message for note in verdict.health)
+    assert any(missing in note.message and "by chance" in note.message for note in verdict.health)
     assert type(verdict).from_json(verdict.to_json()).counterexample == verdict.counterexample
 
 
 @pytest.mark.parametrize("end", [KeyboardInterrupt, ModelError("the progress bar broke")])
 def test_what_is_confirmed_outlives_an_end_in_the_same_moment(end) -> None:
-    """Whoever is told of progress may raise when the violation is confirmed and not yet concluded."""
+    """A progress callback may raise when the violation is confirmed and not yet concluded."""
     model = wrap(lambda words: [True] * len(words), AB)
     confirmed = []
     ask = model.reference_answer

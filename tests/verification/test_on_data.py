@@ -1,4 +1,4 @@
-"""A person's own sequences: read from three formats, asked first, counted, named by their lines, and asked again."""
+"""The user's own sequences: read from three formats, queried first, counted, named by their lines, and replayed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A proof of a part: what is told, that it is true, when it is enough, and that a document cannot claim more."""
+"""A proof of a part: what is reported, that it is true, when it is enough, and that a document cannot claim more."""
 
 from __future__ import annotations
 

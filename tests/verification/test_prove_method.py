@@ -53,9 +53,9 @@ def test_a_proof_is_a_kind_of_guarantee_of_its_own(cell: Cell, relation: str, tm
     assert replay(certificate, model).status is Status.CONFIRMED
     again = Verdict.from_json(verdict.to_json())
     assert again == verdict
-    told = {check.name: check.status for check in replay(verdict, model).checks}
-    assert told["proof"] is Status.OPEN
-    assert Status.REFUTED not in told.values()
+    reported = {check.name: check.status for check in replay(verdict, model).checks}
+    assert reported["proof"] is Status.OPEN
+    assert Status.REFUTED not in reported.values()
 
 
 def test_a_violation_in_the_way_is_shown() -> None:
@@ -124,7 +124,7 @@ def test_a_certificate_that_cannot_be_written_takes_no_verdict_away(tmp_path: Pa
 
 
 class Module(torch.nn.Module):
-    """A person's own module, with the weights of a robust network."""
+    """A user's own module, with the weights of a robust network."""
 
     def __init__(self) -> None:
         super().__init__()

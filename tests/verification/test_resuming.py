@@ -22,7 +22,7 @@ OPTIONS = {"epsilon": 0.02, "gamma": 0.02, "seed": 3}
 FEW = {"search_steps": 100_000}
 
 
-def told(verdict) -> tuple[object, ...]:
+def reported(verdict) -> tuple[object, ...]:
     """What must not depend on the interruption."""
     return (
         verdict.outcome, verdict.reason, verdict.counterexample, verdict.guarantee, verdict.hypothesis,
@@ -31,7 +31,7 @@ def told(verdict) -> tuple[object, ...]:
 
 
 class Counting(CompiledNetwork):
-    """Counts the letters that it reads, and ends the run after so many."""
+    """Counts the letters that it reads, and ends the run after a given number."""
 
     def __init__(self, *arguments, most: float = np.inf, **options) -> None:
         self.letters, self.most = 0, np.inf
@@ -59,14 +59,14 @@ class Counting(CompiledNetwork):
 def test_an_interrupted_run_ends_like_an_uninterrupted_one(tmp_path, method, regex) -> None:
     spec = Spec.from_regex(regex, NETWORK.alphabet)
     whole = Counting(NETWORK, threads=1)
-    expected = told(verify(whole, spec, method=method, settings=VerifySettings(**FEW), **OPTIONS))
+    expected = reported(verify(whole, spec, method=method, settings=VerifySettings(**FEW), **OPTIONS))
     file = str(tmp_path / "run.checkpoint")
     for part, share in enumerate((0.2, 0.5, 0.8)):
         broken = Counting(NETWORK, threads=1, most=share * whole.letters)
         settings = VerifySettings(checkpoint=file, checkpoint_seconds=0.0, resume=part > 0, **FEW)
         verify(broken, spec, method=method, settings=settings, **OPTIONS)
     settings = VerifySettings(checkpoint=file, resume=True, **FEW)
-    assert told(verify(Counting(NETWORK, threads=1), spec, method=method, settings=settings, **OPTIONS)) == expected
+    assert reported(verify(Counting(NETWORK, threads=1), spec, method=method, settings=settings, **OPTIONS)) == expected
 
 
 @pytest.mark.parametrize("method", ["smc", "pdv", "aamc"])
@@ -79,7 +79,7 @@ def test_what_was_answered_is_not_asked_again(tmp_path, method) -> None:
     resumed = verify(
         again, spec, method=method, relation="equal", settings=VerifySettings(**settings, resume=True), **OPTIONS
     )
-    assert told(resumed) == told(verdict)
+    assert reported(resumed) == reported(verdict)
     assert again.letters < 0.5 * first.letters
 
 

@@ -1,4 +1,4 @@
-"""How bad it is: exact strata, intervals that hold for probabilities that no sample sees, and a replay of all that."""
+"""Severity: exact strata, intervals that hold for probabilities that no sample sees, and a replay of all that."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_words_that_end_in_a_word(word: Codes) -> None:
 
 
 def rare(letters: int) -> tuple[DFA, DFA, Codes, float]:
-    """Words that begin with so many a could be violations, and a quarter of the longer ones are."""
+    """Words that start with a given number of a could be violations, and a quarter of the longer ones are."""
     possible = Spec.from_regex(f"a{{{letters}}} .*", AB).dfa
     violations = Spec.from_regex(f"a{{{letters}}} a b .*", AB).dfa
     return violations, possible, (0,) * (letters + 1) + (1,), WordDistribution(AB).mass(violations)
@@ -156,7 +156,7 @@ def violated(*, timeout: float | None = None, **settings: Any):
     return network, verify(network, asked, epsilon=0.01, gamma=0.01, timeout=timeout, settings=options)
 
 
-def test_every_violated_verdict_says_how_bad_it_is_within_its_share() -> None:
+def test_every_violated_verdict_has_a_severity_within_its_share() -> None:
     _, plain = violated(severity_samples=0)
     network, verdict = violated()
     assert plain.violation_mass is None

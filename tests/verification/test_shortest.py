@@ -31,14 +31,14 @@ def random_dfa(seed: int, states: int, share: float = 0.5, alphabet: Alphabet = 
 
 
 def chain(length: int, letters: Alphabet) -> DFA:
-    """Accepts the one word of so many letters that are all the last one."""
+    """Accepts the one word of a given length whose letters are all the last one."""
     last = len(letters) - 1
     table = [[length + 1] * last + [state + 1] for state in range(length + 1)] + [[length + 1] * (last + 1)]
     return DFA(letters, table, np.arange(length + 2) == length)
 
 
 def violations(model, spec: DFA, relation: Relation, length: int):
-    """All of at most so many letters, by the model's reference."""
+    """All of at most a given length, by the model's reference."""
     for size in range(length + 1):
         for word in itertools.product(range(len(spec.alphabet)), repeat=size):
             answer, wanted = model.reference_answer(word), spec.accepts(spec.alphabet.decode(word))
@@ -47,7 +47,7 @@ def violations(model, spec: DFA, relation: Relation, length: int):
 
 
 def plain_length(letters: int, steps: int) -> int:
-    """How far asking every word comes for so many steps."""
+    """The length up to which a number of steps suffices for every word."""
     return next(n for n in itertools.count() if sum(letters**i for i in range(1, n + 2)) > steps)
 
 
@@ -78,7 +78,7 @@ def test_how_short_it_is_said_to_be_is_true_of_the_reference(method: str, relati
 
 @pytest.mark.parametrize("length", [3, 12])
 def test_words_too_long_to_be_proved_shortest_are_not_said_to_be(length: int) -> None:
-    """Every word of so many letters and more is a violation; of 11 letters there are 360 million words over six."""
+    """Every word of a given length or more is a violation; of 11 letters there are 360 million words over six."""
     letters = Alphabet(list("abcdef"))
     table = [[min(state + 1, length)] * 6 for state in range(length + 1)]
     model = DFAModel(DFA(letters, table, np.arange(length + 1) == length))
@@ -110,17 +110,17 @@ def test_a_shorter_word_that_only_the_reference_takes_is_the_counterexample() ->
 
 
 def test_the_first_violation_is_told_at_once_and_then_improved() -> None:
-    """A sampled word is a violation, and is told before it is made shorter."""
-    told: list[Progress] = []
+    """A sampled word is a violation, and is reported before it is made shorter."""
+    reports: list[Progress] = []
     model = DFAModel(random_dfa(5, 40, 0.05))
-    verdict = verify(model, all_words(LETTERS).complement(), method="smc", progress=told.append, **QUICK)
-    words = [progress.counterexample for progress in told if progress.counterexample is not None]
+    verdict = verify(model, all_words(LETTERS).complement(), method="smc", progress=reports.append, **QUICK)
+    words = [progress.counterexample for progress in reports if progress.counterexample is not None]
     assert words[-1] == verdict.counterexample
     assert [len(word) for word in words] == sorted((len(word) for word in words), reverse=True)
     cost = verdict.cost
     assert cost.first_violation_steps < cost.network_steps
     assert 0 <= cost.first_violation_seconds <= cost.seconds
-    first = next(progress for progress in told if progress.counterexample is not None)
+    first = next(progress for progress in reports if progress.counterexample is not None)
     assert first.network_steps == cost.first_violation_steps
 
 

@@ -158,7 +158,7 @@ def test_doubtful_scores_are_charged_to_the_budget() -> None:
 
 
 def test_shrinking_over_many_letters_stays_small() -> None:
-    """With 600 letters two changes at once are millions of candidates; only so many are asked."""
+    """With 600 letters two changes at once are millions of candidates; only a limited number is tested."""
     asked = 0
 
     def holds(words):

@@ -42,7 +42,7 @@ def test_the_faulty_network_wrapped_as_a_function_is_found_out(scored: bool, see
     assert replay(verdict, wrapped).having(Status.REFUTED) == ()
 
 
-def test_what_was_searched_in_vain_is_told() -> None:
+def test_what_was_searched_in_vain_is_reported() -> None:
     model = wrap(lambda words: [len(word) % 2 == 0 for word in words], LETTERS)
     even = DFA(LETTERS, [[1, 1], [0, 0]], np.array([True, False]))
     settings = VerifySettings(search_steps=40_000)

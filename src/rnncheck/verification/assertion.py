@@ -19,7 +19,7 @@ from rnncheck.words import format_word
 
 
 class NotSatisfiedError(AssertionError):
-    """The model does not satisfy the specification, or that could not be shown; ``verdict`` says more."""
+    """The model does not satisfy the specification, or this could not be shown; details are in ``verdict``."""
 
     __module__ = "rnncheck"  # the name that pytest shows is the one to import
 
@@ -49,10 +49,10 @@ def assert_satisfies(
 ) -> Verdict:
     """Raise NotSatisfiedError unless the model satisfies the specification; the options are those of ``verify``.
 
-    It is an AssertionError. A counterexample, or what kept the verification from deciding, is in the message, and the
-    verdict in ``verdict``. Returns the verdict.
+    It is an AssertionError. The message has the counterexample, or why the verification is undecided, and
+    ``verdict`` the verdict. Returns the verdict.
     """
-    __tracebackhide__ = True  # pytest shows the test that called, and not this
+    __tracebackhide__ = True  # pytest then shows the calling test
     verdict = verify(
         model,
         spec,

@@ -1,4 +1,4 @@
-"""What is assumed of the environment: which words count at all."""
+"""Assumptions about the environment: which words count."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from rnncheck.words import Alphabet
 
 @dataclass(frozen=True)
 class Assumption:
-    """Only words of the language ``spec`` count, where there is one, and only those of at most ``max_length`` letters.
+    """Only words of the language ``spec`` (if given) and of at most ``max_length`` letters count.
 
-    ``distribution`` is that of all words.
+    ``distribution`` is the distribution of all words.
     """
 
     distribution: WordDistribution
@@ -38,7 +38,7 @@ class Assumption:
 
     @functools.cached_property
     def facts(self) -> AssumptionFacts:
-        """What a verdict says of it."""
+        """The facts for the verdict."""
         spec = self.spec
         return AssumptionFacts(
             origin=None if spec is None else spec.origin,
@@ -50,11 +50,11 @@ class Assumption:
         )
 
     def words(self) -> WordDistribution:
-        """The distribution of the words that count; an InputError where there are none."""
-        drawn = conditioned(self.distribution, self.dfa, self.facts.given())
-        if drawn is None:
+        """The distribution of the words that count; raises InputError if there are none."""
+        counting = conditioned(self.distribution, self.dfa, self.facts.given())
+        if counting is None:
             why = "exists" if is_empty(self.dfa) else "has a positive probability under this distribution"
             raise InputError(
                 f"no word{self.facts.scope} {why}, so there is nothing to verify; change what is assumed (--assume)"
             )
-        return drawn
+        return counting

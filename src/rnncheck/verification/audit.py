@@ -1,9 +1,9 @@
-"""What is claimed is what was evaluated: answers of a fast evaluator, compared with the model's reference.
+"""The self-check of a verification: compares the answers of the fast evaluator with the model's reference.
 
-A model is mostly asked through something quicker than its definition: a compiled engine, batches. That the two agree
-was checked on random words when the model was made. Here it is checked on the words that this very verification is
-about: words of its distribution, which carry a bound of their own, and words that its searches met, far from any that
-are drawn: outlying ones, and those on either side of the decision.
+Models are mostly queried through something quicker than their definition: a compiled engine, batches. That the two
+agree was checked on random words when the model was made. Here it is checked on words of this verification: words of
+its distribution, which give a bound of their own, and words that its searches visited, which are unlike drawn ones:
+outliers, and words near the threshold.
 """
 
 from __future__ import annotations
@@ -23,27 +23,27 @@ from rnncheck.verdict.guarantee import Evaluation
 from rnncheck.verification.verification_task import Task
 from rnncheck.words import Codes, WordBatch
 
-_WORDS = 300  # drawn and asked of both, at least
-_POSSIBLE = 64  # of those that could be violations, where these were drawn apart
-_SHARE = 32  # and at least one for so many that were sampled
-_AT_ONCE, _STEPPED_AT_ONCE = 64, 256  # words that the reference is asked; one that is stepped reads many as fast as few
-_MEASURED = 64  # the score of one word in so many is measured
+_WORDS = 300  # drawn and queried of both, at least
+_POSSIBLE = 64  # of those that could be violations, where these were sampled separately
+_SHARE = 32  # and at least one for each this many that were sampled
+_AT_ONCE, _STEPPED_AT_ONCE = 64, 256  # words per batch; a stepping reference reads many as fast as few
+_MEASURED = 64  # the scores of one word in this many are compared
 _WALKED = 20_000  # steps of the reference at most, for every short word
-# Where a counterexample is known, one step of the reference for so many that were made, or a few.
+# Where a counterexample is known: one step of the reference for each this many made before, or a few.
 _WALKED_SHARE, _WALKED_LEAST = 128, 1_000
 
 
 @dataclass
 class Audit:
-    """The comparison of one verification. ``difference`` is a word on which the two are at odds."""
+    """The comparison for one verification. ``difference`` is a word on which the two differ."""
 
     task: Task
     difference: Codes | None = None
     drawn: int = 0
-    met: set[Codes] = field(default_factory=set)
+    visited: set[Codes] = field(default_factory=set)
     largest: float | None = None
     exact_length: int | None = None
-    unfinished: BudgetExceeded | None = None  # what ended it before a single word of the distribution was compared
+    unfinished: BudgetExceeded | None = None  # what ended it before any word of the distribution was compared
 
     def __post_init__(self) -> None:
         self._reference = self.task.oracle.by_reference()
@@ -54,13 +54,13 @@ class Audit:
         evaluator = str(model.describe().get("queries", "as the model answers"))
         if model.by_reference() is model:
             return Evaluation(evaluator=evaluator)
-        wanted = max(_WORDS, task.sampler.words // _SHARE)
-        sample = list(task.distribution.sample(task.rng("audit"), max(wanted, LARGEST_BATCH)))
+        count = max(_WORDS, task.sampler.words // _SHARE)
+        sample = list(task.distribution.sample(task.rng("audit"), max(count, LARGEST_BATCH)))
         try:
-            for _ in self._agreeing(sample, wanted):  # first, since every claim rests on it
+            for _ in self._compare(sample, count):  # first, since every claim rests on it
                 self.drawn += 1
-            for word in self._agreeing([*task.search_samples.words, *self._possible()]):
-                self.met.add(word)
+            for word in self._compare([*task.search_samples.words, *self._suspects()]):
+                self.visited.add(word)
             if self.difference is None:
                 self._walk()
         except BudgetExceeded as end:
@@ -69,15 +69,15 @@ class Audit:
             evaluator=evaluator,
             reference=str(model.describe().get("reference", BY_REFERENCE)),
             words=self.drawn,
-            searched_words=len(self.met),
+            searched_words=len(self.visited),
             exact_length=self.exact_length,
             epsilon=task.confidence.achieved(self.drawn) if self.drawn else None,
             gamma=task.confidence.gamma if self.drawn else None,
             largest_difference=self.largest,
         )
 
-    def _possible(self) -> list[Codes]:
-        """Some of the words that could be violations, where these were drawn apart: claims about them rest on them."""
+    def _suspects(self) -> list[Codes]:
+        """Some words that could be violations, where these were sampled separately and a claim rests on them."""
         words, rng = (
             self.task.may_violate.words if self.task.may_violate.drawn else None,
             self.task.rng("audit possible"),
@@ -85,22 +85,22 @@ class Audit:
         return [] if words is None else list(words.sample(rng, _POSSIBLE))
 
     def _walk(self) -> None:
-        """Ask the reference for every short word, where the evaluator was asked for every one of them."""
+        """Query the reference for every short word, where the evaluator was queried for all of them."""
         walk = ReferenceWalk(self.task)
         try:
             walk.go(_WALKED)
         finally:  # the budget may end it
             self.exact_length, self.difference = walk.length, walk.violation
 
-    def _agreeing(self, words: list[Codes], wanted: int | None = None) -> Iterator[Codes]:
-        """So many of the words, or all, one after the other, until one shows a difference.
+    def _compare(self, words: list[Codes], count: int | None = None) -> Iterator[Codes]:
+        """Compare ``count`` of the words, or all, and yield those that agree, until one shows a difference.
 
-        All are asked together, as samples are: an evaluator may answer a large batch otherwise than a small one.
+        All are queried together, like samples: an evaluator may answer a large batch differently from a small one.
         """
         if self.difference is not None:
             return
         answers = _answers(self.task.oracle, words)
-        compared = words[:wanted]
+        compared = words[:count]
         at_once = _STEPPED_AT_ONCE if self._reference.stepping else _AT_ONCE
         for start in range(0, len(compared), at_once):
             some = compared[start : start + at_once]
@@ -115,22 +115,22 @@ class Audit:
                     return
 
     def _measure(self, word: Codes) -> None:
-        """How far the scores of one word are apart: beyond the margin, answers would no longer be safe."""
+        """Compare the scores of one word: beyond the margin, answers would no longer be safe."""
         oracle = self.task.oracle
         scores, reference = oracle.scores(WordBatch.from_codes([word])), oracle.reference_score(word)
         if scores is None or reference is None or not (math.isfinite(scores[0]) and math.isfinite(reference)):
             return
-        apart = abs(float(scores[0]) - reference)
-        self.largest = max(apart, self.largest or 0.0)
-        if apart > getattr(oracle.model, "margin", math.inf):
+        distance = abs(float(scores[0]) - reference)
+        self.largest = max(distance, self.largest or 0.0)
+        if distance > getattr(oracle.model, "margin", math.inf):
             self.difference = word
 
 
 def _answers(oracle: MembershipOracle, words: list[Codes]) -> list[bool]:
     """The answers to words, at a cost that depends on their lengths alone where the model shows its states.
 
-    The last bits of a score decide which of two equal words a search keeps, and they are not the same with every
-    kernel. What the words have in common, or whether they were queried before, must not change the number of steps.
+    The last bits of a score decide which of two equal words a search keeps, and they differ between kernels. Common
+    prefixes of the words, or earlier queries, must not change the number of steps.
     """
     if oracle.stepping:
         batch = WordBatch.from_codes(words)
@@ -143,9 +143,9 @@ def _answers(oracle: MembershipOracle, words: list[Codes]) -> list[bool]:
 
 
 class ReferenceWalk:
-    """The reference, asked for every short word, where the evaluator was asked for all of them.
+    """Queries the reference for every short word, where the evaluator was queried for all of them.
 
-    ``length`` is how far it came without a ``violation``.
+    ``length`` is the length reached without a ``violation``.
     """
 
     def __init__(self, task: Task) -> None:
@@ -154,9 +154,9 @@ class ReferenceWalk:
         self.violation: Codes | None = None
 
     def go(self, steps: int) -> None:
-        """Ask, shortest first, as far as so many steps lead."""
+        """Query, shortest first, within ``steps`` steps."""
         task = self._task
-        search = ExhaustiveSearch(PrefixTree(task.oracle.by_reference().stepper, task.wanted))
+        search = ExhaustiveSearch(PrefixTree(task.oracle.by_reference().stepper, task.prop))
         longest = search.affordable(-1 if task.exact_length is None else task.exact_length, steps)
         while not search.finished and search.length < longest:
             search.next_length(last=search.length + 1 == longest)
@@ -167,7 +167,7 @@ class ReferenceWalk:
 
 
 def shorter_by_reference(task: Task) -> tuple[Evaluation, Codes | None]:
-    """Who says that no word of at most ``task.exact_length`` letters is a violation; one that is, by the reference."""
+    """How far the reference confirms that no shorter word is a violation, and one that is, if found."""
     model, walk = task.oracle.model, ReferenceWalk(task)
     evaluator = str(model.describe().get("queries", "as the model answers"))
     if model.by_reference() is model:

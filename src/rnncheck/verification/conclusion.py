@@ -1,4 +1,4 @@
-"""From a finding to the verdict: a violation is polished and measured, and all that is known is put down."""
+"""From a finding to the verdict: explains and measures a violation, and collects all facts."""
 
 from __future__ import annotations
 
@@ -33,30 +33,30 @@ from rnncheck.words import Alphabet, Codes
 
 @dataclass(frozen=True)
 class _Violation:
-    """A violation as it is told: the word, others beside it, what they have in common, and how bad it is."""
+    """A violation as reported: the word, further ones, their failure clusters, and the severity."""
 
     word: Codes | None = None
     flows: tuple[Flow, ...] = ()
     others: tuple[Codes, ...] = ()
-    mistakes: tuple[Mistake, ...] = ()
-    mass: ViolationProbability = ViolationProbability(None, ())  # noqa: RUF009 - frozen
+    clusters: tuple[Mistake, ...] = ()
+    severity: ViolationProbability = ViolationProbability(None, ())  # noqa: RUF009 - frozen
 
 
 def conclude(run: Run, finding: Finding) -> Verdict:
     """Explanation what was found, and put it down."""
     question, task = run.question, run.task
     run.history.look(task)
-    found = _Violation() if finding.word is None else _polished(run, finding, finding.word)
-    word, decode = found.word, question.model.alphabet.decode
-    health = _health(run, violated=word is not None)
-    evidence = gather(run.oracle, word, found.flows, run.best_effort)
+    violation = _Violation() if finding.word is None else _explain_violation(run, finding, finding.word)
+    word, decode = violation.word, question.model.alphabet.decode
+    notes = _health_notes(run, violated=word is not None)
+    evidence = gather(run.oracle, word, violation.flows, run.best_effort)
     learned = None if question.method == "errors" or task.hypothesis is None else task.hypothesis.support
-    trouble = None if run.checkpoint is None else run.checkpoint.save()
-    if trouble is not None:
-        health.append(HealthNote("checkpoint", trouble))
-    proof, trouble = _certify(question, finding)
-    if trouble is not None:
-        health.append(HealthNote("certificate", trouble))
+    problem = None if run.checkpoint is None else run.checkpoint.save()
+    if problem is not None:
+        notes.append(HealthNote("checkpoint", problem))
+    proof, problem = _certify(question, finding)
+    if problem is not None:
+        notes.append(HealthNote("certificate", problem))
     none_up_to = None if word is None else _none_up_to(run, word)
     return Verdict(
         schema="rnncheck/verdict/1",
@@ -69,115 +69,118 @@ def conclude(run: Run, finding: Finding) -> Verdict:
         confirmed=word is not None,
         shortest=word is not None and len(word) == 1 + (-1 if none_up_to is None else none_up_to),
         no_violation_up_to=none_up_to,
-        other_counterexamples=tuple(map(decode, found.others)),
-        mistakes=found.mistakes,
+        other_counterexamples=tuple(map(decode, violation.others)),
+        mistakes=violation.clusters,
         guarantee=None if word is not None else _guarantee(run, finding, proof),
         evaluation=run.evaluation,
-        searched=None if word is not None or finding.proof else _searched(run),
+        searched=None if word is not None or finding.proof else _search_facts(run),
         cost=run.cost(),
         learned=None if learned is None else AutomatonFacts.of(learned),
         faulty_flows=tuple(
             _faulty_flow(question.model.alphabet, flow, scores)
-            for flow, scores in zip(found.flows, evidence.flow_scores, strict=True)
+            for flow, scores in zip(violation.flows, evidence.flow_scores, strict=True)
         ),
-        violation_mass=found.mass.interval,
-        mass_strata=found.mass.strata,
+        violation_mass=violation.severity.interval,
+        mass_strata=violation.severity.strata,
         data=run.data,
         error_language=finding.description,
-        health=(*health, *run.best_effort.notes),
+        health=(*notes, *run.best_effort.notes),
         trace=evidence.trace,
         history=run.history.rounds,
         model_facts=dict(question.model.describe()),
         spec_facts=run.spec_facts,
         alphabet=question.model.alphabet,
         seed=question.seed,
-        settings={**question.asked(), "timeout": question.timeout},
+        settings={**question.facts(), "timeout": question.timeout},
         version=__version__,
     )
 
 
-def _polished(run: Run, finding: Finding, word: Codes) -> _Violation:
-    """The violation made shorter, with others and flows, grouped and measured as far as the time allows."""
+def _explain_violation(run: Run, finding: Finding, word: Codes) -> _Violation:
+    """The violation, shortened, with further ones and flows, clustered and measured as far as time allows."""
     question, task, best_effort = run.question, run.task, run.best_effort
     effort = Effort.of(question.model, task.oracle.cost.work, question.settings)
     run.oracle.budget = run.explaining()
-    best_effort.attempt("progress", run.tell)  # at once, as it was found
-    polish = _polish(run, word, effort)
-    word, flows = polish.word, tuple(polish.flows)
-    mistakes: tuple[Mistake, ...] | None = None
-    if polish.others:
-        words = [word, *polish.others]
-        mistakes = best_effort.attempt(
+    best_effort.attempt("progress", run.report_progress)  # at once, before it is shortened
+    explanation = _explain(run, word, effort)
+    word, flows = explanation.word, tuple(explanation.flows)
+    clusters: tuple[Mistake, ...] | None = None
+    if explanation.others:
+        words = [word, *explanation.others]
+        clusters = best_effort.attempt(
             "which are one mistake", lambda: failure_clusters(task, question.spec.dfa, words, flows)
         )
-    mass: ViolationProbability | None = None
+    severity: ViolationProbability | None = None
     if question.settings.severity_samples != 0 and (effort.severity or question.settings.severity_samples):
-        mass = best_effort.attempt(
+        severity = best_effort.attempt(
             "the mass of violations", lambda: violation_probability(task, finding, word, flows, effort.severity)
         )
-    return _Violation(word, flows, tuple(polish.others), mistakes or (), mass or ViolationProbability(None, ()))
+    return _Violation(
+        word, flows, tuple(explanation.others), clusters or (), severity or ViolationProbability(None, ())
+    )
 
 
-def _polish(run: Run, word: Codes, effort: Effort) -> Explanation:
+def _explain(run: Run, word: Codes, effort: Effort) -> Explanation:
     """A shorter counterexample where there is one, others beside it, and flows through it."""
-    question, best_effort, polish = run.question, run.best_effort, Explanation(run.task, word, effort, run.tell)
+    question, best_effort = run.question, run.best_effort
+    explanation = Explanation(run.task, word, effort, run.report_progress)
     flows = question.settings.flows
     if question.settings.shrink:
-        best_effort.attempt("a shorter counterexample", lambda: polish.shorten(search=question.method == "auto"))
-    if _none_up_to(run, polish.word) is not None:
-        best_effort.attempt("whether the reference knows a shorter one", lambda: _walk(run, polish))
+        best_effort.attempt("a shorter counterexample", lambda: explanation.shorten(search=question.method == "auto"))
+    if _none_up_to(run, explanation.word) is not None:
+        best_effort.attempt("whether the reference knows a shorter one", lambda: _walk_reference(run, explanation))
     others = question.settings.counterexamples - 1
     if others:
-        best_effort.attempt("further counterexamples", lambda: polish.find_others(question.spec.dfa, others))
+        best_effort.attempt("further counterexamples", lambda: explanation.find_others(question.spec.dfa, others))
     if flows is not None:
-        best_effort.attempt("faulty flows", lambda: polish.find_flows(flows))
-    return polish
+        best_effort.attempt("faulty flows", lambda: explanation.find_flows(flows))
+    return explanation
 
 
-def _walk(run: Run, polish: Explanation) -> None:
-    """Let the reference be asked for the short words too, of which none is said to be a violation."""
+def _walk_reference(run: Run, explanation: Explanation) -> None:
+    """Query the reference too for the short words of which none is a violation by the evaluator."""
     run.evaluation, shorter = shorter_by_reference(run.task)
     if shorter is not None:
         run.task.exact_length = run.evaluation.exact_length
-        polish.word = shorter
+        explanation.word = shorter
         run.notes = (*run.notes, run.differing(shorter, "the counterexample is the reference's"))
 
 
 def _none_up_to(run: Run, word: Codes) -> int | None:
-    """Up to which length every word was asked, and none is a violation, beside this one."""
+    """The length up to which all words were queried and none is a violation."""
     exact = run.task.exact_length
     return None if exact is None or not word else min(exact, len(word) - 1)
 
 
-def _health(run: Run, *, violated: bool) -> list[HealthNote]:
-    health = list(run.notes)
+def _health_notes(run: Run, *, violated: bool) -> list[HealthNote]:
+    notes = list(run.notes)
     with contextlib.suppress(BudgetExceeded):
-        health.extend(vacuity(run.task, run.question.assumption))
+        notes.extend(vacuity(run.task, run.question.assumption))
     if violated:
-        run.best_effort.attempt("the health checks", lambda: health.extend(health_notes(run.task, violated=True)))
-    else:  # a claim about all words, which a model that fails now does not deserve
+        run.best_effort.attempt("the health checks", lambda: notes.extend(health_notes(run.task, violated=True)))
+    else:  # errors propagate: a claim about all words needs a model that does not fail
         try:
-            health.extend(health_notes(run.task, violated=False))
+            notes.extend(health_notes(run.task, violated=False))
         except KeyboardInterrupt:
             run.best_effort.interrupt()
         except BudgetExceeded:
             pass
-    return health
+    return notes
 
 
 def _certify(question: Question, finding: Finding) -> tuple[ProofFacts | None, str | None]:
-    """Write the certificate, where there is one and a file for it: its facts, and what went wrong if it did."""
+    """Write the certificate, if there is one and a file for it. Returns its facts, and a problem or None."""
     proof = finding.certificate
     if proof is None:
         return None, None
     assumed = "" if question.assumption is None else f"; {question.assumption.facts.sentence()}"
     proof = msgspec.structs.replace(proof, origin=f"{question.spec.origin}{assumed}").sealed()
-    path, trouble = question.settings.certificate, None
+    path, problem = question.settings.certificate, None
     if path is not None:
         try:
             write_atomically(path, proof.to_json())
-        except InputError as error:  # a disk that is full by now takes no verdict away
-            path, trouble = None, f"the certificate was not written: {error}"
+        except InputError as error:  # a full disk must not lose the verdict
+            path, problem = None, f"the certificate was not written: {error}"
     facts = ProofFacts(
         boxes=proof.boxes,
         arithmetic=proof.arithmetic.sentence(),
@@ -188,7 +191,7 @@ def _certify(question: Question, finding: Finding) -> tuple[ProofFacts | None, s
         open=len(proof.left or ()) + len(proof.undecided or ()),
         shown=finding.shown,
     )
-    return facts, trouble
+    return facts, problem
 
 
 def _faulty_flow(alphabet: Alphabet, flow: Flow, scores: Scores) -> FaultyFlow:
@@ -206,14 +209,14 @@ def _faulty_flow(alphabet: Alphabet, flow: Flow, scores: Scores) -> FaultyFlow:
     )
 
 
-def _searched(run: Run) -> Searched:
-    """How far violations were looked for beyond random words."""
+def _search_facts(run: Run) -> Searched:
+    """What the searches beyond random words did."""
     task, method, reasons = run.task, run.question.method, []
     if method != "auto":
         reasons.append(f"the method {method} does not follow promising words; auto does")
     elif not run.oracle.stepping:
         reasons.append(
-            "whole words were changed instead of followed, since the model does not show its states between letters"
+            "words were mutated instead of followed, since the model does not show its states between letters"
         )
     if task.loop_failure is not None:
         reasons.append(f"loops were not repeated further, since the model failed: {task.loop_failure}")
@@ -237,17 +240,17 @@ def _length_proof(question: Question, layers: Layers) -> LengthProof:
 
 def _guarantee(run: Run, finding: Finding, proof: ProofFacts | None) -> Guarantee | None:
     task, confidence = run.task, run.question.confidence
-    words, possible = task.sampler.words, None
+    words, may_violate = task.sampler.words, None
     with contextlib.suppress(BudgetExceeded):  # the mass of a large automaton
-        possible = task.may_violate.shown(task.sampler.may_violate)
-    # By mass alone it is satisfied without the sample of all words, which then shows less than was asked for.
+        may_violate = task.may_violate.guarantee(task.sampler.may_violate)
+    # By mass alone it is satisfied without the sample of all words, which then shows less than requested.
     satisfied = finding.outcome is Outcome.SATISFIED and not finding.proof
-    by_mass = satisfied and confidence.achieved(words) > confidence.epsilon and possible is not None
-    asked, lengths = task.exact_length, finding.lengths
-    if lengths is not None and lengths.length <= (-1 if asked is None else asked):
+    by_mass = satisfied and confidence.achieved(words) > confidence.epsilon and may_violate is not None
+    queried, lengths = task.exact_length, finding.lengths
+    if lengths is not None and lengths.length <= (-1 if queried is None else queried):
         lengths = None
-    exact = asked if lengths is None else lengths.length
-    nothing = not words and possible is None and exact is None and proof is None
+    exact = queried if lengths is None else lengths.length
+    nothing = not words and may_violate is None and exact is None and proof is None
     if nothing and finding.outcome is not Outcome.SATISFIED:
         return None
     return Guarantee(
@@ -257,7 +260,7 @@ def _guarantee(run: Run, finding: Finding, proof: ProofFacts | None) -> Guarante
         gamma=confidence.gamma,
         samples=words,
         bound=confidence.bound.value,
-        possible=None if finding.proof else possible,
+        possible=None if finding.proof else may_violate,
         hypothesis_epsilon=finding.hypothesis_epsilon,
         exact_length=exact,
         lengths=None if lengths is None else _length_proof(run.question, lengths),

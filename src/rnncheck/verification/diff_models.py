@@ -1,4 +1,6 @@
-"""Two models side by side: is there a word that they answer differently, how often, and which properties changed?"""
+"""Two models side by side: is there a word on which they differ, how often do they differ, and which properties
+changed?
+"""
 
 from __future__ import annotations
 
@@ -28,15 +30,15 @@ from rnncheck.verification.verify import verify
 from rnncheck.verification.verify_settings import VerifySettings
 from rnncheck.words import Word
 
-_Question: TypeAlias = tuple[Callable[..., Verdict], Spec]  # who answers, and about what
+_Question: TypeAlias = tuple[Callable[..., Verdict], Spec]  # the function that verifies, and the specification
 
-# Whoever compares two versions of a network wants the shortest word; to say "alike" costs about as many steps.
+# For two versions of a network the shortest word matters; finding no difference costs about as many steps.
 _SHORTER_STEPS = 2  # for each step of the guided search
 
 _EMPTY_WORD = HealthNote(
     "empty word",
-    "they differ on the empty word, which models mean in their own ways: a module that cannot be asked for it rejects "
-    "it, a file of weights judges it on the initial state; to compare all other words, assume a letter at least "
+    "they differ on the empty word, which models treat differently: a module that cannot read it rejects "
+    "it, a file of weights reads the initial state; to compare all other words, assume at least one letter "
     "(--assume 'regex:. .*')",
 )
 
@@ -51,14 +53,14 @@ def diff(
     names: tuple[str | None, str | None] = (None, None),
     **options: Unpack[VerifyOptions],
 ) -> Verdict:
-    """Do two models answer every word alike? Satisfied where no difference was found, violated with a word of one.
+    """Do two models agree on every word? Satisfied if no difference was found, else violated with such a word.
 
-    Both read every word together, and all that ``verify`` does is done: every method, the shortest word it can find,
+    Both read every word together, with everything that ``verify`` does: every method, the shortest word it can find,
     how often they differ under the distribution, and on data. ``options`` are those of ``verify``; ``relation`` is of
-    the new model to the old one, ``equal`` unless told (``subset``: the new one accepts nothing that the old one
-    rejects). Models with several labels are compared by what they say, or, with ``labels`` false, by the label that
+    the new model to the old one, by default ``equal`` (``subset``: the new one accepts nothing that the old one
+    rejects). Models with several labels are compared by their labels, or, with ``labels`` false, by the label that
     means yes. ``properties`` are verified on each of the two afterwards, and so are ``label_properties``, of the labels
-    along a word (``label_spec`` makes them). ``names`` are what a person calls the two.
+    along a word (``label_spec`` makes them). ``names`` are the names of the two in the verdict.
     """
     for name, model in (("old", old), ("new", new)):
         if not isinstance(model, Model):
@@ -73,41 +75,43 @@ def diff(
         relation=relation, labels=pair.pair.labels, by_label=pair.by_label, old=names[0], new=names[1]
     )
     alike = Spec.from_dfa(empty_language(pair.alphabet), origin=comparison.sentence())
-    question: VerifyOptions = {**options, "settings": _seeking_longer(settings)}
+    question: VerifyOptions = {**options, "settings": _with_more_steps(settings)}
     verdict = verify(pair, alike, **question)
     best_effort = BestEffort(interrupted=verdict.interrupted)
-    said = _said(pair, verdict.counterexample, best_effort)
+    answers = _answers_along(pair, verdict.counterexample, best_effort)
     changes = () if best_effort.interrupted else tuple(_changes(old, new, questions, budget, options, best_effort))
-    data = best_effort.attempt("what the two say of your data", lambda: _said_of_data(pair, verdict.data))
-    comparison = msgspec.structs.replace(comparison, old_said=said[0], new_said=said[1], properties=changes)
-    asked = {**verdict.settings, "timeout": timeout}
+    data = best_effort.attempt("the two models' answers on your data", lambda: _with_answers(pair, verdict.data))
+    comparison = msgspec.structs.replace(comparison, old_said=answers[0], new_said=answers[1], properties=changes)
+    used = {**verdict.settings, "timeout": timeout}
     health = (*verdict.health, *best_effort.notes, *([_EMPTY_WORD] if verdict.counterexample == () else []))
     return msgspec.structs.replace(
-        verdict, comparison=comparison, data=data or verdict.data, health=health, settings=asked
+        verdict, comparison=comparison, data=data or verdict.data, health=health, settings=used
     )
 
 
-def _seeking_longer(settings: VerifySettings) -> VerifySettings:
-    """The settings with more steps for a shorter word, unless they say how many."""
+def _with_more_steps(settings: VerifySettings) -> VerifySettings:
+    """The settings with more steps for a shorter word, unless these are set."""
     if settings.shorter_steps is not None or settings.explain is not None:
         return settings
     return dataclasses.replace(settings, shorter_steps=max(SHORTER_STEPS, _SHORTER_STEPS * settings.search_steps))
 
 
-def _said(pair: DifferenceModel, word: Word | None, best_effort: BestEffort) -> tuple[tuple[str, ...] | None, ...]:
-    """What each of the two says of every prefix of the word, the empty one first."""
+def _answers_along(
+    pair: DifferenceModel, word: Word | None, best_effort: BestEffort
+) -> tuple[tuple[str, ...] | None, ...]:
+    """The answers of both models to every prefix of the word, the empty one first."""
     if word is None:
         return None, None
     codes, names = pair.alphabet.encode(word), pair.pair.labels
     found = best_effort.attempt(
-        "what the two say along the counterexample",
+        "the two models' answers along the counterexample",
         lambda: [pair.said(codes[:length]) for length in range(len(codes) + 1)],
     )
     return (None, None) if found is None else tuple(tuple(names[each[side]] for each in found) for side in (0, 1))
 
 
-def _said_of_data(pair: DifferenceModel, data: DataFacts | None) -> DataFacts | None:
-    """The facts with what each of the two says of the sequences that are shown."""
+def _with_answers(pair: DifferenceModel, data: DataFacts | None) -> DataFacts | None:
+    """The facts with the answers of both models to the shown sequences."""
     if data is None:
         return None
     shown = []
@@ -121,14 +125,16 @@ def _said_of_data(pair: DifferenceModel, data: DataFacts | None) -> DataFacts | 
 def _changes(
     old: Model, new: Model, questions: list[_Question], budget: Budget, options: VerifyOptions, best_effort: BestEffort
 ) -> Iterator[PropertyChange]:
-    """Each property on both models, one after the other, while time is left."""
-    asked: VerifyOptions = {**options}
+    """Each property on both models, one after the other, while there is time."""
+    plain: VerifyOptions = {**options}
     settings = options.get("settings") or VerifySettings()
-    asked["settings"] = dataclasses.replace(
+    plain["settings"] = dataclasses.replace(
         settings, flows=None, severity_samples=0, on_data=None, checkpoint=None, resume=False, certificate=None
     )
-    for ask, spec in questions:
-        both = best_effort.attempt(spec.origin, functools.partial(_of_both, old, new, ask, spec, asked, budget))
+    for verify_one, spec in questions:
+        both = best_effort.attempt(
+            spec.origin, functools.partial(_verify_both, old, new, verify_one, spec, plain, budget)
+        )
         if both is not None:
             before, after = both
             yield PropertyChange(
@@ -142,12 +148,12 @@ def _changes(
             return
 
 
-def _of_both(
-    old: Model, new: Model, ask: Callable[..., Verdict], spec: Spec, options: VerifyOptions, budget: Budget
+def _verify_both(
+    old: Model, new: Model, verify_one: Callable[..., Verdict], spec: Spec, options: VerifyOptions, budget: Budget
 ) -> tuple[Verdict, Verdict]:
     verdicts = []
     for model in (old, new):
-        verdict = ask(model, spec, **{**options, "timeout": budget.left})
+        verdict = verify_one(model, spec, **{**options, "timeout": budget.left})
         if verdict.interrupted:
             raise KeyboardInterrupt
         verdicts.append(verdict)

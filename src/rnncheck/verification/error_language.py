@@ -1,6 +1,6 @@
-r"""The language of a model's mistakes: the words that break the relation between model R and specification A.
+r"""The language of a model's violations: the words that break the relation between model R and specification A.
 
-For ``subset`` that is L(R) \ L(A). Words that cannot be mistakes whatever the model says cost no network step.
+For ``subset`` that is L(R) \ L(A). Words that cannot be violations whatever the model answers cost no network step.
 """
 
 from __future__ import annotations
@@ -24,51 +24,51 @@ DEFAULT_MEASURED = 1_000
 
 
 class ErrorLanguage:
-    """Answers whether words are mistakes, through the oracle."""
+    """Answers whether words are violations, through the oracle."""
 
-    def __init__(self, oracle: MembershipOracle, wanted: Property) -> None:
+    def __init__(self, oracle: MembershipOracle, prop: Property) -> None:
         self._oracle = oracle
-        self._wanted = wanted
+        self._prop = prop
 
     @property
     def may_violate(self) -> DFA:
-        """The automaton of the words that can be mistakes."""
-        return self._wanted.may_violate_language
+        """The automaton of the words that could be violations."""
+        return self._prop.may_violate_language
 
     def ask(self, queries: Sequence[Query]) -> Mask:
-        """One answer per query (access word, suffix): is the word a mistake?"""
+        """One answer per query (access word, suffix): is the word a violation?"""
         words = WordBatch.from_codes([access + suffix for access, suffix in queries])
-        ends = self._wanted.spec.end_states(words)
-        mistaken = self._wanted.may_violate[ends]
-        rows = np.flatnonzero(mistaken)
+        ends = self._prop.spec.end_states(words)
+        violating = self._prop.may_violate[ends]
+        rows = np.flatnonzero(violating)
         answers = self._oracle.ask([queries[row] for row in rows.tolist()])
-        mistaken[rows] = self._wanted.broken(answers, ends[rows])
-        return mistaken
+        violating[rows] = self._prop.broken(answers, ends[rows])
+        return violating
 
-    def mistakes(self, words: WordBatch) -> Mask:
-        """Which of the words are mistakes. A stepping model reads them side by side; nothing of that is kept."""
+    def violations(self, words: WordBatch) -> Mask:
+        """Which of the words are violations. A stepping model reads them side by side; nothing is cached."""
         if not self._oracle.stepping:
             return self.ask([((), word) for word in words])
-        ends = self._wanted.spec.end_states(words)
-        mistaken = self._wanted.may_violate[ends]
-        rows = np.flatnonzero(mistaken)
-        some = words.take(mistaken)
+        ends = self._prop.spec.end_states(words)
+        violating = self._prop.may_violate[ends]
+        rows = np.flatnonzero(violating)
+        some = words.take(violating)
         answers = np.full(len(some), self._oracle.stepper.accepts_empty)
         last = some.lengths > 0
         answers[last] = self._oracle.prefix_answers(some)[some.offsets[1:][last] - 1]
-        mistaken[rows] = self._wanted.broken(answers, ends[rows])
-        return mistaken
+        violating[rows] = self._prop.broken(answers, ends[rows])
+        return violating
 
     def difference(self, words: WordBatch, hypothesis: DFA) -> Codes | None:
-        """The shortlex-least of the words on which hypothesis and truth differ, cut to its shortest such prefix."""
-        wrong = words.take(self.mistakes(words) != hypothesis.accepts_batch(words))
+        """The shortlex-least of the words on which the hypothesis is wrong, cut to its shortest such prefix."""
+        wrong = words.take(self.violations(words) != hypothesis.accepts_batch(words))
         if not len(wrong):
             return None
         word = min(wrong, key=shortlex_key)
         if not self._oracle.stepping:
             return word
         prefixes = WordBatch.from_codes([word[:length] for length in range(len(word) + 1)])
-        differs = self.mistakes(prefixes) != hypothesis.accepts_batch(prefixes)
+        differs = self.violations(prefixes) != hypothesis.accepts_batch(prefixes)
         return word[: int(differs.argmax())]
 
 
@@ -90,17 +90,17 @@ def measure(
     rng: np.random.Generator,
     words: int = DEFAULT_MEASURED,
 ) -> ErrorDescription:
-    """The description with precision and recall, each from fresh words drawn where it can be seen.
+    """The description with precision and recall, each measured on fresh words.
 
-    Precision needs words that the automaton names, recall words that are mistakes; the latter are looked for among
-    those that can be mistakes at all.
+    Precision needs words that the automaton accepts, recall words that are violations; the latter are searched among
+    those that could be violations.
     """
     precision = recall = None
-    named, possible = conditioned(distribution, automaton), conditioned(distribution, language.may_violate)
-    if named is not None:
-        precision = Share.of(int(language.mistakes(named.sample(rng, words)).sum()), words)
-    if possible is not None:
-        drawn = possible.sample(rng, words)
-        mistakes = drawn.take(language.mistakes(drawn))
-        recall = Share.of(int(automaton.accepts_batch(mistakes).sum()), len(mistakes))
+    accepted, suspects = conditioned(distribution, automaton), conditioned(distribution, language.may_violate)
+    if accepted is not None:
+        precision = Share.of(int(language.violations(accepted.sample(rng, words)).sum()), words)
+    if suspects is not None:
+        drawn = suspects.sample(rng, words)
+        violations = drawn.take(language.violations(drawn))
+        recall = Share.of(int(automaton.accepts_batch(violations).sum()), len(violations))
     return msgspec.structs.replace(description, precision=precision, recall=recall)

@@ -1,4 +1,4 @@
-"""Networks with several labels: specifications about what is said when."""
+"""Networks with several labels: specifications of the labels along a word."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from rnncheck.words import Alphabet
 def verify_labels(model: Model, spec: Spec | DFA, **options: Unpack[VerifyOptions]) -> Verdict:
     """Does every trace of the network satisfy a specification over letters and labels?
 
-    ``spec`` is over pairs (``label_spec`` makes one); ``options`` are those of ``verify``. The question is put to
-    ``verify`` as: does the model that says yes to words with a right trace say yes to all words? So every method can
+    ``spec`` is over pairs (``label_spec`` makes one); ``options`` are those of ``verify``. It is passed to
+    ``verify`` as: does the model that accepts the words with a correct trace accept all words? So every method can
     answer it, and a counterexample is a word whose trace breaks the specification.
     """
     if Relation.named(options.setdefault("relation", "superset")) is not Relation.SUPERSET:
-        raise InputError("a relation is about a language; a specification of labels holds of all words or not")
+        raise InputError("a specification of labels holds for all words or not, so a relation cannot be chosen")
     judged = as_judged(model, spec.dfa, spec.origin) if isinstance(spec, Spec) else as_judged(model, spec)
     verdict = verify(judged, Spec.from_dfa(all_words(model.alphabet), origin="every word"), **options)
     best_effort, word, said = BestEffort(interrupted=verdict.interrupted), verdict.counterexample, None

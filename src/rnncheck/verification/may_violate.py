@@ -1,8 +1,8 @@
-"""The words that could be violations: how probable they are, and a sample of these alone.
+"""The words that could be violations: their probability, and a sample of them.
 
 Where the specification rejects hardly any word, a random word hardly ever tests "no false positives", and "satisfied"
-comes cheap. The words that could be violations are a regular language: its probability is known exactly, and words can
-be drawn from it exactly, however rare they are.
+means little. The words that could be violations are a regular language: its probability is known exactly, and words can
+be sampled from it exactly, however rare they are.
 """
 
 from __future__ import annotations
@@ -21,52 +21,52 @@ from rnncheck.verdict.guarantee import PossibleWords
 
 
 class MayViolateSample:
-    """``mass`` is the probability of the words that could be violations; ``sampler`` draws these alone."""
+    """``mass`` is the probability of the words that could be violations; ``sampler`` draws only these."""
 
     def __init__(
         self,
         oracle: MembershipOracle,
-        wanted: Property,
+        prop: Property,
         distribution: WordDistribution,
         confidence: Confidence,
         rng: np.random.Generator,
     ) -> None:
         self._oracle = oracle
-        self._wanted = wanted
+        self._prop = prop
         self._distribution = distribution
         self._confidence = confidence
         self._rng = rng
 
     @functools.cached_property
     def mass(self) -> float:
-        return self._distribution.mass(self._wanted.may_violate_language)
+        return self._distribution.mass(self._prop.may_violate_language)
 
     @functools.cached_property
     def words(self) -> WordDistribution | None:
         """Their distribution; None where none of them has a positive probability."""
-        return conditioned(self._distribution, self._wanted.may_violate_language)
+        return conditioned(self._distribution, self._prop.may_violate_language)
 
     @functools.cached_property
     def sampler(self) -> Sampler | None:
-        return None if self.words is None else Sampler(self._oracle, self.words, self._rng, self._wanted)
+        return None if self.words is None else Sampler(self._oracle, self.words, self._rng, self._prop)
 
     @property
     def drawn(self) -> int:
-        """How many words were drawn from these alone, in whole batches without a violation."""
+        """How many words were drawn from these, in whole batches without a violation."""
         sampler = vars(self).get("sampler")
         return 0 if sampler is None else int(sampler.words)
 
     @property
-    def alone_below_epsilon(self) -> bool:
-        """Whether a violation is rarer than asked for, whatever the model says."""
+    def below_epsilon(self) -> bool:
+        """Whether violations are rarer than ε whatever the model answers."""
         return 0.0 < self.mass < self._confidence.epsilon
 
-    def shown(self, among_others: int) -> PossibleWords | None:
-        """What they show, with ``among_others`` of them that came in a sample of all words.
+    def guarantee(self, among_others: int) -> PossibleWords | None:
+        """What they show, together with the ``among_others`` in a sample of all words.
 
-        None where all words could be violations, or nothing was drawn and their mass is nothing special.
+        None where all words could be violations, or where nothing was drawn and their mass is not below ε.
         """
         words = self.drawn + among_others
-        if self.mass >= 1.0 or not (words or self.alone_below_epsilon):
+        if self.mass >= 1.0 or not (words or self.below_epsilon):
             return None
         return PossibleWords(self.mass, words, self._confidence.achieved(words), self._confidence.gamma)

@@ -1,4 +1,4 @@
-"""What the model does on the user's own sequences, by its reference: the first words that are asked."""
+"""The model's answers to the user's own sequences, by its reference: these words are queried first."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from rnncheck.words import WordBatch, shortlex_key
 _FIRST = 5
 
 
-def ask_data(task: Task, data: Sequences) -> tuple[DataFacts, Finding | None]:
-    """How many of the sequences are violations, and the least of these as a finding."""
+def query_data(task: Task, data: Sequences) -> tuple[DataFacts, Finding | None]:
+    """How many of the sequences are violations, and the least one as a finding."""
     words = [task.spec.alphabet.encode(word) for word in data.words]
     distinct = list(dict.fromkeys(words))
     wrong = {
@@ -21,7 +21,7 @@ def ask_data(task: Task, data: Sequences) -> tuple[DataFacts, Finding | None]:
         for word, broken in zip(distinct, task.violating(distinct, task.oracle.by_reference()), strict=True)
         if broken
     }
-    counts = task.wanted.counts
+    counts = task.prop.counts
     ends = task.spec.end_states(WordBatch.from_codes(words))
     rows = [row for row, word in enumerate(words) if word in wrong]
     facts = DataFacts(

@@ -1,4 +1,4 @@
-"""What boxes show where no proof closes: which words are proved all the same, and up to which length all are."""
+"""Partial proofs, where boxes do not prove all words: which words are proved, and up to which length all are."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from rnncheck.verdict.facts import Outcome
 from rnncheck.verdict.guarantee import at_most
 from rnncheck.verification.verification_task import Algorithm, Finding, Task
 
-# Where nothing closes, boxes grow until they are stopped, and more of them show little more.
+# Without a proof boxes grow until they are stopped, and more of them show little more.
 _CLASSES = 2_000
 _ROUNDS = 100
 
 
 def prove_partly(task: Task, network: RecurrentNetwork, why: str) -> Algorithm:
-    """The words left unproved have a bounded probability; short words are proved by themselves. ``why`` not all are.
+    """Bound the probability of unproved words, and prove short words separately. ``why``: why not all are proved.
 
-    "Satisfied" where that bound is below what was asked for; the empty word was asked before.
+    "Satisfied" where that bound is below the requested one; the empty word was queried before.
     """
     part = _Part(task, network)
     task.last_look = lambda ended: part.so_far(f"{ended}; {why}")
@@ -34,7 +34,7 @@ def prove_partly(task: Task, network: RecurrentNetwork, why: str) -> Algorithm:
 
 @dataclass
 class _Part:
-    """What is known so far."""
+    """The results so far."""
 
     task: Task
     network: RecurrentNetwork
@@ -45,13 +45,13 @@ class _Part:
     def __post_init__(self) -> None:
         own = self.task.settings.proof
         self._settings = replace(own, classes=min(own.classes, _CLASSES), rounds=min(own.rounds, _ROUNDS))
-        self.bound = self.task.may_violate.mass  # what is so whatever the network says
+        self.bound = self.task.may_violate.mass  # which holds whatever the network answers
 
     def lengths(self) -> Turns[None]:
         """The greatest length to which all words are proved, over all contexts."""
         for context in range(self._settings.context + 1):
-            work = prove_lengths(self.network, self.task.wanted, context, self._settings)
-            found = yield from telling(work, self._tell)
+            work = prove_lengths(self.network, self.task.prop, context, self._settings)
+            found = yield from telling(work, self._report)
             if found is None:
                 break
             if self.longest is None or found.length > self.longest.length:
@@ -63,40 +63,40 @@ class _Part:
         """The cells that leave the least probability unproved, over all contexts."""
         empty = self.task.oracle.reference_answer(())
         for context in range(self._settings.context + 1):
-            work = best_cells(self.network, self.task.wanted, context, empty, self._settings, self._unproved)
-            found = yield from telling(work, self._tell)
+            work = best_cells(self.network, self.task.prop, context, empty, self._settings, self._unproved)
+            found = yield from telling(work, self._report)
             if found is None:
                 break
             if self._unproved(found) < self.bound:
                 self.best, self.bound = found, self._unproved(found)
 
     def finding(self, why: str) -> Finding:
-        """The strongest that can be said."""
+        """The strongest finding."""
         task, best = self.task, self.best
         if best is None:
             return Finding(Outcome.UNDECIDED, f"not proved: {why}", lengths=self.longest)
         enough = self.bound < task.settings.proof.epsilon
         reason = (
-            f"{len(best.partition)} boxes prove every word but some of probability {at_most(self.bound)} at most"
+            f"{len(best.partition)} boxes prove all words except some with probability at most {at_most(self.bound)}"
             if enough
             else f"not proved: {why}"
         )
         return Finding(
             Outcome.SATISFIED if enough else Outcome.UNDECIDED,
             reason,
-            certificate=certificate_of(best, self.network, task.wanted, best.accepts_empty),
+            certificate=certificate_of(best, self.network, task.prop, best.accepts_empty),
             unproved=self.bound,
             shown=on_plane(self.network, best),
             lengths=self.longest,
         )
 
     def so_far(self, why: str) -> Algorithm:
-        """The same when the budget has ended."""
+        """The finding when the budget has ended."""
         yield None
         return self.finding(why)
 
     def _unproved(self, cells: Cells) -> float:
         return mass_above(self.task.distribution, cells.unproved())
 
-    def _tell(self, progress: Progress) -> None:
+    def _report(self, progress: Progress) -> None:
         self.task.boxes = (progress.growing, progress.classes)

@@ -1,4 +1,4 @@
-"""What is asked of ``verify``: checked once, and complete."""
+"""The arguments of ``verify``: complete, and checked once."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from rnncheck.verification.verify_settings import VerifySettings
 
 
 class VerifyOptions(TypedDict, total=False):
-    """The options of ``verify``, for functions that hand them on."""
+    """The options of ``verify``, for functions that pass them on."""
 
     method: MethodName
     relation: RelationName | Relation
@@ -42,7 +42,7 @@ class VerifyOptions(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Question:
-    """One verification: what is verified, in what sense, how sure to be, and by which means."""
+    """One verification: model, specification, relation, confidence and settings."""
 
     model: Model
     spec: Spec
@@ -56,26 +56,26 @@ class Question:
     assumption: Assumption | None
 
     @functools.cached_property
-    def wanted(self) -> Property:
+    def prop(self) -> Property:
         """The property, over the model's letters, of the words that count."""
         return Property.assuming(self.spec.dfa, self.relation, None if self.assumption is None else self.assumption.dfa)
 
     @property
     def unbounded(self) -> Property:
-        """The property of words of any length: with a limit on them, its automaton would have no loops."""
+        """The property without a limit on the length, under which its automaton would have no loops."""
         if self.max_length is None or self.assumption is None:
-            return self.wanted
+            return self.prop
         assumed = self.assumption.spec
         return Property.assuming(self.spec.dfa, self.relation, None if assumed is None else assumed.dfa)
 
     @property
     def max_length(self) -> int | None:
-        """How many letters a word has at most that the model may be asked for."""
+        """The most letters of a word that the model may be queried for."""
         return None if self.assumption is None else self.assumption.max_length
 
     @property
     def reference_has_these_weights(self) -> bool:
-        """Whether the reference computes with the weights that a proof encloses; a model of one's own may not."""
+        """Whether the reference computes with the weights that a proof encloses; a user's own model may not."""
         return isinstance(self.model.by_reference(), SteppedReference)
 
     @property
@@ -84,12 +84,12 @@ class Question:
         return self.reference_has_these_weights or self.model.covers_reference
 
     def spec_facts(self) -> SpecFacts:
-        """What a verdict has of the specification; its digest takes long where there are many states."""
+        """The verdict's facts about the specification; with many states its digest takes long."""
         spec = self.spec
         return SpecFacts(origin=spec.origin, sha256=spec.sha256(), states=len(spec.dfa), automaton=spec.dfa)
 
-    def asked(self) -> dict[str, Any]:
-        """The numbers of the question, for the record."""
+    def facts(self) -> dict[str, Any]:
+        """The numbers of the question, for the verdict."""
         return {
             "epsilon": self.confidence.epsilon,
             "gamma": self.confidence.gamma,
@@ -114,7 +114,7 @@ def prepare(
     assume: Spec | DFA | None,
     max_length: int | None,
 ) -> Question:
-    """The question, or an InputError that says what is wrong with it."""
+    """Check the arguments; raises InputError for invalid ones."""
     settings = VerifySettings() if settings is None else settings
     if not isinstance(settings, VerifySettings):
         raise WrongTypeError(
@@ -139,7 +139,7 @@ def prepare(
     assumption = _assumption(model, words, assume, max_length, settings)
     return Question(
         model=model,
-        spec=_over_the_models_letters(spec if isinstance(spec, Spec) else Spec.from_dfa(spec), model),
+        spec=_over_model_alphabet(spec if isinstance(spec, Spec) else Spec.from_dfa(spec), model),
         method=method,
         relation=Relation.named(relation),
         confidence=Confidence(epsilon, gamma, settings.bound),
@@ -154,23 +154,23 @@ def prepare(
 def _assumption(
     model: Model, words: WordDistribution, assume: Spec | DFA | None, max_length: int | None, settings: VerifySettings
 ) -> Assumption | None:
-    """Which words count, where that was asked for or the model takes only so many letters; None where all do."""
+    """Which words count, if that is assumed or the model limits their length; None where all do."""
     if assume is not None and not isinstance(assume, Spec | DFA):
         raise InputError(
             f"assume={short_repr(assume)} is not a language; make one by Spec.from_ltlf, from_regex, from_dfa or "
             "from_file, with alphabet=model.alphabet"
         )
-    check_least("max_length", max_length, 2)  # a learner needs as many
+    check_least("max_length", max_length, 2)  # a learner needs at least 2
     longest = min((length for length in (max_length, model.max_length) if length is not None), default=None)
     if assume is None and longest is None:
         return None
     if longest is not None:
         check_lengths(longest, settings.extraction, settings.known_words)
     spec = Spec.from_dfa(assume) if isinstance(assume, DFA) else assume
-    return Assumption(words, None if spec is None else _over_the_models_letters(spec, model, "assumption"), longest)
+    return Assumption(words, None if spec is None else _over_model_alphabet(spec, model, "assumption"), longest)
 
 
-def _over_the_models_letters(spec: Spec, model: Model, name: str = "specification") -> Spec:
+def _over_model_alphabet(spec: Spec, model: Model, name: str = "specification") -> Spec:
     theirs, ours = set(spec.alphabet), set(model.alphabet)
     if theirs != ours:
         odd = sorted(theirs ^ ours)[0]

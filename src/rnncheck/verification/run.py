@@ -1,4 +1,4 @@
-"""One run of an algorithm up to its finding, whatever ends it, and whether the evaluator that it rests on is right."""
+"""One run of an algorithm up to its finding, whatever ends it, with the self-check of the evaluator."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from rnncheck.verification.audit import Audit
 from rnncheck.verification.explanation.best_effort import BestEffort
 from rnncheck.verification.explanation.evidence import History
 from rnncheck.verification.methods import METHODS
-from rnncheck.verification.on_data import ask_data
+from rnncheck.verification.on_data import query_data
 from rnncheck.verification.question import Question
 from rnncheck.verification.searches import exhaustive
 from rnncheck.verification.verification_checkpoint import CheckpointWriter, checkpoint_writer
@@ -31,10 +31,10 @@ _GRACE = 0.1
 
 
 class Run:
-    """A question on its way to a finding, and what is known beside it.
+    """The work on a question up to its finding, and further facts.
 
-    ``difference`` is a word to which the model's evaluator gave another answer than its reference. ``suspect`` is one
-    that an earlier run ended with: the first to be asked now. ``spent`` is what that run has cost.
+    ``difference`` is a word on which the model's evaluator differs from its reference. ``suspect`` is such a word of an
+    earlier run, queried first now. ``spent`` is the cost of that run.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class Run:
         self._words_used = 0
         self.data: DataFacts | None = None
         self.spec_facts = SpecFacts()
-        self.ended_early: str | None = None  # why, where something else than the algorithm ended the work
+        self.ended_early: str | None = None  # why, where the algorithm did not end by itself
         self.notes = notes
         self._suspect, self._spent = suspect, spent
         settings = question.settings
@@ -61,13 +61,13 @@ class Run:
         self.checkpoint: CheckpointWriter | None = checkpoint_writer(question)
         self.oracle = MembershipOracle(
             question.model,
-            memory_limit=settings.memory_limit // 2,  # the exhaustive search has a quarter, and what passes by another
+            memory_limit=settings.memory_limit // 2,  # the exhaustive search has a quarter, temporary data another
             budget=self._budget,
             journal=None if self.checkpoint is None else self.checkpoint.checkpoint.journal,
         )
         self.task = Task(
             self.oracle,
-            question.wanted,
+            question.prop,
             question.distribution,
             question.confidence,
             question.seed,
@@ -79,20 +79,20 @@ class Run:
         self.best_effort = BestEffort(self._stop)
 
     def find(self) -> Finding:
-        """What the algorithm finds, where it rests on the evaluator only if that says what the reference says."""
+        """Run the algorithm. A finding that rests on the evaluator stands only if this agrees with the reference."""
         try:
             finding = self._search()
             self._words_used = self.task.words_used
-            rests_on_evaluator = finding.word is None and self.difference is None and not self._proved_of_model(finding)
-            return self._audited(finding) if rests_on_evaluator else finding
+            rests_on_evaluator = finding.word is None and self.difference is None and not self._is_proved(finding)
+            return self._audit(finding) if rests_on_evaluator else finding
         except KeyboardInterrupt:
             self.best_effort.interrupt()
-            self.difference = None  # nobody waits for the reference's answers either
+            self.difference = None  # no second run with the reference either
             known = self.task.best_so_far if self.task.violation_stands else None
             return known or Finding(Outcome.UNDECIDED, INTERRUPTED)
 
     def by_reference(self, word: Codes) -> Run:
-        """The same question, put to the model's reference alone, after a word on which the two differ."""
+        """The same question for the model's reference alone, after a word on which the two differ."""
         question = self.question
         note = self.differing(word, "every answer is the reference's, which is slow")
         settings = dataclasses.replace(question.settings, checkpoint=None, resume=False)
@@ -122,7 +122,7 @@ class Run:
         return now if self._spent is None else now.after(self._spent)
 
     def grace(self) -> Budget:
-        """What is left of the time limit, and a little more, however often it is asked for."""
+        """The rest of the time limit and a little more, the same at every call."""
         if self.best_effort.interrupted:
             return self.oracle.budget
         limit, end = self.question.timeout, self._budget.deadline
@@ -131,14 +131,14 @@ class Run:
         )
 
     def explaining(self) -> Budget:
-        """The same, and at most as long as the settings give for explanations, from now on."""
+        """The same, limited to the time for explanations in the settings, from now on."""
         budget, explain = self.grace(), self.question.settings.explain
         if explain is None or self.best_effort.interrupted:
             return budget
         end = budget.clock() + explain
         return dataclasses.replace(budget, deadline=end if budget.deadline is None else min(end, budget.deadline))
 
-    def tell(self) -> None:
+    def report_progress(self) -> None:
         if self._progress is not None:
             self._progress(self.task.progress(self.question.method))
 
@@ -151,13 +151,13 @@ class Run:
             if self.checkpoint is not None:
                 self.checkpoint.save_now_and_then()
             self.oracle.budget.check()
-            self.tell()
+            self.report_progress()
 
         try:
-            self.spec_facts = self.question.spec_facts()  # every verdict has them, whatever ends the search
+            self.spec_facts = self.question.spec_facts()  # for every verdict, whatever ends the search
             if self._suspect is not None and task.violates(self._suspect):
-                return violated(self._suspect, "the model's evaluator answered it otherwise than its reference")
-            finding = self._ask_data()
+                return violated(self._suspect, "the model's evaluator and its reference differ on it")
+            finding = self._query_data()
             if finding is not None:
                 return finding
             finding = None if longest is None else finish(exhaustive(task, longest), between)
@@ -173,12 +173,12 @@ class Run:
         except Exception as error:
             if task.best_so_far is None or not task.violation_stands:
                 raise
-            self.best_effort.failed("more about the violation", error)
+            self.best_effort.failed("an explanation of the violation", error)
             return task.best_so_far
         return finding
 
     def _last_look(self, end: BaseException) -> Finding | None:
-        """What the method has to say of what it has when its budget ends, in the little time that is left then."""
+        """The method's finding from what it has when its budget ends, in the little time that is left then."""
         if self.task.last_look is None or not isinstance(end, BudgetExceeded):
             return None
         self.oracle.budget = self.grace()
@@ -186,15 +186,15 @@ class Run:
             return finish(self.task.last_look(self.task.why_ended(end)), self.oracle.budget.check)
         return None
 
-    def _proved_of_model(self, finding: Finding) -> bool:
-        """Whether it is proved of the reference too; of a model whose weights were read off it, it is not."""
+    def _is_proved(self, finding: Finding) -> bool:
+        """Whether it is proved for the reference too; not so for a model whose weights were extracted from it."""
         proved = finding.proof or finding.unproved is not None
         return proved and (finding.certificate is None or self.question.reference_has_these_weights)
 
-    def _audited(self, finding: Finding) -> Finding:
-        """The finding, if the evaluator whose answers it rests on says what the reference says.
+    def _audit(self, finding: Finding) -> Finding:
+        """The finding, if the evaluator that it rests on agrees with the reference.
 
-        Where a result was known before the time was over, the little time that is left then is for this.
+        A result that was known before the time was over gets a little extra time for this.
         """
         if finding.outcome is Outcome.SATISFIED:
             self.oracle.budget = self.grace()
@@ -211,27 +211,27 @@ class Run:
             return finding
         if self._evaluator_differs(audit.difference):
             self.difference = audit.difference
-        now = bool(self.oracle.answers([audit.difference])[0])  # the reference's, which is what is remembered
+        now = bool(self.oracle.answers([audit.difference])[0])  # the reference's, which is cached
         return Finding(Outcome.UNDECIDED, self.task.why_ended(InconsistentAnswersError(audit.difference, not now)))
 
     def _evaluator_differs(self, word: Codes) -> bool:
-        """Whether the reference can be asked instead: it is another than the evaluator, and stands by its word."""
+        """Whether the reference can be used instead: it is not the evaluator, and its answers do not change."""
         model = self.question.model
         if not isinstance(model, SteppingModel) or model.by_reference() is model:
             return False
         try:
             return self.oracle.reference_answer(word) == self.oracle.reference_answer(word)
-        except BudgetExceeded:  # then there is no time to ask it anything else either
+        except BudgetExceeded:  # then there is no time to use it
             return False
 
-    def _ask_data(self) -> Finding | None:
-        """Ask the person's own sequences, where there are any; a violation among them."""
+    def _query_data(self) -> Finding | None:
+        """Query the user's own sequences, if given; returns a violation among them."""
         data = self.question.settings.on_data
         if data is None:
             return None
-        self.data, finding = ask_data(self.task, data)
+        self.data, finding = query_data(self.task, data)
         return finding
 
     def _stop(self) -> None:
-        """Nobody waits for more answers."""
+        """End all further queries."""
         self.oracle.budget = Budget.lasting(0.0, clock=self.question.settings.clock)

@@ -13,7 +13,7 @@ from rnncheck.verification.verification_task import Algorithm, Finding, Task, vi
 
 
 def exhaustive(task: Task, longest: int | None = None) -> Algorithm:
-    """Ask every word, shortest first, up to a length (without end where none is given)."""
+    """Query every word, shortest first, up to a length (unlimited by default)."""
     search = every_word(task)
     yield search.price(search.length + 1)
     while not search.finished and (longest is None or search.length < longest):
@@ -23,14 +23,14 @@ def exhaustive(task: Task, longest: int | None = None) -> Algorithm:
         task.exact_length = search.length
         yield search.price(search.length + 1)
     if search.finished:
-        return (yield from _for_certain(task))
+        return (yield from _confirm_by_reference(task))
     return Finding(
-        Outcome.UNDECIDED, f"every word of at most {search.length} letters was asked, and none is a violation"
+        Outcome.UNDECIDED, f"every word of at most {search.length} letters was queried, and none is a violation"
     )
 
 
 def guided(task: Task) -> Algorithm:
-    """Follow the model's scores towards a violation, until somebody stops the search."""
+    """Follow the model's scores towards a violation, until the search is stopped."""
     search = GuidedSearch(prefix_tree(task), task.rng("guided"), memory=task.settings.memory_limit // 4)
     while not search.finished:
         before = task.oracle.cost.work
@@ -39,12 +39,12 @@ def guided(task: Task) -> Algorithm:
         yield None
     if task.confirmed(search.violation):
         return violated(search.violation, "found by following the model's scores, confirmed")
-    return (yield from _for_certain(task))
+    return (yield from _confirm_by_reference(task))
 
 
 def mutation(task: Task) -> Algorithm:
-    """Change random words towards a violation, until somebody stops the search: for models without states."""
-    search = MutationSearch(task.oracle, task.wanted, task.distribution, task.rng("mutation"))
+    """Mutate random words towards a violation, until the search is stopped: for black-box models."""
+    search = MutationSearch(task.oracle, task.prop, task.distribution, task.rng("mutation"))
     while not search.finished:
         before = task.oracle.cost.work
         search.advance()
@@ -53,15 +53,15 @@ def mutation(task: Task) -> Algorithm:
         yield None
     if task.confirmed(search.violation):
         return violated(search.violation, "found by changing random words, confirmed")
-    return (yield from _for_certain(task))
+    return (yield from _confirm_by_reference(task))
 
 
 def repeated_loops(task: Task, steps: int) -> Algorithm:
-    """Repeat the loops of the property's automaton for at most so many steps.
+    """Repeat the loops of the property's automaton for at most ``steps`` steps.
 
-    Words become longer than any that is drawn. A model that fails on such words ends this search and nothing else.
+    The words become longer than any drawn word. A model that fails on such words ends only this search.
     """
-    yield None  # what others find with a few steps should not wait for it
+    yield None  # other activities may find a violation with few steps first
     memory = task.settings.memory_limit // 4
     search = LoopSearch.of(task.oracle, task.unbounded, steps, task.max_length, memory)
     while not search.finished:
@@ -79,22 +79,22 @@ def repeated_loops(task: Task, steps: int) -> Algorithm:
     return Finding(Outcome.UNDECIDED, "no repeated loop of the property's automaton led to a violation")
 
 
-def _for_certain(task: Task) -> Algorithm:
-    """No word is left that could be a violation: certain once the reference has been asked for all that could."""
-    search = ExhaustiveSearch(PrefixTree(task.oracle.by_reference().stepper, task.wanted))
+def _confirm_by_reference(task: Task) -> Algorithm:
+    """No word is left that could be a violation: proved once the reference was queried for all that could."""
+    search = ExhaustiveSearch(PrefixTree(task.oracle.by_reference().stepper, task.prop))
     while not search.finished:
         search.next_length()
         if search.violation is not None:
             return violated(search.violation, "the shortest of all violations, by the reference")
         yield None
     reason = "no word at all can be a violation"
-    if task.wanted.counts is not None:
-        reason = "every word that counts and could be a violation was asked, and none is one"
+    if task.prop.counts is not None:
+        reason = "every word that counts and could be a violation was queried, and none is one"
     return Finding(Outcome.SATISFIED, reason, proof=True)
 
 
 def every_word(task: Task) -> ExhaustiveSearch:
-    """The exhaustive search of a verification: one, which each algorithm goes on with where another left it."""
+    """The exhaustive search of a verification: each algorithm continues it where another one stopped."""
     if task.exhaustive is None:
         task.exhaustive = ExhaustiveSearch(prefix_tree(task), task.settings.memory_limit // 4)
     return task.exhaustive
@@ -102,4 +102,4 @@ def every_word(task: Task) -> ExhaustiveSearch:
 
 def prefix_tree(task: Task) -> PrefixTree:
     """The prefix tree, as the evaluator reads it."""
-    return PrefixTree(task.oracle.stepper, task.wanted, task.search_samples.look)
+    return PrefixTree(task.oracle.stepper, task.prop, task.search_samples.look)

@@ -1,4 +1,4 @@
-"""A verification's checkpoint: what was asked, and the journal of the answers so far, in one file."""
+"""A verification's checkpoint: its question and the journal of the answers so far, in one file."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class _Header(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class VerificationCheckpoint:
-    """A file that is written now and then, always as a whole, and from which the same question can be gone on with."""
+    """A file that is written now and then, always as a whole, and from which the same question can be resumed."""
 
     def __init__(self, path: str | Path, question: dict[str, Any], *, resume: bool) -> None:
         check_writable(path)
@@ -31,7 +31,7 @@ class VerificationCheckpoint:
         self.journal = Journal(self._earlier() if resume else b"", source=str(path))
 
     def save(self) -> None:
-        """Write what is known by now."""
+        """Write the answers so far."""
         write_checkpoint(self._path, self._header + b"\n" + self.journal.content())
 
     def _earlier(self) -> bytes:
@@ -46,7 +46,7 @@ class VerificationCheckpoint:
 
 
 class CheckpointWriter:
-    """Writes a checkpoint now and then. Where that fails the work goes on: a full disk costs no verdict."""
+    """Writes a checkpoint now and then. Where that fails the work continues: a full disk costs no verdict."""
 
     def __init__(self, checkpoint: VerificationCheckpoint, seconds: float, clock: Clock) -> None:
         self.checkpoint = checkpoint
@@ -60,12 +60,12 @@ class CheckpointWriter:
             self._saved = self._clock()
 
     def save(self) -> str | None:
-        """Write it; what went wrong, if anything did."""
+        """Write it. Returns the problem, if there was one."""
         return saved(self.checkpoint.save)
 
 
 def checkpoint_writer(question: Question) -> CheckpointWriter | None:
-    """What keeps a verification's answers, where that was asked for."""
+    """The checkpoint writer, if the settings name a file."""
     settings, spec = question.settings, question.spec
     if settings.checkpoint is None:
         if settings.resume:
@@ -76,7 +76,7 @@ def checkpoint_writer(question: Question) -> CheckpointWriter | None:
     except ModelError as error:
         raise InputError(f"a run with this model cannot be resumed: {error}; or leave out --checkpoint") from None
     identity = {
-        **question.asked(),
+        **question.facts(),
         "model": model,
         "alphabet": list(question.model.alphabet),
         "spec": spec.sha256(),

@@ -1,4 +1,4 @@
-"""What the algorithms share: the question, the ways to answer it, and the shapes of an answer.
+"""The common base of the algorithms: the task they work on, and the Finding they return.
 
 An algorithm is a generator. It yields between pieces of work, so that several can take turns, and returns a Finding.
 The budget ends an algorithm from outside: any query to the oracle may raise BudgetExceeded.
@@ -36,10 +36,10 @@ from rnncheck.words import Codes, WordBatch, shortlex_key
 class Finding:
     """How an algorithm ended.
 
-    ``word`` is a confirmed violation. ``hypothesis_epsilon`` is what the last test of a hypothesis showed.
-    ``proof``: no probability is involved, it holds of all words; ``certificate`` shows it, where it takes more than the
-    specification to see it. Where that proves a part, the other words have probability ``unproved`` at most, and
-    ``lengths`` is up to which length a proof goes by itself; boxes are ``shown``. ``description`` is of all violations.
+    ``word`` is a confirmed violation. ``hypothesis_epsilon`` is the result of the last test of a hypothesis.
+    ``proof``: it holds for all words, without probability; ``certificate`` proves it where the specification alone does
+    not. Where the certificate proves a part, the other words have probability at most ``unproved``, and ``lengths`` is
+    the length up to which all words are proved; ``shown`` are boxes to draw. ``description`` is of all violations.
     """
 
     outcome: Outcome
@@ -54,20 +54,20 @@ class Finding:
     description: ErrorDescription | None = None
 
 
-# Where an algorithm knows how many network steps its next piece of work takes, about, it yields that.
+# Yields about how many network steps the next piece of work takes, or None where that is unknown.
 Algorithm: TypeAlias = Generator[int | None, None, Finding]
 
 
 class Task(LearningTask):
-    """One verification: R, A, the relation, how sure to be, and what is known while it runs.
+    """One verification: R, A, the relation, the confidence, and the state of the work.
 
-    ``best_so_far`` is a result that stands, whatever becomes of the work that is still going on.
+    ``best_so_far`` is a result that stands, however the remaining work ends.
     """
 
     def __init__(
         self,
         oracle: MembershipOracle,
-        wanted: Property,
+        prop: Property,
         distribution: WordDistribution,
         confidence: Confidence,
         seed: int,
@@ -75,41 +75,41 @@ class Task(LearningTask):
         max_length: int | None = None,
         unbounded: Property | None = None,
     ) -> None:
-        super().__init__(oracle, distribution, confidence, seed, settings, watched=wanted, max_length=max_length)
+        super().__init__(oracle, distribution, confidence, seed, settings, watched=prop, max_length=max_length)
         self.settings: VerifySettings = settings
-        self.wanted = wanted
-        self.unbounded = wanted if unbounded is None else unbounded  # the same without ``max_length``
-        self.spec, self.relation = wanted.spec, wanted.relation
-        self.exhaustive: ExhaustiveSearch | None = None  # goes on where an earlier algorithm left it
+        self.prop = prop
+        self.unbounded = prop if unbounded is None else unbounded  # the same without ``max_length``
+        self.spec, self.relation = prop.spec, prop.relation
+        self.exhaustive: ExhaustiveSearch | None = None  # continued by later algorithms
         self.best_so_far: Finding | None = None
         self.counterexample: Codes | None = None  # the shortlex-least violation that was confirmed
         self.first_violation: tuple[float, int] | None = None  # seconds and network steps until it was confirmed
         self.search_samples = SearchSamples()
-        self.may_violate = MayViolateSample(oracle, wanted, distribution, confidence, self.rng("possible"))
+        self.may_violate = MayViolateSample(oracle, prop, distribution, confidence, self.rng("possible"))
         self.guided_steps = 0
-        self.loop_steps = self.loop_length = 0  # of the search that repeats loops: its steps, and its longest word
-        self.loop_failure: str | None = None  # why that search ended early
-        self.last_look: Callable[[str], Algorithm] | None = None  # what can still be said when the budget has ended
-        self.changed_words = 0  # asked by the search that changes words, where there are no states to follow
+        self.loop_steps = self.loop_length = 0  # of the search that repeats loops: steps and longest word
+        self.loop_failure: str | None = None  # why the search of loops ended early
+        self.last_look: Callable[[str], Algorithm] | None = None  # makes a finding after the budget has ended
+        self.changed_words = 0  # queried by the mutation search of black-box models
 
     def violates(self, word: Codes) -> bool:
-        """Whether a word is a violation: the model by its reference, and the specification, both evaluated."""
+        """Whether a word is a violation: evaluates the model's reference and the specification."""
         ends = self.spec.end_states(WordBatch.from_codes([word]))
-        if not self.wanted.may_violate[ends[0]]:
+        if not self.prop.may_violate[ends[0]]:
             return False
-        broken = bool(self.wanted.broken(np.array([self.oracle.reference_answer(word)]), ends)[0])
+        broken = bool(self.prop.broken(np.array([self.oracle.reference_answer(word)]), ends)[0])
         if broken and self.first_violation is None:
             self.first_violation = self.seconds, self.oracle.cost.network_steps
         if broken and not self.violation_stands:
-            self.best_so_far = violated(word, "a confirmed violation; the work ended as soon as it was found")
+            self.best_so_far = violated(word, "a confirmed violation; the work ended right after it was found")
         if broken and (self.counterexample is None or shortlex_key(word) < shortlex_key(self.counterexample)):
             self.counterexample = word
         return broken
 
     def progress(self, method: str) -> Progress:
         word = self.counterexample
-        told = None if word is None else self.oracle.alphabet.decode(word)
-        return dataclasses.replace(super().progress(method), counterexample=told)
+        counterexample = None if word is None else self.oracle.alphabet.decode(word)
+        return dataclasses.replace(super().progress(method), counterexample=counterexample)
 
     @property
     def violation_stands(self) -> bool:
@@ -117,16 +117,16 @@ class Task(LearningTask):
         return self.best_so_far is not None and self.best_so_far.outcome is Outcome.VIOLATED
 
     def violating(self, words: Sequence[Codes], oracle: MembershipOracle | None = None) -> Mask:
-        """Which words are violations; the model, or another oracle, is asked for those alone that could be."""
+        """Which words are violations; the model (or another oracle) is queried only for those that could be."""
         ends = self.spec.end_states(WordBatch.from_codes(words))
-        broken = self.wanted.may_violate[ends]
+        broken = self.prop.may_violate[ends]
         rows = np.flatnonzero(broken)
         answers = (oracle or self.oracle).answers([words[int(row)] for row in rows])
-        broken[rows] = self.wanted.broken(answers, ends[rows])
+        broken[rows] = self.prop.broken(answers, ends[rows])
         return broken
 
     def confirmed(self, word: Codes | None) -> bool:
-        """Whether there is a word; one that was answered as a violation and now is none is an error."""
+        """Whether there is a word, a violation by the evaluator. An error if the reference disagrees."""
         if word is None:
             return False
         if not self.violates(word):

@@ -1,4 +1,4 @@
-"""``verify``: one question, one verdict, whatever happens on the way. Prepare, find, conclude."""
+"""``verify``: one question, one verdict, whatever happens. Prepare, find, conclude."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ def verify(
     ``method`` is ``auto``, ``pdv``, ``smc``, ``aamc``, ``errors`` or ``prove``. A counterexample is always real: it was
     confirmed by the model's reference. "Satisfied" means that the probability of a violation under ``distribution`` is
     below ``epsilon`` with confidence 1 − ``gamma``; where ``guarantee.proof`` is set, that there is none. When
-    ``timeout`` seconds are over, or the work is cancelled (Ctrl-C), the verdict is undecided and says what is known.
+    ``timeout`` seconds are over, or the work is cancelled (Ctrl-C), the verdict is undecided and has the facts so far.
     The same inputs and seed give the same verdict.
 
     With ``assume``, a language, only its words count: others are no violations, and probabilities are those given that
-    a word is in it. With ``max_length`` only words of at most so many letters count, and the model is never asked for
-    longer ones.
+    a word is in it. With ``max_length`` only words of at most that many letters count, and the model is never
+    queried for longer ones.
     """
     question = prepare(
         model, spec, method, relation, epsilon, gamma, distribution, seed, timeout, settings, assume, max_length
@@ -57,7 +57,7 @@ def verify(
     run = Run(question, progress)
     with watchdog(lambda: run.oracle.budget.remaining()):
         finding = run.find()
-        if run.difference is not None:  # what the evaluator says is worth nothing: ask again, the slow way
+        if run.difference is not None:  # the evaluator is wrong: verify again with the slow reference
             run = run.by_reference(run.difference)
             finding = run.find()
     grace = run.grace()
@@ -75,7 +75,7 @@ def never_started(
     gamma: float = Confidence.gamma,
     seed: int = 0,
 ) -> Verdict:
-    """The verdict where the time was over before the model could be asked anything: a model that hangs, say."""
+    """The verdict where the time was over before the first query, as with a model that hangs."""
     return Verdict(
         schema="rnncheck/verdict/1",
         outcome=Outcome.UNDECIDED,

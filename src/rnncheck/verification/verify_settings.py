@@ -1,4 +1,4 @@
-"""What can be set about a verification."""
+"""The settings of a verification."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rnncheck.proofs.proof_search import ProofSettings
 from rnncheck.search.flows import FlowSettings
 from rnncheck.word_files import Sequences
 
-# What "as printed" means; every one of these can be set by itself, too.
+# What "as printed" means; each of these can also be set by itself.
 FAITHFUL: Mapping[str, Any] = MappingProxyType(
     {"learner": "lstar-prefixes", "bound": Bound.PAPER, "plain": True, "suspects": 1, "shrink": False}
 )
@@ -30,24 +30,24 @@ _KEYS = MappingProxyType({"severity_samples": "mass_words", "min_hits": "more_th
 class VerifySettings(LearningSettings):
     """Everything about a verification that is not the model, the specification or the question."""
 
-    extraction: ExtractionName = DEFAULT_EXTRACTION  # how AAMC comes to its automaton
-    suspects: int = 100  # words of its automaton that break the property, which AAMC tries before it refines
-    exhaustive: int | None = None  # first ask every word of at most so many letters
+    extraction: ExtractionName = DEFAULT_EXTRACTION  # how AAMC extracts its automaton
+    suspects: int = 100  # words of its automaton that break the property, which AAMC checks before it refines
+    exhaustive: int | None = None  # first query every word up to this length
     search_steps: int = 1_000_000  # network steps of the guided search and of loops before ``auto`` says satisfied
     shrink: bool = True
-    explain: float | None = None  # seconds to explain a violation in; None: counted work, mostly less than finding it
-    shorter_steps: int | None = None  # to look for shorter counterexamples elsewhere; None: as ``explain`` allows
+    explain: float | None = None  # seconds to explain a violation; None: counted work, mostly less than finding it
+    shorter_steps: int | None = None  # to search for other, shorter counterexamples; None: as ``explain`` allows
     flows: FlowSettings | None = FlowSettings()  # noqa: RUF009 - frozen
-    counterexamples: int = 1  # how many to show, each of another kind
+    counterexamples: int = 1  # how many to report, each of another kind
     severity_samples: int | None = (
         None  # words to measure the severity of a violation with; None: as ``explain`` allows
     )
-    on_data: Sequences | None = None  # somebody's own words: how many of them are violations
-    checkpoint: str | None = None  # a file to write now and then what the model has answered so far
+    on_data: Sequences | None = None  # the user's own words: how many of them are violations
+    checkpoint: str | None = None  # a file for the model's answers so far, written now and then
     checkpoint_seconds: float = 30.0
     proof: ProofSettings = ProofSettings()  # noqa: RUF009 - frozen; how hard the method ``prove`` tries
-    certificate: str | None = None  # a file to write the certificate of a proof to
-    resume: bool = False  # go on from that file: the same verdict as without the interruption
+    certificate: str | None = None  # a file for the certificate of a proof
+    resume: bool = False  # continue from that file: the same verdict as without the interruption
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -56,25 +56,25 @@ class VerifySettings(LearningSettings):
         for name in ("counterexamples", "suspects"):
             check_least(name, getattr(self, name), 1)
         if self.explain is not None and not (0.0 <= self.explain < math.inf):
-            raise InputError(f"explain={self.explain!r} is no number of seconds; give 0 or more, or leave it out")
+            raise InputError(f"explain={self.explain!r} is not a number of seconds; give 0 or more, or leave it out")
 
     @classmethod
     def faithful(cls, **others: Any) -> Self:
-        """The paper's algorithms as they are printed: its learner, its numbers of words, whole words alone, one suspect
-        of AAMC, and counterexamples as they were found.
+        """The paper's algorithms as they are printed: its learner, its numbers of words, only whole words, one suspect
+        of AAMC, and counterexamples as found.
         """
         return cls(**FAITHFUL, **others)
 
     def describe(self) -> dict[str, object]:
-        """What is not left at its default, for whoever wants to ask the same again."""
-        told = {
+        """The settings that differ from their defaults, to repeat the verification."""
+        described: dict[str, object] = {
             "known_words": len(self.known_words),
             "flows": None if self.flows is None else _as_in_documents(asdict(self.flows)),
         }
-        told["proof"] = _as_in_documents(asdict(self.proof))
-        told["on_data"] = None if self.on_data is None else self.on_data.describe()
-        # Told apart, or without a say in the result.
-        unheard = {
+        described["proof"] = _as_in_documents(asdict(self.proof))
+        described["on_data"] = None if self.on_data is None else self.on_data.describe()
+        # Reported separately, or without an effect on the result.
+        omitted = {
             "bound",
             "clock",
             "cancelled",
@@ -85,9 +85,9 @@ class VerifySettings(LearningSettings):
             "resume",
         }
         changed = [
-            part for part in fields(self) if part.name not in unheard and getattr(self, part.name) != part.default
+            part for part in fields(self) if part.name not in omitted and getattr(self, part.name) != part.default
         ]
-        return _as_in_documents({part.name: told.get(part.name, getattr(self, part.name)) for part in changed})
+        return _as_in_documents({part.name: described.get(part.name, getattr(self, part.name)) for part in changed})
 
 
 def _as_in_documents(fields: Mapping[str, object]) -> dict[str, object]:

@@ -1,1 +1,1 @@
-"""What stands around the search for violations: shorter and other counterexamples, their causes, and severity."""
+"""Explains a violation: shorter and further counterexamples, faulty flows, failure clusters, and severity."""

@@ -1,4 +1,4 @@
-"""What makes a verdict easier to read: a shorter word, flows, a trace. Nothing of it can take the verdict away."""
+"""Optional work that makes a verdict easier to read: a shorter word, flows, a trace. Its failure keeps the verdict."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ Result = TypeVar("Result")
 
 
 class BestEffort:
-    """Tries one extra after another; ``notes`` name those that failed.
+    """Runs optional pieces of work; ``notes`` name those that failed.
 
-    Ctrl-C ends the one that it interrupts, calls ``stop``, and no other is tried; ``interrupted`` says so, and a note.
+    Ctrl-C ends the running one, calls ``stop``, sets ``interrupted`` and adds a note; no further one is run.
     """
 
     def __init__(self, stop: Callable[[], None] = lambda: None, *, interrupted: bool = False) -> None:
@@ -33,12 +33,12 @@ class BestEffort:
             pass
         except KeyboardInterrupt:
             self.interrupt()
-        except Exception as error:  # the model is somebody else's code
+        except Exception as error:  # the model is user code
             self.failed(what, error)
         return None
 
     def interrupt(self) -> None:
-        """Stop the work, and record that Ctrl-C did: a caller that runs several verifications must end too."""
+        """Stop the work, and record it: a caller that runs several verifications must end too."""
         self._stop()
         if not self.interrupted:
             self.interrupted = True
@@ -47,7 +47,7 @@ class BestEffort:
             )
 
     def failed(self, what: str, error: Exception) -> None:
-        """Say that something is missing, and why."""
+        """Add a note that something is missing, and why."""
         name = "" if isinstance(error, RnncheckError) else f"{type(error).__name__}: "
         self.notes.append(
             HealthNote("unfinished", f"{what} could not be found out ({name}{visible(str(error))}); the verdict stands")

@@ -1,7 +1,7 @@
 """Further counterexamples, each of another kind.
 
 The kind of a counterexample is the edge of the specification that its last letter takes: there the word becomes a
-violation. Words of one kind are mostly one mistake, shifted or prolonged; a word of another kind is another mistake.
+violation. Words of one kind mostly have one cause; a word of another kind has another one.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from rnncheck.words import Codes, WordBatch
 Kind: TypeAlias = tuple[int, int] | None  # a state of the specification and a letter; None for the empty word
 
 _STEPS = 50_000  # network steps for each further counterexample, at most
-_SHORT_WORDS, _SHORTEST = 0.4, 64  # the share of them for asking every short word, and how long that is at most
+_SHORT_WORDS, _SHORTEST = 0.4, 64  # the share of them for querying every short word, and the greatest length of these
 
 
 def kind_of(spec: DFA, word: Codes) -> Kind:
@@ -32,19 +32,19 @@ def kind_of(spec: DFA, word: Codes) -> Kind:
 
 
 def find_others(task: Task, spec: DFA, first: Codes, count: int, found: Callable[[Codes], None]) -> None:
-    """Tell ``found`` of up to ``count`` counterexamples that are of other kinds than the first and one another."""
+    """Call ``found`` with up to ``count`` counterexamples of kinds that differ from the first and each other."""
     known = {kind_of(spec, first)}
     while len(known) <= count:
-        word = _another(task, spec, known)
+        word = _find_another(task, spec, known)
         if word is None:
             return
         known.add(kind_of(spec, word))
         found(word)
 
 
-def _another(task: Task, spec: DFA, known: set[Kind]) -> Codes | None:
-    """A counterexample of a new kind, as small as shrinking makes it."""
-    word = _searched(task, _OtherKinds(task, spec, known))
+def _find_another(task: Task, spec: DFA, known: set[Kind]) -> Codes | None:
+    """A counterexample of a new kind, shrunk."""
+    word = _search(task, _OtherKinds(task, spec, known))
     if not task.confirmed(word) or word is None:
         return None
 
@@ -62,8 +62,8 @@ def _another(task: Task, spec: DFA, known: set[Kind]) -> Codes | None:
     return best[-1]
 
 
-def _searched(task: Task, tree: PrefixTree) -> Codes | None:
-    """Every short word, then promising ones."""
+def _search(task: Task, tree: PrefixTree) -> Codes | None:
+    """Search every short word, then promising ones."""
     memory, end = task.settings.memory_limit // 4, task.oracle.cost.work + _STEPS
     search = ExhaustiveSearch(tree, memory)
     longest = search.affordable(_SHORTEST, int(_SHORT_WORDS * _STEPS))
@@ -78,11 +78,11 @@ def _searched(task: Task, tree: PrefixTree) -> Codes | None:
 
 
 class _OtherKinds(PrefixTree):
-    """The prefix tree, where words of known kinds are no violations."""
+    """The prefix tree, where words of known kinds do not count as violations."""
 
     def __init__(self, task: Task, spec: DFA, known: set[Kind]) -> None:
-        super().__init__(task.oracle.stepper, task.wanted)
-        self._named = spec  # the specification itself, where only some words count
+        super().__init__(task.oracle.stepper, task.prop)
+        self._full_spec = spec  # the specification without the assumption
         self._known = known
 
     def empty_word_violates(self) -> bool:
@@ -93,7 +93,7 @@ class _OtherKinds(PrefixTree):
         rows = np.flatnonzero(result)
         words = frontier.words[rows]
         offsets = np.arange(len(rows) + 1, dtype=np.int64) * (words.shape[1] - 1)
-        before = self._named.end_states(WordBatch(words[:, :-1].ravel(), offsets))
+        before = self._full_spec.end_states(WordBatch(words[:, :-1].ravel(), offsets))
         kinds = zip(before.tolist(), words[:, -1].tolist(), strict=True)
         result[rows] = [kind not in self._known for kind in kinds]
         return result

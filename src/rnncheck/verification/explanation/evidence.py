@@ -1,6 +1,6 @@
-"""What the model says along the evidence: after every prefix of the counterexample, and as a flow is pumped.
+"""The model's answers and scores along the evidence: after every prefix of the counterexample, and as a flow is pumped.
 
-It convinces nobody who doubts the verdict (``replay`` is for them); it shows where and how the model goes wrong.
+It does not check the verdict (``replay`` does); it shows where and how the model goes wrong.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Evidence:
 
 
 def gather(oracle: MembershipOracle, word: Codes | None, flows: Sequence[Flow], best_effort: BestEffort) -> Evidence:
-    """All of it, charged to the oracle; what the budget does not allow, or the model cannot say, is left out."""
+    """The evidence, charged to the oracle; what the budget or the model does not allow is left out."""
     if word is None:
         return Evidence(None, ())
     trace = best_effort.attempt("the trace of the counterexample", lambda: trace_of(oracle, word))
@@ -66,11 +66,11 @@ def pump_scores(oracle: MembershipOracle, flows: Sequence[Flow]) -> list[Scores]
 
 
 def with_scores(verdict: Verdict, model: Model) -> Verdict:
-    """The verdict with what the network says along its counterexample and flows."""
+    """The verdict with the network's scores along its counterexample and flows."""
     known = verdict.model_facts.get("sha256")
     if known is not None and model.describe().get("sha256") != known:
         raise InputError(
-            f"the verdict is about the network with sha256 {str(known)[:16]}…, and this is another one; give that one"
+            f"the verdict is about the network with sha256 {str(known)[:16]}…, not about this one; give that network"
         )
     if verdict.counterexample is None:
         return verdict
@@ -93,7 +93,7 @@ def with_scores(verdict: Verdict, model: Model) -> Verdict:
 
 
 class History:
-    """What each round of learning had and cost. ``look`` is called between two turns of an algorithm."""
+    """The states and cost of each round of learning. ``look`` is called between the turns of an algorithm."""
 
     def __init__(self) -> None:
         self._rounds: list[Round] = []
@@ -103,7 +103,7 @@ class History:
         return tuple(self._rounds)
 
     def look(self, task: Task) -> None:
-        """Take down what has been spent until now, for the round that is going on or has just ended."""
+        """Record the cost so far, for the current round or the one that has just ended."""
         cost = task.oracle.cost
         spent = (cost.membership_queries, cost.network_steps, task.sampler.words)
         if self._rounds:

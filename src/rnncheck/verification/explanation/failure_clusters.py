@@ -1,8 +1,8 @@
-"""Which of several counterexamples are probably one mistake.
+"""Failure clusters: which of several counterexamples probably have the same cause.
 
-Two are taken for one mistake where both are in the family of the same faulty flow (or of none), and the network goes
-astray at the same edge of the specification: there its hidden state is further from the mean than that of any random
-word that leads to the same state of the specification. It is a hint for people, and proves nothing.
+Two are in one cluster where both are in the family of the same faulty flow (or of none), and the hidden state first
+deviates at the same edge of the specification: there it is further from the mean than that of any random word that
+leads to the same state of the specification. This is a hint for the user, and proves nothing.
 """
 
 from __future__ import annotations
@@ -19,30 +19,30 @@ from rnncheck.verdict.violation import Mistake
 from rnncheck.verification.verification_task import Task
 from rnncheck.words import Codes, WordBatch
 
-_STEPS, _FEWEST_WORDS = 4_000, 8  # network steps for random words, about, and how many of them at least
-_LONGEST = 200  # letters that are read of a random word
-_FEWEST_STATES = 8  # that make a cluster
+_STEPS, _FEWEST_WORDS = 4_000, 8  # network steps for random words, about, and the least number of words
+_LONGEST = 200  # letters of a random word that are read
+_FEWEST_STATES = 8  # of a cluster of hidden states
 
 
 def failure_clusters(task: Task, spec: DFA, words: Sequence[Codes], flows: Sequence[Flow]) -> tuple[Mistake, ...]:
-    """The words, put together; in the order of the first of each."""
-    astray = _astray(task, spec, words)
+    """The clusters of the words, in the order of their first words."""
+    deviations = _deviations(task, spec, words)
     groups: dict[tuple[object, ...], list[int]] = {}
-    for number, (word, after) in enumerate(zip(words, astray, strict=True)):
+    for number, (word, after) in enumerate(zip(words, deviations, strict=True)):
         edge = None if after is None else (_state(spec, word[: after - 1]), word[after - 1])
-        # Of a word that never leaves the clusters nothing is known but its flow.
+        # Of a word whose state never deviates only its flow is known.
         place = edge if edge is not None else number if family_of(flows, word) is None else None
         groups.setdefault((family_of(flows, word), place), []).append(number)
     found = []
     for (family, _), numbers in groups.items():
-        word, after = words[numbers[0]], astray[numbers[0]]
+        word, after = words[numbers[0]], deviations[numbers[0]]
         found.append(
             Mistake(
                 words=tuple(numbers),
                 flow=family if isinstance(family, int) else None,
                 state=None if after is None else _state(spec, word[: after - 1]),
                 letter=None if after is None else spec.alphabet.letters[word[after - 1]],
-                after=tuple(astray[number] for number in numbers),
+                after=tuple(deviations[number] for number in numbers),
             )
         )
     return tuple(found)
@@ -53,7 +53,7 @@ def _state(spec: DFA, word: Codes) -> int:
 
 
 def family_of(flows: Sequence[Flow], word: Codes) -> int | None:
-    """The first flow that the word is a pumped form of, the loop left out included."""
+    """The first flow of which the word is a pumped form (or the form without the loop)."""
     for number, flow in enumerate(flows):
         times, rest = divmod(len(word) - len(flow.prefix) - len(flow.suffix), len(flow.loop))
         if times >= 0 and not rest and flow.word(times) == word:
@@ -61,8 +61,8 @@ def family_of(flows: Sequence[Flow], word: Codes) -> int | None:
     return None
 
 
-def _astray(task: Task, spec: DFA, words: Sequence[Codes]) -> list[int | None]:
-    """After how many letters of each word the hidden state first leaves its cluster; None where it never does."""
+def _deviations(task: Task, spec: DFA, words: Sequence[Codes]) -> list[int | None]:
+    """After how many letters of each word the hidden state first leaves its cluster; None if it never does."""
     if not task.oracle.stepping:
         return [None] * len(words)
     clusters = _clusters(task, spec)
@@ -98,8 +98,8 @@ def _clusters(task: Task, spec: DFA) -> dict[int, _Cluster]:
         return {}
     hidden = np.concatenate([_flat(along)[1:] for along in states_along(task.oracle.stepper, words)])
     reached = spec.visited(WordBatch.from_codes(words))
-    met = {state: np.flatnonzero(reached == state) for state in np.unique(reached).tolist()}
-    return {state: _Cluster(hidden[rows]) for state, rows in met.items() if len(rows) >= _FEWEST_STATES}
+    visits = {state: np.flatnonzero(reached == state) for state in np.unique(reached).tolist()}
+    return {state: _Cluster(hidden[rows]) for state, rows in visits.items() if len(rows) >= _FEWEST_STATES}
 
 
 def _flat(states: States) -> npt.NDArray[np.float64]:

@@ -1,4 +1,4 @@
-"""Health checks: what weakens a result, in numbers, with a remedy."""
+"""Health notes: what weakens a result, in numbers, with a remedy."""
 
 from __future__ import annotations
 
@@ -22,58 +22,58 @@ def health_notes(task: Task, *, violated: bool) -> Iterator[HealthNote]:
     yield from _specification_mass(task)
     yield from _long_words(task)
     yield from _model_notes(task)
-    if not violated:  # last, since it asks the model, which may fail
+    if not violated:  # last, since it queries the model, which may fail
         yield from _one_sided_model(task)
 
 
 def _specification_mass(task: Task) -> Iterator[HealthNote]:
     """A sample is weak where the specification leaves almost no word that could be a violation."""
-    if task.relation is Relation.EQUAL or not task.wanted.open_states[task.spec.initial]:
+    if task.relation is Relation.EQUAL or not task.prop.open_states[task.spec.initial]:
         return
-    matters = task.may_violate.mass
+    mass = task.may_violate.mass
     verb = "rejects" if task.relation is Relation.SUBSET else "accepts"
-    one_answer = bool(task.spec.accepting.all() or not task.spec.accepting.any())  # then it was meant so
+    one_answer = bool(task.spec.accepting.all() or not task.spec.accepting.any())  # then it is intended
     if one_answer:
         return
-    if 1.0 - matters < _ALMOST_NOTHING:
+    if 1.0 - mass < _ALMOST_NOTHING:
         yield HealthNote(
             "specification mass",
-            f"the specification {verb} all but {1.0 - matters:.3g} of the probability: nearly every word is a test, "
-            f"and hardly any shows that the model {'accepts' if verb == 'rejects' else 'rejects'} what it should; "
-            "check the formula, or look at the other relation too (--relation)",
+            f"the specification {verb} all but {1.0 - mass:.3g} of the probability: nearly every word is a test, "
+            f"and hardly any tests whether the model {'accepts' if verb == 'rejects' else 'rejects'} what it should; "
+            "check the formula, or verify the other relation too (--relation)",
         )
-    if matters < _ALMOST_NOTHING:
+    if mass < _ALMOST_NOTHING:
         yield HealthNote(
             "specification mass",
-            f"the specification {verb} only {matters:.3g} of the probability, so random words hardly test it; "
+            f"the specification {verb} only {mass:.3g} of the probability, so random words hardly test it; "
             "choose a distribution that draws more such words, or rely on the exact and guided searches",
         )
 
 
 def vacuity(task: Task, assumption: Assumption | None) -> Iterator[HealthNote]:
-    """A verdict about hardly any word, or about none that could be a violation, says little."""
+    """A verdict about hardly any word, or about none that could be a violation, means little."""
     if assumption is None:
         return
     facts = assumption.facts
-    if not task.wanted.open_states[task.spec.initial]:
+    if not task.prop.open_states[task.spec.initial]:
         yield HealthNote(
             "vacuous",
-            f"whatever the model says, no word{facts.scope} can be a violation: the property follows from what is "
-            "assumed; check both, or look at the other relation too (--relation)",
+            f"whatever the model answers, no word{facts.scope} can be a violation: the property follows from the "
+            "assumption; check both, or verify the other relation too (--relation)",
         )
     elif facts.mass < _VACUOUS:
         yield HealthNote(
             "vacuous",
             f"a random word is one{facts.scope} with probability {facts.mass:.3g}: the verdict is about these words "
-            "alone and says nothing of nearly all others; check what is assumed, or choose a distribution that draws "
+            "only and covers hardly any others; check the assumption, or choose a distribution that draws "
             "more such words",
         )
 
 
 def _one_sided_model(task: Task) -> Iterator[HealthNote]:
     """A model that always gives one answer satisfies many properties for no good reason."""
-    asked_for = task.spec.accepting if task.relation is Relation.SUPERSET else ~task.spec.accepting
-    if asked_for.all() and task.relation is not Relation.EQUAL:  # one answer to every word is what it should give
+    specified = task.spec.accepting if task.relation is Relation.SUPERSET else ~task.spec.accepting
+    if specified.all() and task.relation is not Relation.EQUAL:  # then one answer to every word is correct
         return
     try:
         share = float(task.oracle.answers(task.distribution.sample(task.rng("health"), _ENOUGH_WORDS)).mean())
@@ -89,13 +89,13 @@ def _one_sided_model(task: Task) -> Iterator[HealthNote]:
 
 
 def _model_notes(task: Task) -> Iterator[HealthNote]:
-    """What had to be assumed to read the model, and what was noticed, such as answers that depend on the batch."""
-    for name, told in dict.fromkeys(_notes_in(task.oracle.model.describe())):  # of two models alike, once
-        yield HealthNote("model", f"assumed: {told}" if name == "assumptions" else told)
+    """Assumptions made to read the model, and observations such as answers that depend on the batch."""
+    for name, note in dict.fromkeys(_notes_in(task.oracle.model.describe())):  # each once, if two models share them
+        yield HealthNote("model", f"assumed: {note}" if name == "assumptions" else note)
 
 
 def _notes_in(facts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """The notes of a model and of what it was made of; those of its training are another matter."""
+    """The notes of a model and of its parts, without those of its training."""
     for name, value in facts.items():
         if name in ("notes", "assumptions") and isinstance(value, list | tuple):
             yield from ((name, str(one)) for one in value)
@@ -104,7 +104,7 @@ def _notes_in(facts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _long_words(task: Task) -> Iterator[HealthNote]:
-    """Words far longer than any the model was trained on say little about its use."""
+    """Words far longer than any the model was trained on say little about its practical use."""
     training = task.oracle.model.describe().get("training")
     longest = training.get("longest_word") if isinstance(training, Mapping) else None
     if isinstance(longest, int) and longest > 0 and task.sampler.longest > _FAR_LONGER * longest:

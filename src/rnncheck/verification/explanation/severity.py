@@ -1,4 +1,4 @@
-"""How bad a violation is: the probability of all violations, as far as a share of the work can tell."""
+"""The severity of a violation: the probability of all violations, as far as a share of the work can measure it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _WORDS_AT_ONCE = 20_000
 
 @dataclass(frozen=True)
 class ViolationProbability:
-    """The probability of violations, and what it was measured on."""
+    """The probability of violations, and the strata that it was measured on."""
 
     interval: Interval | None
     strata: tuple[Stratum, ...]
@@ -35,42 +35,41 @@ class ViolationProbability:
 def violation_probability(
     task: Task, finding: Finding, word: Codes, flows: Sequence[Flow], letters: int
 ) -> ViolationProbability:
-    """Measure it with words drawn from each stratum alone, of so many letters in all.
+    """Measure it with words drawn from each stratum, of about ``letters`` letters in total.
 
-    How many is fixed before any is drawn, by counts alone: words that are counted as long as steps or time last would
-    favour short ones. Where time ends first, the strata that are complete count, and the others may be all violations
-    or none.
+    Their number is fixed before any is drawn: drawing words as long as steps or time last would favour short ones.
+    Where time ends first, the complete strata count, and the others may have only violations or none.
     """
     loops = [(len(flow.prefix), flow.loop) for flow in flows]
     parts = []
-    for name, language in divided(task.wanted.may_violate_language, word, loops, _learned(task, finding)):
+    for name, language in divided(task.prop.may_violate_language, word, loops, _learned_violations(task, finding)):
         words = conditioned(task.distribution, language)
         if words is not None:
             parts.append((name, task.distribution.mass(language), words))
     counts = _counts(task.settings.severity_samples, letters, [(mass, words) for _, mass, words in parts])
-    mistakes, rng = ErrorLanguage(task.oracle, task.wanted).mistakes, task.rng("mass")
+    violations, rng = ErrorLanguage(task.oracle, task.prop).violations, task.rng("mass")
     strata = [Stratum(name, mass, 0, 0) for name, mass, _ in parts]
     with contextlib.suppress(BudgetExceeded):
         for place, (name, mass, words) in enumerate(parts):
             count = counts[place]
             pieces = [min(_WORDS_AT_ONCE, count - start) for start in range(0, count, _WORDS_AT_ONCE)]
-            found = sum(int(np.sum(mistakes(words.sample(rng, piece)))) for piece in pieces)
+            found = sum(int(np.sum(violations(words.sample(rng, piece)))) for piece in pieces)
             strata[place] = Stratum(name, mass, count, found)
     return ViolationProbability(interval_of(strata, task.distribution.probability(word)), tuple(strata))
 
 
-def _learned(task: Task, finding: Finding) -> DFA | None:
-    """What was learned of the violations: their automaton, or those of the learned automaton of the model."""
+def _learned_violations(task: Task, finding: Finding) -> DFA | None:
+    """The learned automaton of the violations, or the violations of the learned automaton of the model."""
     if finding.description is not None:
         return finding.description.automaton
     return None if task.hypothesis is None else task.relation.violations(task.hypothesis.support, task.spec)
 
 
 def _counts(words: int | None, letters: int, parts: Sequence[tuple[float, WordDistribution]]) -> list[int]:
-    """How many words to draw of each stratum: so many in all, or as many as have so many letters.
+    """How many words to draw from each stratum: ``words`` in total, or as many as ``letters`` allow.
 
-    Where no violation is among them, the upper bound is the sum of mass / words; it is least where words are as the
-    roots of mass / length.
+    Without a violation among them, the upper bound is the sum of mass / words; it is least where the numbers of words
+    are proportional to the roots of mass / length.
     """
     if not parts:
         return []

@@ -17,7 +17,7 @@ from rnncheck.verification.verification_task import Algorithm, Task
 METHODS: Mapping[MethodName, Callable[[Task], Algorithm]] = MappingProxyType(
     {"auto": auto, "pdv": pdv, "smc": smc, "aamc": aamc, "errors": errors, "prove": prove}
 )
-# The paper's own, which can be had as they are printed.
+# The paper's own, which can run as printed.
 PRINTED: tuple[MethodName, ...] = ("smc", "aamc", "pdv")
 # What the paper's experiments compare, in the order of its tables.
 COMPARED: tuple[MethodName, ...] = (*PRINTED, "auto")

@@ -10,47 +10,47 @@ from rnncheck.extraction import extracting
 from rnncheck.extraction.method import Extraction
 from rnncheck.runtime.cooperative import Turns
 from rnncheck.verdict.facts import Outcome
-from rnncheck.verification.methods.proof_method import proved
+from rnncheck.verification.methods.proof_method import finding_of_invariant
 from rnncheck.verification.verification_task import Algorithm, Finding, Task, violated
 from rnncheck.words import Codes
 
 
 def aamc(task: Task) -> Algorithm:
-    """Extract an automaton H that passes an equivalence test (or met a bound), then check it against A.
+    """Extract an automaton H that passes an equivalence test (or reaches a bound), then check it against A.
 
-    Words of H that break the property are confirmed, or they refine H where the extraction can go on; as printed, the
-    first decides. When the budget ends, the automaton of that moment is checked.
+    Words of H that break the property are confirmed, or refine H where the extraction can continue; as printed, the
+    first one decides. When the budget ends, the current automaton is checked.
     """
     task.last_look = lambda why: _last_look(task, why)
     extraction = yield from extracting(task.settings.extraction, task)
     while True:
         if task.confirmed(extraction.violation):
-            return violated(extraction.violation, "a word asked to test the learned automaton is a violation")
-        violation, spurious = yield from _checked(task, extraction.automaton.support)
+            return violated(extraction.violation, "a word queried to test the learned automaton is a violation")
+        violation, spurious = yield from _check(task, extraction.automaton.support)
         if violation is not None:
             return violated(violation, "a word of the extracted automaton that breaks the property, confirmed")
         if not spurious:
-            return _satisfying(task, extraction)
+            return _satisfied(task, extraction)
         if extraction.refine is None or task.settings.plain:
-            return Finding(Outcome.UNDECIDED, _told("the extracted automaton", spurious))
+            return Finding(Outcome.UNDECIDED, _spurious_reason("the extracted automaton", spurious))
         extraction = yield from extraction.refine(spurious)
 
 
 def _last_look(task: Task, why: str) -> Algorithm:
-    """Check the automaton that there is when the budget has ended; it passed no test, so only a violation counts."""
+    """Check the current automaton when the budget has ended; it passed no test, so only a violation counts."""
     hypothesis = task.latest()
     if hypothesis is None:
         return Finding(Outcome.UNDECIDED, why)
-    violation, spurious = yield from _checked(task, hypothesis.support)
+    violation, spurious = yield from _check(task, hypothesis.support)
     if violation is not None:
-        return violated(violation, f"{why}; a word of the automaton of that moment that breaks the property, confirmed")
+        return violated(violation, f"{why}; a word of the automaton so far that breaks the property, confirmed")
     so_far = "the automaton so far"
-    known = _told(so_far, spurious) if spurious else f"{so_far} satisfies the specification"
+    known = _spurious_reason(so_far, spurious) if spurious else f"{so_far} satisfies the specification"
     return Finding(Outcome.UNDECIDED, f"{why}; {known}")
 
 
-def _checked(task: Task, hypothesis: DFA) -> Turns[tuple[Codes | None, list[Codes]]]:
-    """The first word of the automaton that is a violation, if any is; and those before it, which are spurious."""
+def _check(task: Task, hypothesis: DFA) -> Turns[tuple[Codes | None, list[Codes]]]:
+    """The first word of the automaton that is a violation, or None; and the spurious ones before it."""
     spurious: list[Codes] = []
     for word in _suspects(task, hypothesis):
         if task.violates(word):
@@ -62,28 +62,28 @@ def _checked(task: Task, hypothesis: DFA) -> Turns[tuple[Codes | None, list[Code
 
 def _suspects(task: Task, hypothesis: DFA) -> list[Codes]:
     """The first words of an automaton that break the relation, in shortlex order."""
-    shortest = task.wanted.witness(hypothesis)
+    shortest = task.prop.witness(hypothesis)
     if shortest is None:
         return []
-    broken = task.wanted.violations(hypothesis)
+    broken = task.prop.violations(hypothesis)
     longest = len(shortest) + len(broken)
     words = itertools.islice(words_up_to(broken, longest), task.settings.suspects)
     return [task.spec.alphabet.encode(word) for word in words]
 
 
-def _told(automaton: str, spurious: list[Codes]) -> str:
+def _spurious_reason(automaton: str, spurious: list[Codes]) -> str:
     count = len(spurious)
-    which = "the shortest of its words that do so is" if count == 1 else f"the {count} shortest that do so are"
+    which = "the shortest such word is" if count == 1 else f"the {count} shortest such words are"
     return f"{automaton} breaks the property, but {which} spurious: the model answers as it should"
 
 
-def _satisfying(task: Task, extraction: Extraction) -> Finding:
-    """What follows from an automaton that satisfies the specification."""
+def _satisfied(task: Task, extraction: Extraction) -> Finding:
+    """The finding from an automaton that satisfies the specification."""
     if extraction.cells is not None:
         stands = {"subset": "contains", "superset": "is contained in", "equal": "is"}[task.relation.value]
         how = f"the extracted automaton satisfies the specification, and its language {stands} the network's: "
-        return proved(task, extraction.cells.invariant(), how)
-    if task.confirmed(task.sampler.unreported):  # and the automaton was wrong there
+        return finding_of_invariant(task, extraction.cells.invariant(), how)
+    if task.confirmed(task.sampler.unreported):  # where the automaton was wrong
         return violated(task.sampler.unreported, "a word drawn to test the learned automaton is a violation")
     if extraction.epsilon is None:
         return Finding(Outcome.UNDECIDED, f"{extraction.unfinished}; the automaton so far satisfies the specification")

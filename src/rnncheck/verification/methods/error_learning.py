@@ -1,8 +1,8 @@
-"""Learning the mistakes themselves (after Mayr, Yovine and Visca): the target is not L(R) but what breaks the property.
+"""Learning the violations (after Mayr, Yovine and Visca): the target is not L(R) but the words that break the property.
 
-The learner asks "is this word a violation?" and so spends its states on the mistakes alone. While its hypothesis E is
-empty, a test of E is a test of the property. As soon as E has a word, that word is a suspect. Confirmed, it decides the
-verdict, and learning goes on until E describes the violations well: the description is why one asks this way.
+The learner queries "is this word a violation?" and so spends its states on the violations alone. While its hypothesis E
+is empty, a test of E is a test of the property. As soon as E has a word, that word is a suspect. Confirmed, it decides
+the verdict, and learning continues until E describes the violations well: this description is the method's purpose.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from rnncheck.verification.error_language import ErrorLanguage, describe, measur
 from rnncheck.verification.verification_task import Algorithm, Finding, Task, violated
 from rnncheck.words import Codes, WordBatch
 
-# Learning stops at a description of so many states: the verdict stands, and nobody reads a larger one.
+# Learning stops at a description of this many states: the verdict stands, and a larger one is of no use.
 LARGEST_DESCRIPTION = 30
 _WORDS_AT_ONCE = 256
 _MOST_AT_ONCE = 4_096
@@ -37,7 +37,7 @@ _Learning: TypeAlias = Generator[None, None, float | None]
 
 def errors(task: Task) -> Algorithm:
     """Learn E, the language of violations: satisfied when E is empty and passes the test, violated when it is not."""
-    language = ErrorLanguage(task.oracle, task.wanted)
+    language = ErrorLanguage(task.oracle, task.prop)
     learner = task.learner(language.ask)
     try:
         finding = yield from _decide(task, learner)
@@ -45,8 +45,8 @@ def errors(task: Task) -> Algorithm:
         return Finding(Outcome.UNDECIDED, str(bound))
     if finding.word is None:
         return finding
-    task.best_so_far = finding  # it stands, whatever becomes of the description
-    return (yield from _described(task, learner, language, finding, finding.word))
+    task.best_so_far = finding  # it stands, however the description ends
+    return (yield from _describe(task, learner, language, finding, finding.word))
 
 
 def _decide(task: Task, learner: Learner[Any]) -> Algorithm:
@@ -74,14 +74,14 @@ def _decide(task: Task, learner: Learner[Any]) -> Algorithm:
         )
 
 
-def _described(task: Task, learner: Learner[Any], language: ErrorLanguage, finding: Finding, word: Codes) -> Algorithm:
+def _describe(task: Task, learner: Learner[Any], language: ErrorLanguage, finding: Finding, word: Codes) -> Algorithm:
     """The finding with a description of the violations, as good as bounds and budget allow."""
     achieved, measured = None, True
     try:
         achieved = yield from _learn_violations(task, learner, language, word)
     except LearningBoundReached:
         pass
-    except (BudgetExceeded, InconsistentAnswersError):  # the violation is confirmed all the same
+    except (BudgetExceeded, InconsistentAnswersError):  # the violation is confirmed already
         measured = False
     automaton = learner.hypothesis
     description = describe(automaton, task.distribution)
@@ -98,10 +98,10 @@ def _described(task: Task, learner: Learner[Any], language: ErrorLanguage, findi
 
 
 def _learn_violations(task: Task, learner: Learner[Any], language: ErrorLanguage, word: Codes) -> _Learning:
-    """Refine E until it passes a test, whose ε is returned, or is too large to describe anything."""
+    """Refine E until it passes a test, whose ε is returned, or is too large to be a description."""
     alphabet = task.spec.alphabet
-    # The shortest violation that shrinking comes to is what a reader sees first: E begins with it.
-    word = shrink(word, len(alphabet), lambda words: language.mistakes(WordBatch.from_codes(list(words))))
+    # The shrunk violation is what a reader sees first: E starts with it.
+    word = shrink(word, len(alphabet), lambda words: language.violations(WordBatch.from_codes(list(words))))
     while not learner.hypothesis.accepts(alphabet.decode(word)):
         yield from refining(learner, word)
     equivalence = _ErrorEquivalence(task, language)
@@ -116,16 +116,16 @@ def _learn_violations(task: Task, learner: Learner[Any], language: ErrorLanguage
 
 
 class _ErrorEquivalence(EquivalenceOracle):
-    """Tests E on words as the distribution draws them.
+    """Tests E on words drawn from the distribution.
 
-    Violations may be rare there, so E is first tried on words that it names, and on words that can be violations at
-    all; these enter no claim.
+    Violations may be rare there, so E is first tested on words that it accepts, and on words that could be violations;
+    these do not enter the claim.
     """
 
     def __init__(self, task: Task, language: ErrorLanguage) -> None:
         self._task = task
         self._language = language
-        self._likely = conditioned(task.distribution, language.may_violate)
+        self._suspects = conditioned(task.distribution, language.may_violate)
         self._rng = task.rng("describe")
         self._tests = 0
 
@@ -134,7 +134,7 @@ class _ErrorEquivalence(EquivalenceOracle):
         self._tests += 1
         sources: list[tuple[WordSource | None, int]] = [
             (conditioned(task.distribution, hypothesis.support), _WORDS_AT_ONCE),
-            (self._likely, 4 * _WORDS_AT_ONCE),
+            (self._suspects, 4 * _WORDS_AT_ONCE),
             (task.distribution, task.confidence.words_of_test(number)),
         ]
         passed = 0
@@ -142,7 +142,7 @@ class _ErrorEquivalence(EquivalenceOracle):
             passed = 0
             while source is not None and passed < needed:
                 yield
-                # The longer nothing is found, the more words at once: steps of many rows cost little more.
+                # Batches grow while nothing is found: steps of many rows cost little more.
                 words = source.sample(self._rng, min(max(_WORDS_AT_ONCE, passed), _MOST_AT_ONCE, needed - passed))
                 wrong = self._language.difference(words, hypothesis.support)
                 if wrong is not None:

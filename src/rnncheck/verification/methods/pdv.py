@@ -18,7 +18,7 @@ def pdv(task: Task, preferred: EquivalenceName = "sampling") -> Algorithm:
             task.begin_round(learner)
             hypothesis = learner.hypothesis
             yield None
-            suspect = task.wanted.witness(hypothesis)
+            suspect = task.prop.witness(hypothesis)
             if suspect is not None:
                 word = task.spec.alphabet.encode(suspect)
                 if task.violates(word):
@@ -27,7 +27,7 @@ def pdv(task: Task, preferred: EquivalenceName = "sampling") -> Algorithm:
             else:
                 answer = yield from equivalence.find_counterexample(hypothesis)
                 if task.confirmed(answer.violation):
-                    return violated(answer.violation, "a word asked to test the learned automaton is a violation")
+                    return violated(answer.violation, "a word queried to test the learned automaton is a violation")
                 if answer.counterexample is None:
                     return Finding(
                         Outcome.SATISFIED,
@@ -36,7 +36,9 @@ def pdv(task: Task, preferred: EquivalenceName = "sampling") -> Algorithm:
                         hypothesis_epsilon=answer.epsilon,
                     )
                 if task.violates(answer.counterexample):
-                    return violated(answer.counterexample, "a word asked to test the learned automaton is a violation")
+                    return violated(
+                        answer.counterexample, "a word queried to test the learned automaton is a violation"
+                    )
                 yield from refining(learner, answer.counterexample, answer.others)
     except LearningBoundReached as bound:
         return Finding(Outcome.UNDECIDED, str(bound))

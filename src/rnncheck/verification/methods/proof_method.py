@@ -24,7 +24,7 @@ CHEAP_NUMBERS = 1 << 22  # of gates, over all boxes and letters of a round
 
 
 def prove(task: Task) -> Algorithm:
-    """Prove it, or show a violation that lay in the way, or what is proved all the same."""
+    """Prove the property, or find a violation on the way, or prove a part."""
     network = _network(task)
     if isinstance(network, Finding):
         return network
@@ -35,13 +35,13 @@ def prove(task: Task) -> Algorithm:
 
 
 def prove_cheaply(task: Task) -> Algorithm:
-    """The whole proof or none, as far as it costs little."""
+    """The full proof or none, within a small cost."""
     network = _network(task)
     if isinstance(network, Finding):
         return network
     gates = max(layer.recurrent_weight.size for layer in network.layers) * len(network.layers)
     if gates * len(network.alphabet) * CHEAP.classes > CHEAP_NUMBERS * 64:
-        return Finding(Outcome.UNDECIDED, "the network is too large for a proof that costs little")
+        return Finding(Outcome.UNDECIDED, "the network is too large for a cheap proof")
     found = yield from _attempts(task, network, CHEAP)
     if isinstance(found, NotProved):
         return Finding(Outcome.UNDECIDED, f"not proved: {found.sentence(task.spec.alphabet)}")
@@ -57,8 +57,8 @@ def _network(task: Task) -> RecurrentNetwork | Finding:
         pass
     if isinstance(model, TraceModel):
         why = (
-            "a proof follows the specification by letters alone, and here it reads the labels that the network gave on "
-            "the way, which a box does not know; ask for a property of one label (--label), or choose another method"
+            "a proof follows the specification by letters alone, but this one also reads the labels of the network "
+            "along the word, which no box determines; verify a property of one label (--label), or another method"
         )
     else:
         why = _why_no_network(model.describe())
@@ -66,7 +66,7 @@ def _network(task: Task) -> RecurrentNetwork | Finding:
 
 
 def _why_no_network(facts: Mapping[str, Any]) -> str:
-    """What about a model leaves a proof without a network, and what helps."""
+    """Why a model has no network for a proof, and what helps."""
     kind = facts.get("kind", "a model")
     if "head" in facts:
         layers = set(facts["head"].split(", "))
@@ -88,7 +88,7 @@ def _attempts(
 ) -> Generator[None, None, Finding | NotProved]:
     if task.violates(()):
         return violated((), "the empty word is a violation")
-    attempts = prove_words(network, task.wanted, settings)
+    attempts = prove_words(network, task.prop, settings)
     while True:
         try:
             event = next(attempts)
@@ -98,33 +98,35 @@ def _attempts(
         if isinstance(event, Progress):
             task.boxes = (event.growing, event.classes)
         elif (word := _violation_near(task, event)) is not None:
-            return violated(word, "a box of the proof reached the decision, and a word that leads there is a violation")
+            return violated(
+                word, "a box of the proof reached the threshold, and a word that leads there is a violation"
+            )
         yield
-    return found if isinstance(found, NotProved) else proved(task, found)
+    return found if isinstance(found, NotProved) else finding_of_invariant(task, found)
 
 
-def proved(task: Task, found: Invariant, how: str = "") -> Finding:
-    """What an invariant shows, with its certificate; the empty word is no violation, which was asked."""
+def finding_of_invariant(task: Task, found: Invariant, how: str = "") -> Finding:
+    """The finding from an invariant, with its certificate; the empty word was queried and is not a violation."""
     network, accepts_empty = network_of(task.oracle.model), task.oracle.reference_answer(())
     boxes = len(found.own_boxes)
     if boxes == len(found.partition):
         why = f"every word leads into one of {boxes} boxes of network states, no letter leads out of them, and in each"
     else:
-        ahead = max(map(len, found.partition.contexts)) + 1
+        depth = max(map(len, found.partition.contexts)) + 1
         why = (
-            f"from each of {boxes} boxes of network states every word leads into one again within {ahead} letters, and"
+            f"from each of {boxes} boxes of network states every word leads into one again within {depth} letters, and"
         )
     return Finding(
         Outcome.SATISFIED,
         f"{how}{why} the network answers as it should",
         proof=True,
-        certificate=certificate_of(found, network, task.wanted, accepts_empty),
+        certificate=certificate_of(found, network, task.prop, accepts_empty),
         shown=on_plane(network, found),
     )
 
 
 def _violation_near(task: Task, stuck: Stuck) -> Codes | None:
-    """The shortest prefix of the word that leads to an obstacle that is a violation, if one is."""
+    """The shortest violation among the prefixes of the word that leads to an obstacle, or None."""
     word = stuck.word
     prefixes = [word[:length] for length in range(len(word) + 1)]
     suspects = (prefix for prefix, wrong in zip(prefixes, task.violating(prefixes), strict=True) if wrong)

@@ -1,4 +1,4 @@
-"""Statistical model checking (the paper's Algorithm 1): sample words, ask R and A."""
+"""Statistical model checking (the paper's Algorithm 1): sample words, query R and A."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ from rnncheck.verification.verification_task import Algorithm, Finding, Task, vi
 
 
 def smc(task: Task) -> Algorithm:
-    """Draw words until one is a violation, or enough of them are none.
+    """Draw words until one is a violation, or enough were drawn.
 
-    Where all words that could be violations are rarer than ε, words drawn from all others show nothing: these alone are
-    drawn.
+    Where all words that could be violations together are rarer than ε, only these are drawn: others show nothing.
     """
-    if task.may_violate.alone_below_epsilon and not task.settings.plain:
-        finding = yield from sample_possible(task)
+    if task.may_violate.below_epsilon and not task.settings.plain:
+        finding = yield from sample_may_violate(task)
         if finding.outcome is Outcome.VIOLATED:
             return finding
         return by_mass(task)
@@ -29,18 +28,18 @@ def smc(task: Task) -> Algorithm:
 
 
 def by_mass(task: Task) -> Finding:
-    """Satisfied, because all words that could be violations are rarer than ε; with what was drawn of them."""
+    """Satisfied, because all words that could be violations are rarer than ε; reports how many of them were drawn."""
     drawn = task.may_violate.drawn
-    asked = f", and none of {drawn} that were drawn is one" if drawn else ""
+    sampled = f", and none of {drawn} that were drawn is one" if drawn else ""
     return Finding(
         Outcome.SATISFIED,
         f"all words that could be violations have probability {task.may_violate.mass:.3g}, which is below epsilon "
-        f"whatever the model says to them{asked}",
+        f"whatever the model answers{sampled}",
     )
 
 
-def sample_possible(task: Task) -> Algorithm:
-    """Draw words from those alone that could be violations, until one is, or enough of them are none."""
+def sample_may_violate(task: Task) -> Algorithm:
+    """Draw only words that could be violations, until one is, or enough were drawn."""
     sampler, needed = task.may_violate.sampler, task.confidence.words
     letters = task.distribution.mean_length()
     if sampler is not None:

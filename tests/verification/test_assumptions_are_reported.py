@@ -41,34 +41,34 @@ def state_dictionary(tmp_path, rows: int) -> object:
     return path
 
 
-def told(model) -> list[str]:
+def notes_of(model) -> list[str]:
     verdict = verify(model, Spec.from_regex("(a|b|c|d)*", ABCD), **QUICK)
     return [note["message"] for note in json.loads(verdict.to_json())["health"] if note["check"] == "model"]
 
 
 def test_a_letter_short_is_told_by_verify(tmp_path) -> None:
     """Five rows and four letters: row 0 is taken for padding, and every letter shifts by one."""
-    note, _ = told(load_model(state_dictionary(tmp_path, 5), alphabet=ABCD))
+    note, _ = notes_of(load_model(state_dictionary(tmp_path, 5), alphabet=ABCD))
     assert "row 0 of the embedding is padding" in note
     assert "rows 1 to 4 are the letters a, b, c, d" in note
 
 
 def test_the_order_of_letters_is_told_by_verify(tmp_path) -> None:
-    note, _ = told(load_model(state_dictionary(tmp_path, 4), alphabet=ABCD[::-1]))
+    note, _ = notes_of(load_model(state_dictionary(tmp_path, 4), alphabet=ABCD[::-1]))
     assert "rows 0 to 3 are the letters d, c, b, a" in note
 
 
-def test_what_was_assumed_about_a_compiled_module_is_told() -> None:
-    notes = told(wrap(module(5), ABCD))
+def test_what_was_assumed_about_a_compiled_module_is_reported() -> None:
+    notes = notes_of(wrap(module(5), ABCD))
     assert any("row 0 of the embedding is padding, letters start at row 1" in note for note in notes)
-    assert told(complement(wrap(module(5), ABCD))) == notes
+    assert notes_of(complement(wrap(module(5), ABCD))) == notes
 
 
 def test_how_the_empty_word_is_meant_is_told_of_weights_and_of_their_module(tmp_path) -> None:
-    """The one answers it, the other cannot be asked: whoever verifies both is to know."""
+    """The one answers it, the other cannot be asked: this must be reported."""
     file, own = load_model(state_dictionary(tmp_path, 4), alphabet=ABCD), wrap(module(4), ABCD)
     for model, said in ((file, "before any letter"), (own, "--assume 'regex:. .*'")):
-        (note,) = (text for text in told(model) if "empty word" in text)
+        (note,) = (text for text in notes_of(model) if "empty word" in text)
         assert said in note
 
 
