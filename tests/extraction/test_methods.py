@@ -207,7 +207,7 @@ def test_merging_from_words_that_somebody_has() -> None:
 @settings(max_examples=4, deadline=None)
 @given(st.integers(0, 10**6), st.integers(1, 8))
 def test_merged_states_are_distinguished_by_the_network(seed: int, states: int) -> None:
-    """Should never have more states than the network's own language needs: a suffix distinguishes each from all others."""
+    """Should never have more states than the network's own language needs: suffixes distinguish all."""
     rng = np.random.default_rng(seed)
     dfa = DFA(LETTERS, rng.integers(states, size=(states, 2)), rng.random(states) < 0.5)
     task = task_for(CompiledNetwork(exact_network(dfa)))
