@@ -145,7 +145,7 @@ def test_the_judges_words_are_not_learned_from() -> None:
     """Should leave learning as it is: the judge's words come from generators of their own, and refute nothing."""
     task = task_for(DFAModel(random_dfa(1, 9)))
     before = task.sampler.words
-    end_of(ModelSelection(task).asking())
+    end_of(ModelSelection(task).query())
     assert task.sampler.words == before
     assert task.hypothesis is None
 
@@ -257,7 +257,7 @@ def test_words_that_choose_are_a_small_share_of_the_work(batches: int) -> None:
     target = random_dfa(1, 9)
     alone, judged, both = (task_for(DFAModel(target), distribution=SHORT) for _ in range(3))
     end_of(asking_words(alone, batches))
-    end_of(ModelSelection(judged).asking())
+    end_of(ModelSelection(judged).query())
     end_of(ModelSelection(both).query_alongside(asking_words(both, batches)))
     more = both.oracle.cost.work - judged.oracle.cost.work - alone.oracle.cost.work
     assert more <= both.oracle.cost.work / 10

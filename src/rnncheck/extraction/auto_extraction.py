@@ -97,4 +97,4 @@ def _why(runs: list[_Run], passed: _Run) -> str:
     worked = [run.name for run in runs if run is not passed and run.letters > runs.index(run) * _PATIENCE]
     if not worked:
         return f"{passed.name} finished at once, so nothing else was tried"
-    return f"{passed.name} was the first to pass; {' and '.join(worked)} worked beside it"
+    return f"{passed.name} was the first to pass; {' and '.join(worked)} were tried too"

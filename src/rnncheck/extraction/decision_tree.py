@@ -63,15 +63,15 @@ def tree(task: LearningTask) -> Extracting:
 class _GrowingTree:
     """The words so far with the points of their prefixes, and the tree grown on them."""
 
-    def __init__(self, task: LearningTask, view: PredictiveFeatures, words: WordBatch, states: States) -> None:
+    def __init__(self, task: LearningTask, features: PredictiveFeatures, words: WordBatch, states: States) -> None:
         self._task = task
-        self._view = view
+        self._features = features
         self._stepper: Stepper = task.oracle.stepper
         self._rng = task.rng("tree")
         self._words = words
         first = self._stepper.step(self._stepper.initial(1), *_each_letter(self._stepper))
-        self._from_start = view.points(first)
-        self._points: Points = view.points(states)
+        self._from_start = features.points(first)
+        self._points: Points = features.points(states)
         self._answers = self._answers_at(states, words)
         self._bisection = Bisection(self._points.shape[1])
 
@@ -81,8 +81,8 @@ class _GrowingTree:
         words, stepper, rng = observed_words(task, _LETTERS), task.oracle.stepper, task.rng("tree view")
         states = yield from _states(stepper, words)
         some = states[np.sort(rng.permutation(len(states))[:_FITTED_ON])]
-        view = yield from PredictiveFeatures.fitting(stepper, np.concatenate([stepper.initial(1), some]), rng)
-        return cls(task, view, words, states)
+        features = yield from PredictiveFeatures.fit(stepper, np.concatenate([stepper.initial(1), some]), rng)
+        return cls(task, features, words, states)
 
     @property
     def full(self) -> bool:
@@ -113,7 +113,7 @@ class _GrowingTree:
             for start, end in slices_within(drawn.offsets, _LETTERS_AT_ONCE):
                 words.append(drawn.take(np.arange(start, end)))
                 states = yield from _states(self._stepper, words[-1])
-                points.append(self._view.points(states))
+                points.append(self._features.points(states))
                 answers.append(self._answers_at(states, words[-1]))
             missing -= len(drawn.codes)
         self._words = WordBatch.joined(words)

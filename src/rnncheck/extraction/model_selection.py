@@ -43,7 +43,7 @@ class _Sample:
         self.words = WordBatch.from_codes([])
         self.answers: npt.NDArray[np.int64] = np.zeros(0, dtype=np.int64)
 
-    def asking(self, words: int) -> Turns[None]:
+    def query(self, words: int) -> Turns[None]:
         """Query that many further words."""
         drawn = self._task.distribution.sample(self._rng, words)
         if self._task.max_length is not None:
@@ -102,14 +102,14 @@ class ModelSelection:
         self._maker: dict[int, str] = {}  # of the automaton with that id, which is kept in a point
         self._last_size: dict[str, int] = {}
 
-    def asking(self) -> Turns[None]:
+    def query(self) -> Turns[None]:
         """Query the first words."""
-        yield from self._choosing.asking(_CHOOSING)
-        yield from self._measuring.asking(_MEASURING)
+        yield from self._choosing.query(_CHOOSING)
+        yield from self._measuring.query(_MEASURING)
 
     def query_alongside(self, work: Extracting) -> Extracting:
         """Query the first words and run the work, doubling the selecting sample whenever its letters allow it."""
-        yield from self.asking()
+        yield from self.query()
         while True:
             try:
                 next(work)
@@ -118,7 +118,7 @@ class ModelSelection:
                 return extraction
             yield
             if self._can_double_sample():
-                yield from self._choosing.asking(len(self._choosing.answers))
+                yield from self._choosing.query(len(self._choosing.answers))
                 self._seen = list(map(self._choosing.updated, self._seen))
 
     def _can_double_sample(self) -> bool:

@@ -29,7 +29,7 @@ class PredictiveFeatures:
         self._map = map_.astype(np.float32)
 
     @classmethod
-    def fitting(cls, stepper: Stepper, states: States, rng: np.random.Generator) -> Turns[PredictiveFeatures]:
+    def fit(cls, stepper: Stepper, states: States, rng: np.random.Generator) -> Turns[PredictiveFeatures]:
         """Fit the map to the network's scores after these states."""
         inside = squashed(states)
         inside = inside - inside.mean(axis=0)

@@ -35,10 +35,10 @@ def verify_labels(model: Model, spec: Spec | DFA, **options: Unpack[VerifyOption
         raise InputError("a specification of labels holds for all words or not, so a relation cannot be chosen")
     judged = as_judged(model, spec.dfa, spec.origin) if isinstance(spec, Spec) else as_judged(model, spec)
     verdict = verify(judged, Spec.from_dfa(all_words(model.alphabet), origin="every word"), **options)
-    best_effort, word, said = BestEffort(interrupted=verdict.interrupted), verdict.counterexample, None
+    best_effort, word, labels = BestEffort(interrupted=verdict.interrupted), verdict.counterexample, None
     if word is not None:
-        said = best_effort.attempt("the labels along the counterexample", lambda: tuple(judged.said_along(word)))
-    question = LabelQuestion(text=judged.text, labels=judged.labels, automaton=judged.spec, said=said)
+        labels = best_effort.attempt("the labels along the counterexample", lambda: tuple(judged.said_along(word)))
+    question = LabelQuestion(text=judged.text, labels=judged.labels, automaton=judged.spec, said=labels)
     return msgspec.structs.replace(verdict, label_question=question, health=(*verdict.health, *best_effort.notes))
 
 

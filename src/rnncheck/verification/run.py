@@ -6,6 +6,8 @@ import contextlib
 import dataclasses
 from collections.abc import Callable
 
+import numpy as np
+
 from rnncheck.errors import InconsistentAnswersError
 from rnncheck.learning.learning_task import ENDINGS, Progress
 from rnncheck.models.protocol import SteppingModel
@@ -14,20 +16,21 @@ from rnncheck.runtime.budget import INTERRUPTED, Budget, BudgetExceeded
 from rnncheck.runtime.cooperative import finish
 from rnncheck.verdict.facts import HealthNote, Outcome, SpecFacts, TotalCost
 from rnncheck.verdict.guarantee import Evaluation
-from rnncheck.verdict.violation import DataFacts
+from rnncheck.verdict.violation import DataFacts, DataViolation
 from rnncheck.verification.audit import Audit
 from rnncheck.verification.explanation.best_effort import BestEffort
 from rnncheck.verification.explanation.evidence import History
 from rnncheck.verification.methods import METHODS
-from rnncheck.verification.on_data import query_data
 from rnncheck.verification.question import Question
 from rnncheck.verification.searches import exhaustive
 from rnncheck.verification.verification_checkpoint import CheckpointWriter, checkpoint_writer
 from rnncheck.verification.verification_task import Finding, Task, violated
-from rnncheck.words import Codes, format_word
+from rnncheck.word_files import Sequences
+from rnncheck.words import Codes, WordBatch, format_word, shortlex_key
 
 # After a violation is found, shrinking and flows may take this share of the time limit beyond what is left of it.
 _GRACE = 0.1
+_FIRST_DATA_VIOLATIONS = 5  # of the user's sequences, named in the verdict
 
 
 class Run:
@@ -235,3 +238,29 @@ class Run:
     def _stop(self) -> None:
         """End all further queries."""
         self.oracle.budget = Budget.lasting(0.0, clock=self.question.settings.clock)
+
+
+def query_data(task: Task, data: Sequences) -> tuple[DataFacts, Finding | None]:
+    """Query the user's own sequences: how many are violations, and the least one as a finding."""
+    words = [task.spec.alphabet.encode(word) for word in data.words]
+    distinct = list(dict.fromkeys(words))
+    wrong = {
+        word
+        for word, broken in zip(distinct, task.violating(distinct, task.oracle.by_reference()), strict=True)
+        if broken
+    }
+    counts = task.prop.counts
+    ends = task.spec.end_states(WordBatch.from_codes(words))
+    rows = [row for row, word in enumerate(words) if word in wrong]
+    facts = DataFacts(
+        source=data.source,
+        sha256=data.sha256(),
+        words=len(words),
+        counted=len(words) if counts is None else int(np.sum(counts[ends])),
+        violations=len(rows),
+        first=tuple(DataViolation(data.lines[row], data.words[row]) for row in rows[:_FIRST_DATA_VIOLATIONS]),
+    )
+    least = min(wrong, key=shortlex_key, default=None)
+    if not task.confirmed(least):
+        return facts, None
+    return facts, violated(least, "a sequence of the data is a violation")
