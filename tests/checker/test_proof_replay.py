@@ -196,7 +196,7 @@ def test_what_is_no_network_is_refused_and_what_is_no_certificate_is_an_error() 
 def test_the_checkers_intervals_contain_what_is_computed(cell: Cell) -> None:
     """The checker by itself: random states in boxes of any size, stepped by the engine and by PyTorch."""
     from rnncheck.checker.checked_network import CheckedNetwork
-    from rnncheck.proofs.domains.interval import Box
+    from rnncheck.proofs.domains.interval import Interval as ProofInterval
     from support.networks import random_network
 
     for seed in range(4):
@@ -206,7 +206,7 @@ def test_the_checkers_intervals_contain_what_is_computed(cell: Cell) -> None:
         middle = rng.uniform(-1, 1, size=(20, checker.width))
         radius = rng.choice([0.0, 1e-6, 0.1, 1.0], size=(20, 1))
         low, high = middle - radius, middle + radius
-        points = points_in(Box(low, high), rng, 30).reshape(-1, checker.width)
+        points = points_in(ProofInterval(low, high), rng, 30).reshape(-1, checker.width)
         for letter in range(3):
             after = checker.step(checker.prepared(Interval(low, high)), letter)
             lows, highs = (np.repeat(end, 30, axis=0) for end in (after.low, after.high))
@@ -444,7 +444,7 @@ def test_the_checkers_linked_numbers_contain_what_is_computed(cell: Cell) -> Non
     """Random states in boxes of any size, along words, by the engine and by PyTorch; and never the prover's code."""
     from rnncheck.checker.checked_network import CheckedNetwork
     from rnncheck.checker.linked_zonotope import Linked
-    from rnncheck.proofs.domains.interval import Box
+    from rnncheck.proofs.domains.interval import Interval as ProofInterval
     from support.networks import random_network
 
     for seed in range(2):
@@ -455,7 +455,7 @@ def test_the_checkers_linked_numbers_contain_what_is_computed(cell: Cell) -> Non
         middle = rng.uniform(-1, 1, size=(12, checker.width))
         radius = rng.choice([1e-6, 0.01, 0.5], size=(12, 1))
         linked = Linked.between(middle - radius, middle + radius)
-        points = points_in(Box(middle - radius, middle + radius), rng, 20).reshape(-1, checker.width)
+        points = points_in(ProofInterval(middle - radius, middle + radius), rng, 20).reshape(-1, checker.width)
         walks = [points, points]
         for letter in (0, 2, 1, 2):
             linked = checker.step_linked(checker.prepared_linked(linked), letter)

@@ -12,9 +12,9 @@ from rnncheck.automata.dfa import DFA
 from rnncheck.models.engine.compiled import CompiledNetwork
 from rnncheck.models.network import Cell, RecurrentNetwork
 from rnncheck.proofs.abstract_network import AbstractNetwork
-from rnncheck.proofs.induction import NO_PARENT, Following
+from rnncheck.proofs.induction import NO_PARENT, InductionLimits
 from rnncheck.proofs.invariant import Progress, Stuck
-from rnncheck.proofs.proof_search import Invariant, NotProved, ProofSettings, find_invariant, prove_words
+from rnncheck.proofs.proof_search import Invariant, NotProved, ProofSettings, find_invariant, search_proof
 from rnncheck.proofs.sensitivity import widths
 from rnncheck.proofs.word_classes import NO_CLASS
 from rnncheck.relations import Property, Relation
@@ -67,7 +67,7 @@ def test_a_turning_network_is_proved_only_where_it_is_right(share: float) -> Non
 
 def test_the_word_at_an_obstacle_is_told() -> None:
     network = turning_network(0.03)
-    events = prove_words(network, Property(EVERY, Relation.EQUAL), ProofSettings(context=0, rounds=1))
+    events = search_proof(network, Property(EVERY, Relation.EQUAL), ProofSettings(context=0, rounds=1))
     words = [network.alphabet.decode(event.word) for event in events if isinstance(event, Stuck)]
     model = CompiledNetwork(network)
     assert any(not model.accepts(word[:length]) for word in words for length in range(len(word) + 1))
@@ -85,12 +85,12 @@ def test_whatever_is_proved_of_a_random_network_is_true(cell: Cell) -> None:
         for spec in (random_dfa(3, 2, seed), DFA(letters(2), [[0, 0]], [always])):
             for relation in Relation:
                 # No box for each class: the small ones alone.
-                wanted = Property(spec, relation)
-                end = find_invariant(network, wanted, ProofSettings(context=0, rounds=1, classes=300))
+                prop = Property(spec, relation)
+                end = find_invariant(network, prop, ProofSettings(context=0, rounds=1, classes=300))
                 if isinstance(end, Invariant):
                     proved += 1
                     ends = spec.end_states(words)
-                    assert not wanted.broken(answers, ends)[words.lengths > 0].any()
+                    assert not prop.broken(answers, ends)[words.lengths > 0].any()
     assert proved > 2
 
 
@@ -137,7 +137,7 @@ def test_too_many_classes_end_it() -> None:
 
 
 def test_it_can_be_ended_and_tells_how_far_it_is() -> None:
-    events = list(prove_words(turning_network(), Property(EVERY, Relation.EQUAL), ProofSettings(context=0, rounds=1)))
+    events = list(search_proof(turning_network(), Property(EVERY, Relation.EQUAL), ProofSettings(context=0, rounds=1)))
     progress = [event for event in events if isinstance(event, Progress)]
     assert progress[-1].classes > progress[0].classes
 
@@ -151,10 +151,10 @@ def test_it_can_be_ended_and_tells_how_far_it_is() -> None:
 def test_fewer_letters_are_followed_where_there_are_many() -> None:
     for count, k in ((3, 4), (5, 3), (20, 1)):
         network = AbstractNetwork(random_network(Cell.RNN_TANH, (3,), alphabet=letters(count)))
-        following = Following.within(network, 4, 10_000)
+        following = InductionLimits.within(network, 4, 10_000)
         assert following is not None
         assert following.k == k
-    assert Following.within(AbstractNetwork(random_network(Cell.LSTM, (100, 100))), 4, 10_000) is None
+    assert InductionLimits.within(AbstractNetwork(random_network(Cell.LSTM, (100, 100))), 4, 10_000) is None
 
 
 def test_boxes_are_wide_where_nothing_depends_on_it() -> None:
@@ -184,6 +184,6 @@ def test_boxes_are_wide_where_nothing_depends_on_it() -> None:
 def test_words_that_do_not_count_need_no_box(relation: Relation) -> None:
     """Wrong on odd words alone, which are ignored."""
     network = turning_network()
-    wanted = Property(ODD, relation, counts=np.array([False, True]))
-    assert isinstance(find_invariant(network, wanted), Invariant)
+    prop = Property(ODD, relation, counts=np.array([False, True]))
+    assert isinstance(find_invariant(network, prop), Invariant)
     assert all(CompiledNetwork(network).accepts(word) for word in itertools.product("ab", repeat=3))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import msgspec
 
 from rnncheck.errors import InputError
-from rnncheck.proofs.bounded import Layers
+from rnncheck.proofs.bounded import BoundedProof
 from rnncheck.runtime.budget import BudgetExceeded
 from rnncheck.runtime.files import write_atomically
 from rnncheck.search.flows import Flow
@@ -225,7 +225,7 @@ def _searched(run: Run) -> Searched:
     )
 
 
-def _length_proof(question: Question, layers: Layers) -> LengthProof:
+def _length_proof(question: Question, layers: BoundedProof) -> LengthProof:
     rounding = question.settings.proof.rounding
     arithmetic = Arithmetic(rounding.unit, rounding.tanh, rounding.sigmoid).sentence()
     return LengthProof(context=layers.context, arithmetic=arithmetic, covers_reference=question.covers_reference)
