@@ -208,7 +208,7 @@ def test_the_checkers_intervals_contain_what_is_computed(cell: Cell) -> None:
         low, high = middle - radius, middle + radius
         points = points_in(ProofInterval(low, high), rng, 30).reshape(-1, checker.width)
         for letter in range(3):
-            after = checker.step(checker.prepared(Interval(low, high)), letter)
+            after = checker.step(checker.prepare(Interval(low, high)), letter)
             lows, highs = (np.repeat(end, 30, axis=0) for end in (after.low, after.high))
             judge = ByTorch(network)
             for found in (*(engine_step(network, points, letter, dtype)[0] for dtype in (np.float32, np.float64)),
@@ -402,7 +402,7 @@ def test_every_change_of_a_class_that_follows_is_refused() -> None:
 def test_a_sum_that_overflows_before_a_shut_gate_has_no_bounds(linked: bool) -> None:
     """The checker by itself, on a GRU whose reset gate multiplies what float32 cannot hold."""
     from rnncheck.checker.checked_network import CheckedNetwork
-    from rnncheck.checker.linked_zonotope import Linked
+    from rnncheck.checker.checked_zonotope import Zonotope
     from support.networks import letters
 
     for bias, known in ((1e4, True), (1e40, False)):
@@ -411,9 +411,9 @@ def test_a_sum_that_overflows_before_a_shut_gate_has_no_bounds(linked: bool) -> 
         checker, zero = CheckedNetwork(network, Arithmetic(2.0**-24, 8.0, 8.0)), np.zeros((1, 1))
         with np.errstate(all="ignore"):
             after = (
-                checker.step_linked(checker.prepared_linked(Linked.between(zero, zero)), 0).bounds()
+                checker.step_zonotopes(checker.prepare_zonotopes(Zonotope.between(zero, zero)), 0).bounds()
                 if linked
-                else checker.step(checker.prepared(Interval(zero, zero)), 0)
+                else checker.step(checker.prepare(Interval(zero, zero)), 0)
             )
         assert after.inside(np.full((1, 1), -2.0), np.full((1, 1), 2.0)).all() == known
 
@@ -443,7 +443,7 @@ def test_a_part_is_not_proved_by_induction() -> None:
 def test_the_checkers_linked_numbers_contain_what_is_computed(cell: Cell) -> None:
     """Random states in boxes of any size, along words, by the engine and by PyTorch; and never the prover's code."""
     from rnncheck.checker.checked_network import CheckedNetwork
-    from rnncheck.checker.linked_zonotope import Linked
+    from rnncheck.checker.checked_zonotope import Zonotope
     from rnncheck.proofs.domains.interval import Interval as ProofInterval
     from support.networks import random_network
 
@@ -454,17 +454,17 @@ def test_the_checkers_linked_numbers_contain_what_is_computed(cell: Cell) -> Non
         rng = np.random.default_rng(seed)
         middle = rng.uniform(-1, 1, size=(12, checker.width))
         radius = rng.choice([1e-6, 0.01, 0.5], size=(12, 1))
-        linked = Linked.between(middle - radius, middle + radius)
+        linked = Zonotope.between(middle - radius, middle + radius)
         points = points_in(ProofInterval(middle - radius, middle + radius), rng, 20).reshape(-1, checker.width)
         walks = [points, points]
         for letter in (0, 2, 1, 2):
-            linked = checker.step_linked(checker.prepared_linked(linked), letter)
+            linked = checker.step_zonotopes(checker.prepare_zonotopes(linked), letter)
             bounds = linked.bounds()
             low, high = (np.repeat(end, 20, axis=0) for end in (bounds.low, bounds.high))
             walks = [engine_step(network, walks[0], letter, np.float32)[0], torch_step(judge, walks[1], letter)]
             for walk in walks:
                 assert ((low <= walk) & (walk <= high)).all()
-            accepted, rejected = (np.repeat(side, 20) for side in checker.decisions_linked(linked))
+            accepted, rejected = (np.repeat(side, 20) for side in checker.zonotope_decisions(linked))
             assert not (accepted & rejected).any()
             top = walks[0][:, : checker.width // (2 if cell is Cell.LSTM else 1)][:, -network.layers[-1].hidden :]
             out = top @ network.head_weight.T + network.head_bias
