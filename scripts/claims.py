@@ -115,7 +115,7 @@ class Case:
         answers = [part.accepting[number] for part, number in zip(parts, numbers, strict=True)]
         counting = answers[2]
         broken = self.relation.broken(answers[0], answers[1]) & counting
-        possible = self.relation.can_break(answers[1]) & counting
+        possible = self.relation.may_violate(answers[1]) & counting
         shape, letters = [len(part) for part in parts], len(self.spec.alphabet)
         goes_to = np.ravel_multi_index(
             [part.transitions[number] for part, number in zip(parts, numbers, strict=True)], shape

@@ -23,7 +23,7 @@ def test_broken_and_can_break(relation: Relation) -> None:
     assert relation.broken(model, other).tolist() == [MEANING[relation](r, a) for r, a in pairs]
     for a in (False, True):
         possible = any(MEANING[relation](r, a) for r in (False, True))
-        assert relation.can_break(np.array([a])).tolist() == [possible]
+        assert relation.may_violate(np.array([a])).tolist() == [possible]
 
 
 @pytest.mark.parametrize("relation", Relation)
@@ -43,7 +43,7 @@ def test_witness_and_open_states(relation: Relation) -> None:
         for state, is_open in enumerate(Property(a, relation).open_states):
             continuations = DFA(a.alphabet, a.transitions, a.accepting, initial=state)
             reached = np.array([continuations.accepts(word) for word in words])  # 4 states: 6 letters reach them all
-            assert is_open == relation.can_break(reached).any()
+            assert is_open == relation.may_violate(reached).any()
 
 
 @pytest.mark.parametrize(("name", "sign"), [("subset", "⊆"), ("superset", "⊇"), ("equal", "=")])
@@ -77,7 +77,7 @@ def test_a_property_of_the_words_that_count(relation: Relation) -> None:
             assumed.accepts(word) and any(MEANING[relation](said, a.accepts(word)) for said in (False, True))
             for word in words
         ]
-        assert wanted.breakable[ends].tolist() == possible == wanted.possible.accepts_batch(words).tolist()
+        assert wanted.may_violate[ends].tolist() == possible == wanted.possible_violations.accepts_batch(words).tolist()
         assert wanted.violations(r).accepts_batch(words).tolist() == meant
         witness = wanted.witness(r)
         assert witness == next((word for word, wrong in zip(words, meant, strict=True) if wrong), witness)

@@ -60,7 +60,7 @@ class Relation(enum.Enum):
             return np.asarray(~model & other)
         return np.asarray(model != other)
 
-    def can_break(self, other: npt.NDArray[Any]) -> Mask:
+    def may_violate(self, other: npt.NDArray[Any]) -> Mask:
         """Where a word could break the relation, whatever the model says to it."""
         if self is Relation.EQUAL:
             return np.ones(other.shape, dtype=np.bool_)
@@ -108,19 +108,19 @@ class Property:
         return dataclasses.replace(self, spec=self.spec.over(alphabet))
 
     @functools.cached_property
-    def breakable(self) -> Mask:
+    def may_violate(self) -> Mask:
         """The states of ``spec`` where a word could be a violation, whatever the model says to it."""
-        return self._counting(self.relation.can_break(self.spec.accepting), np.arange(len(self.spec)))
+        return self._counting(self.relation.may_violate(self.spec.accepting), np.arange(len(self.spec)))
 
     @functools.cached_property
     def open_states(self) -> Mask:
         """The states of ``spec`` from which some word still leads to one where it could be a violation."""
-        return coreachable(self.possible)
+        return coreachable(self.possible_violations)
 
     @property
-    def possible(self) -> DFA:
+    def possible_violations(self) -> DFA:
         """The automaton of the words that could be violations."""
-        return DFA(self.spec.alphabet, self.spec.transitions, self.breakable, self.spec.initial)
+        return DFA(self.spec.alphabet, self.spec.transitions, self.may_violate, self.spec.initial)
 
     def broken(self, answers: Mask, states: npt.NDArray[np.integer]) -> Mask:
         """Which words are violations, from the model's answers and the states of ``spec`` in which they end."""

@@ -125,7 +125,7 @@ def test_states_within_so_many_letters_of_a_violation(relation: Relation) -> Non
     for seed in range(8):
         spec = random_dfa(seed, 5, share=0.3)
         tree = tree_of(DFAModel(random_dfa(seed + 1, 3)), spec, relation)
-        breakable = relation.can_break(spec.accepting)
+        breakable = relation.may_violate(spec.accepting)
         for letters in range(6):
             for state in range(len(spec)):
                 ends = {state}
@@ -332,8 +332,8 @@ def test_sampler_finds_the_least_broken_prefix(relation: Relation, stepping: boo
         run = [
             word
             for word in words
-            if relation.can_break(np.array([spec.accepts(word)]))[0]
-            or relation.can_break(np.array([hypothesis.accepts(word)]))[0]
+            if relation.may_violate(np.array([spec.accepts(word)]))[0]
+            or relation.may_violate(np.array([hypothesis.accepts(word)]))[0]
         ]
         seen = {word[:n] for word in run for n in range(1, len(word) + 1)} if stepping else set(run)
         seen |= {()} if () in run else set()

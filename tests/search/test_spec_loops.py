@@ -68,8 +68,8 @@ def test_lassos_lead_back_and_completions_separate(seed: int, relation: Relation
             assert end(spec, lasso.word(letters)) == lasso.states[letters % len(lasso.loop)]
     for state in {state for lasso in lassos.all for state in lasso.states}:
         completions = lassos.completions(state)
-        assert all(watched.breakable[end(spec, word, state)] for word in completions)
-        useful = [word for word in short if watched.breakable[end(spec, word, state)]]
+        assert all(watched.may_violate[end(spec, word, state)] for word in completions)
+        useful = [word for word in short if watched.may_violate[end(spec, word, state)]]
         assert completions or not useful
 
         def separated(words: list[Codes], other: int, state: int = state) -> bool:

@@ -78,7 +78,7 @@ def test_changed_words_are_real_violations_and_each_is_asked_once(relation: Rela
             search.advance()
         # One word is asked again, to see whether the model gives scores.
         assert len(asked) - len(set(asked)) <= 1
-        assert all(watched.breakable[spec.end_states([word])[0]] for word in asked)
+        assert all(watched.may_violate[spec.end_states([word])[0]] for word in asked)
         if search.violation is not None:
             found += 1
             word = LETTERS.decode(search.violation)

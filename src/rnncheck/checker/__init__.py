@@ -151,6 +151,6 @@ def _uncheckable(claims: Claims) -> Iterator[Check]:
     tested = claims.guarantee is not None and claims.guarantee.hypothesis_epsilon is not None
     if claims.hypothesis is not None and not tested:
         yield unchecked("hypothesis", "nothing is claimed of it")
-    if claims.verdict.mistakes:
+    if claims.verdict.failure_clusters:
         yield unchecked("mistakes", "the document only suggests which counterexamples have the same cause")
     yield unchecked("reason, cost, health, rounds, command, seed, version", "stated by the document, without evidence")

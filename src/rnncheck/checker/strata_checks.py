@@ -18,7 +18,7 @@ from rnncheck.models.protocol import Model
 from rnncheck.probability.conditioned import conditioned
 from rnncheck.probability.distributions import WordDistribution
 from rnncheck.probability.statistics import clopper_pearson
-from rnncheck.verdict.strata import divided, interval_of
+from rnncheck.verdict.strata import divide, interval_of
 from rnncheck.words import Codes
 
 _ROUNDING = 1e-9
@@ -63,7 +63,7 @@ def strata(
     )
     yield confirmed_if("violation mass", same, f"what was counted shows {low:.4g} to {high:.4g}")
     loops = [(len(flow.prefix), claims.encode(flow.loop) or ()) for flow in verdict.faulty_flows]
-    languages = dict(divided(possible, word, loops, _learned(claims)))
+    languages = dict(divide(possible, word, loops, _learned(claims)))
     for stratum in claimed:
         language = languages.get(stratum.name)
         sampled = None if language is None else conditioned(distribution, language)

@@ -50,7 +50,7 @@ def _contradictions(claims: Claims) -> Iterator[str]:
             "a counterexample": verdict.counterexample is not None,
             "faulty flows": bool(verdict.faulty_flows),
             "the trace of a counterexample": verdict.trace is not None,
-            "further counterexamples": bool(verdict.other_counterexamples or verdict.mistakes),
+            "further counterexamples": bool(verdict.other_counterexamples or verdict.failure_clusters),
             "a mass of violations": verdict.violation_mass is not None or bool(verdict.mass_strata),
         }
         for name in (name for name, there in pieces.items() if there):
@@ -88,10 +88,12 @@ def _enough_proved(claims: Claims, guarantee: Guarantee) -> bool:
 
 def _clusters(claims: Claims) -> Iterator[str]:
     verdict = claims.verdict
-    words = sorted(number for mistake in verdict.mistakes for number in mistake.words)
+    words = sorted(number for mistake in verdict.failure_clusters for number in mistake.words)
     if words and words != list(range(1 + len(verdict.other_counterexamples))):
         yield "its mistakes do not name every counterexample once"
-    if any(mistake.flow is not None and mistake.flow >= len(verdict.faulty_flows) for mistake in verdict.mistakes):
+    if any(
+        mistake.flow is not None and mistake.flow >= len(verdict.faulty_flows) for mistake in verdict.failure_clusters
+    ):
         yield "its mistakes name a faulty flow that it does not have"
 
 

@@ -25,7 +25,7 @@ from rnncheck.proofs.invariant import Progress
 from rnncheck.proofs.partial_invariant import PartialInvariant, best_partial_invariant, probability_bound
 from rnncheck.proofs.proof_search import ProofSettings
 from rnncheck.relations import Property, Relation
-from rnncheck.runtime.cooperative import Turns, telling
+from rnncheck.runtime.cooperative import CooperativeWork, reporting
 from rnncheck.words import Codes
 
 _ROUNDS = 100  # what closes mostly does so in fewer
@@ -85,10 +85,12 @@ class _Cells:
                 break
         return self._extraction(best, "the boxes leave the answers to other words open")
 
-    def _found(self, context: int, weight: Callable[[PartialInvariant], float]) -> Turns[PartialInvariant | None]:
+    def _found(
+        self, context: int, weight: Callable[[PartialInvariant], float]
+    ) -> CooperativeWork[PartialInvariant | None]:
         empty = self.task.oracle.reference_answer(())
         work = best_partial_invariant(self.network, self.guide, context, empty, self._settings, weight)
-        return (yield from telling(work, self._tell))
+        return (yield from reporting(work, self._tell))
 
     def _tell(self, progress: Progress) -> None:
         self.task.boxes = (progress.growing, progress.classes)

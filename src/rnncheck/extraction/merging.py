@@ -17,7 +17,7 @@ from rnncheck.automata.moore import Hypothesis
 from rnncheck.extraction.method import Extracting, tested
 from rnncheck.learning.learning_task import LearningTask
 from rnncheck.oracle import MembershipOracle, Query
-from rnncheck.runtime.cooperative import Turns
+from rnncheck.runtime.cooperative import CooperativeWork
 from rnncheck.words import Codes, WordBatch
 
 _LETTERS = 30_000  # of sampled words
@@ -57,7 +57,7 @@ def merging(task: LearningTask) -> Extracting:
     return (yield from tested(task, merged.machine(), f"merged {merged.nodes} prefixes of {own}"))
 
 
-def _tree(task: LearningTask) -> Turns[_Node]:
+def _tree(task: LearningTask) -> CooperativeWork[_Node]:
     """The prefix tree of the words with all answers."""
     oracle = task.oracle
     oracle.budget.check()
@@ -99,7 +99,7 @@ class _Merged:
         self.nodes = 0
         self._root = root
 
-    def run(self) -> Turns[None]:
+    def run(self) -> CooperativeWork[None]:
         """Give every node of the tree a state, breadth first."""
         self._add(self._root)
         queue: list[tuple[int, int, _Node]] = [(0, letter, node) for letter, node in sorted(self._root.below.items())]
@@ -130,7 +130,7 @@ class _Merged:
         self._goes_to.append([None] * self._letters)
         return len(self._access) - 1
 
-    def _home(self, node: _Node) -> Turns[int | None]:
+    def _home(self, node: _Node) -> CooperativeWork[int | None]:
         """The state with the most evidence that the network confirms; None where there is none."""
         seen = node.suffixes(_SUFFIXES_ASKED)
         yield from self._ask(node.word, seen, self._common)
@@ -145,7 +145,7 @@ class _Merged:
                 return state
         return None
 
-    def _complete(self) -> Turns[None]:
+    def _complete(self) -> CooperativeWork[None]:
         """Send each transition that no word has shown to the state that answers most like it."""
         for state in range(len(self._access)):
             yield from self._ask(self._access[state], self._known[state], self._common)
@@ -159,7 +159,7 @@ class _Merged:
                 row[letter] = int((rows == said).sum(axis=1).argmax())
             self._task.hypothesis = self.machine()
 
-    def _ask(self, word: Codes, known: dict[Codes, int], suffixes: list[Codes]) -> Turns[None]:
+    def _ask(self, word: Codes, known: dict[Codes, int], suffixes: list[Codes]) -> CooperativeWork[None]:
         """Learn the answers after a word that are not known."""
         queries: list[Query] = [(word, suffix) for suffix in suffixes if suffix not in known]
         if self._task.max_length is not None:

@@ -26,7 +26,7 @@ from rnncheck.probability.confidence import Confidence
 from rnncheck.probability.distributions import WordDistribution
 from rnncheck.relations import Property, Relation
 from rnncheck.runtime.budget import INTERRUPTED, BudgetExceeded
-from rnncheck.runtime.cooperative import Turns
+from rnncheck.runtime.cooperative import CooperativeWork
 from rnncheck.search.plain_sampler import PlainSampler
 from rnncheck.search.sampler import Sampler
 from rnncheck.words import Codes, Word, WordBatch, format_word
@@ -106,7 +106,7 @@ class LearningTask:
         twin.so_far = None
         return twin
 
-    def tested_by(self, test: Turns[Result]) -> Turns[Result]:
+    def tested_by(self, test: CooperativeWork[Result]) -> CooperativeWork[Result]:
         """The result of a test; meanwhile ``testing`` is set."""
         self.testing = True
         try:
@@ -225,7 +225,9 @@ class LearningTask:
         return ending.reason if isinstance(ending, BudgetExceeded) else INTERRUPTED
 
 
-def refining(learner: Learner[Any], counterexample: Codes, others: Mapping[Codes, int] | None = None) -> Turns[None]:
+def refining(
+    learner: Learner[Any], counterexample: Codes, others: Mapping[Codes, int] | None = None
+) -> CooperativeWork[None]:
     """Refine by a word on which hypothesis and model differed; if they no longer do, the model's answers change.
 
     And by ``others``, with the model's answers to them, which are not asked for again.

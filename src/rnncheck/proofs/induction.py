@@ -233,7 +233,7 @@ class _ClassTree:
 
     def _decided(self, states: Ints, sets: Zonotope | Interval) -> Mask:
         """Where the answer is correct in the whole set, or no answer is a violation."""
-        accepting, matters = self.prop.spec.accepting[states], self.prop.breakable[states]
+        accepting, matters = self.prop.spec.accepting[states], self.prop.may_violate[states]
         right = np.where(accepting, *(self.network.margin(sets, accept) > 0.0 for accept in (True, False)))
         return np.asarray(right | ~matters)
 
@@ -271,7 +271,7 @@ class _ClassTree:
 
     def result(self) -> InductiveBoxes:
         states = np.array(self.states)
-        accepting, checked = self.prop.spec.accepting[states], self.prop.breakable[states]
+        accepting, checked = self.prop.spec.accepting[states], self.prop.may_violate[states]
         checked[INITIAL] = False  # the empty word is checked separately
         contexts: list[Codes] = []
         for parent, (_, letter) in zip(self.parents, self.found_by, strict=True):

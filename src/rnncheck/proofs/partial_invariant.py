@@ -94,7 +94,7 @@ class PartialInvariant:
         """The words that the boxes do not exclude as violations."""
         initial = np.array([self.prop.spec.initial])
         empty = bool(self.prop.broken(np.array([self.accepts_empty]), initial)[0])
-        return self._automaton(self.undecided, empty, self.prop.breakable)
+        return self._automaton(self.undecided, empty, self.prop.may_violate)
 
     def _automaton(self, here: Mask, empty: bool, beyond: Mask) -> DFA:
         """The states are the classes, then those of the specification for words that have passed a class left open.

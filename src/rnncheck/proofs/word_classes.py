@@ -62,7 +62,7 @@ def partition_by_last_letters(prop: Property, k: int, at_most: int) -> Partition
         rows.append(row)
     states = np.array([each.state for each in classes], dtype=np.int64)
     accepting = spec.accepting[states]
-    checked = prop.breakable[states]
+    checked = prop.may_violate[states]
     checked[INITIAL] = False  # the empty word is checked separately
     return Partition(
         np.array(rows, dtype=np.int64).reshape(len(rows), len(spec.alphabet)),

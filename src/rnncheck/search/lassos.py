@@ -83,7 +83,7 @@ class Lassos:
         shortest: Codes | None = None
         left, first = ends[0] != state, 0
         for _ in range(_LONGEST_COMPLETION + 1):
-            for row in np.flatnonzero(watched.breakable[ends[:, 0]]).tolist():
+            for row in np.flatnonzero(watched.may_violate[ends[:, 0]]).tolist():
                 shortest = words[row] if shortest is None else shortest
                 separated = left & (spec.accepting[ends[row]] != spec.accepting[ends[row, 0]])
                 if separated.any():

@@ -45,7 +45,7 @@ class MutationSearch:
     @property
     def finished(self) -> bool:
         """Whether a violation was found, or none can be."""
-        return self.violation is not None or not self._watched.breakable.any()
+        return self.violation is not None or not self._watched.may_violate.any()
 
     def advance(self) -> None:
         """Ask one more batch; call it only while not ``finished``."""
@@ -54,7 +54,7 @@ class MutationSearch:
         words = self._drawn() if drawn else [self._changed() for _ in range(_AT_ONCE)]
         fresh = [word for word in dict.fromkeys(words) if word not in self._asked]
         ends = self._watched.spec.end_states(WordBatch.from_codes(fresh))
-        possible = np.flatnonzero(self._watched.breakable[ends])
+        possible = np.flatnonzero(self._watched.may_violate[ends])
         if len(possible):
             self._ask([fresh[row] for row in possible.tolist()], ends[possible])
 

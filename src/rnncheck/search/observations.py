@@ -36,7 +36,7 @@ class Side(NamedTuple):
     def can_break(self, words: WordBatch) -> Mask:
         """Which words could break the relation, whatever the model says to them."""
         states = self.other.support.end_states(words)
-        return self._counting(self.relation.can_break(self.other.outputs[states]), states)
+        return self._counting(self.relation.may_violate(self.other.outputs[states]), states)
 
     def broken(self, answers: npt.NDArray[Any], states: npt.NDArray[np.integer]) -> Mask:
         """Which words break it, from the model's answers and the states in which they end."""

@@ -63,7 +63,7 @@ class PrefixTree:
         self._look = look
         self._watched = watched.over(stepper.alphabet)
         self.spec, self.relation = self._watched.spec, watched.relation
-        self.open_states, self.breakable = self._watched.open_states, self._watched.breakable
+        self.open_states, self.breakable = self._watched.open_states, self._watched.may_violate
         self._within = [self.breakable]
         self._branches: dict[bytes, Branches] = {}
 

@@ -192,14 +192,14 @@ class SteppedLoops(LoopSearch):
         if self._length <= _EVERY_LETTER:
             self._complete(trail, every, self._after_each)
         else:
-            self._complete(trail, every, lambda state: [()] if self._watched.breakable[state] else [])
+            self._complete(trail, every, lambda state: [()] if self._watched.may_violate[state] else [])
         if self._length == self._until:
             loops = np.array([len(lasso.loop) for lasso in self._going])
             self._complete(trail, every[trail.letters + loops[trail.rows] > self._until], self._lassos.completions)
 
     def _after_each(self, state: int) -> list[Codes]:
         """The empty word where it can show a violation, and the first other completion."""
-        words = [()] if self._watched.breakable[state] else []
+        words = [()] if self._watched.may_violate[state] else []
         return words + [word for word in self._lassos.completions(state)[:1] if word]
 
     def _complete(self, trail: _Trail, places: IntArray, words: Callable[[int], Sequence[Codes]]) -> None:

@@ -16,7 +16,7 @@ from rnncheck.verdict.certificate import Arithmetic
 from rnncheck.verdict.facts import AutomatonFacts, HealthNote, Outcome, Scores
 from rnncheck.verdict.guarantee import Guarantee, LengthProof, ProofFacts, Searched
 from rnncheck.verdict.value import Verdict
-from rnncheck.verdict.violation import FaultyFlow, Mistake
+from rnncheck.verdict.violation import FailureCluster, FaultyFlow
 from rnncheck.verification.audit import shorter_by_reference
 from rnncheck.verification.effort import Effort
 from rnncheck.verification.explanation.evidence import gather
@@ -38,7 +38,7 @@ class _Violation:
     word: Codes | None = None
     flows: tuple[Flow, ...] = ()
     others: tuple[Codes, ...] = ()
-    mistakes: tuple[Mistake, ...] = ()
+    mistakes: tuple[FailureCluster, ...] = ()
     mass: HowBad = HowBad(None, ())  # noqa: RUF009 - frozen
 
 
@@ -70,7 +70,7 @@ def conclude(run: Run, finding: Finding) -> Verdict:
         shortest=word is not None and len(word) == 1 + (-1 if none_up_to is None else none_up_to),
         no_violation_up_to=none_up_to,
         other_counterexamples=tuple(map(decode, found.others)),
-        mistakes=found.mistakes,
+        failure_clusters=found.mistakes,
         guarantee=None if word is not None else _guarantee(run, finding, proof),
         evaluation=run.evaluation,
         searched=None if word is not None or finding.proof else _searched(run),
@@ -104,7 +104,7 @@ def _polished(run: Run, finding: Finding, word: Codes) -> _Violation:
     extras.attempt("progress", run.tell)  # at once, as it was found
     polish = _polish(run, word, effort)
     word, flows = polish.word, tuple(polish.flows)
-    mistakes: tuple[Mistake, ...] | None = None
+    mistakes: tuple[FailureCluster, ...] | None = None
     if polish.others:
         words = [word, *polish.others]
         mistakes = extras.attempt("which are one mistake", lambda: mistakes_of(task, question.spec.dfa, words, flows))

@@ -33,13 +33,13 @@ class ErrorLanguage:
     @property
     def possible(self) -> DFA:
         """The automaton of the words that can be mistakes."""
-        return self._wanted.possible
+        return self._wanted.possible_violations
 
     def ask(self, queries: Sequence[Query]) -> Mask:
         """One answer per query (access word, suffix): is the word a mistake?"""
         words = WordBatch.from_codes([access + suffix for access, suffix in queries])
         ends = self._wanted.spec.end_states(words)
-        mistaken = self._wanted.breakable[ends]
+        mistaken = self._wanted.may_violate[ends]
         rows = np.flatnonzero(mistaken)
         answers = self._oracle.ask([queries[row] for row in rows.tolist()])
         mistaken[rows] = self._wanted.broken(answers, ends[rows])
@@ -50,7 +50,7 @@ class ErrorLanguage:
         if not self._oracle.stepping:
             return self.ask([((), word) for word in words])
         ends = self._wanted.spec.end_states(words)
-        mistaken = self._wanted.breakable[ends]
+        mistaken = self._wanted.may_violate[ends]
         rows = np.flatnonzero(mistaken)
         some = words.take(mistaken)
         answers = np.full(len(some), self._oracle.stepper.accepts_empty)

@@ -10,7 +10,7 @@ from rnncheck.proofs.certifying import certificate_of
 from rnncheck.proofs.invariant import Progress
 from rnncheck.proofs.partial_invariant import PartialInvariant, best_partial_invariant, probability_bound
 from rnncheck.proofs.projection import project_boxes
-from rnncheck.runtime.cooperative import Turns, telling
+from rnncheck.runtime.cooperative import CooperativeWork, reporting
 from rnncheck.verdict.facts import Outcome
 from rnncheck.verdict.guarantee import at_most
 from rnncheck.verification.verification_task import Algorithm, Finding, Task
@@ -47,11 +47,11 @@ class _Part:
         self._settings = replace(own, classes=min(own.classes, _CLASSES), rounds=min(own.rounds, _ROUNDS))
         self.bound = self.task.possible.mass  # what is so whatever the network says
 
-    def lengths(self) -> Turns[None]:
+    def lengths(self) -> CooperativeWork[None]:
         """The greatest length to which all words are proved, over all contexts."""
         for context in range(self._settings.context + 1):
             work = prove_bounded(self.network, self.task.wanted, context, self._settings)
-            found = yield from telling(work, self._tell)
+            found = yield from reporting(work, self._tell)
             if found is None:
                 break
             if self.longest is None or found.length > self.longest.length:
@@ -59,14 +59,14 @@ class _Part:
             if found.length == self._settings.longest:
                 break
 
-    def cells(self) -> Turns[None]:
+    def cells(self) -> CooperativeWork[None]:
         """The cells that leave the least probability unproved, over all contexts."""
         empty = self.task.oracle.reference_answer(())
         for context in range(self._settings.context + 1):
             work = best_partial_invariant(
                 self.network, self.task.wanted, context, empty, self._settings, self._unproved
             )
-            found = yield from telling(work, self._tell)
+            found = yield from reporting(work, self._tell)
             if found is None:
                 break
             if self._unproved(found) < self.bound:

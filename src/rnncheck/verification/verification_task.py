@@ -95,7 +95,7 @@ class Task(LearningTask):
     def violates(self, word: Codes) -> bool:
         """Whether a word is a violation: the model by its reference, and the specification, both evaluated."""
         ends = self.spec.end_states(WordBatch.from_codes([word]))
-        if not self.wanted.breakable[ends[0]]:
+        if not self.wanted.may_violate[ends[0]]:
             return False
         broken = bool(self.wanted.broken(np.array([self.oracle.reference_answer(word)]), ends)[0])
         if broken and self.first_violation is None:
@@ -119,7 +119,7 @@ class Task(LearningTask):
     def violating(self, words: Sequence[Codes], oracle: MembershipOracle | None = None) -> Mask:
         """Which words are violations; the model, or another oracle, is asked for those alone that could be."""
         ends = self.spec.end_states(WordBatch.from_codes(words))
-        broken = self.wanted.breakable[ends]
+        broken = self.wanted.may_violate[ends]
         rows = np.flatnonzero(broken)
         answers = (oracle or self.oracle).answers([words[int(row)] for row in rows])
         broken[rows] = self.wanted.broken(answers, ends[rows])

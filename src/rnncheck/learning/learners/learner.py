@@ -13,7 +13,7 @@ from rnncheck.automata.moore import NO_YES, MooreMachine
 from rnncheck.errors import InputError, short_repr
 from rnncheck.learning.learners.answers import Answers, Ask
 from rnncheck.learning.learners.counterexamples import states_on
-from rnncheck.runtime.cooperative import Turns, finish
+from rnncheck.runtime.cooperative import CooperativeWork, finish
 from rnncheck.words import Alphabet, Codes
 
 MAX_HYPOTHESIS_STATES = 10_000
@@ -145,7 +145,9 @@ class Learner(ABC, Generic[S]):
         """
         return finish(self.refining(words))
 
-    def refining(self, words: Iterable[Codes], answers: Mapping[Codes, int] = MappingProxyType({})) -> Turns[bool]:
+    def refining(
+        self, words: Iterable[Codes], answers: Mapping[Codes, int] = MappingProxyType({})
+    ) -> CooperativeWork[bool]:
         """As ``refine_all``, with a pause after every batch of queries.
 
         At any pause the last complete hypothesis is there, and may have grown. ``answers`` are the target's answers to
@@ -165,7 +167,7 @@ class Learner(ABC, Generic[S]):
         yield from self._agree_with_answers()
         return True
 
-    def starting(self) -> Turns[None]:
+    def starting(self) -> CooperativeWork[None]:
         """As ``start``, with a pause after every batch of queries."""
         if self._current is None:
             first = yield from self._first()
@@ -178,7 +180,7 @@ class Learner(ABC, Generic[S]):
         assert self._current is not None
         return self._current
 
-    def _agree_with_answers(self) -> Turns[None]:
+    def _agree_with_answers(self) -> CooperativeWork[None]:
         """Refine until no remembered answer differs. Each step is committed, so that an error loses only its own."""
         yield from self._answers.asking([((), word) for word in self._unanswered])
         self._unanswered = ()
@@ -192,11 +194,11 @@ class Learner(ABC, Generic[S]):
             yield
 
     @abstractmethod
-    def _first(self) -> Turns[S]:
+    def _first(self) -> CooperativeWork[S]:
         """The structure to begin with."""
 
     @abstractmethod
-    def _refined(self, structure: S, hypothesis: DFA, words: Sequence[Codes]) -> Turns[S]:
+    def _refined(self, structure: S, hypothesis: DFA, words: Sequence[Codes]) -> CooperativeWork[S]:
         """A new structure with more states. The answers to the words are known; the hypothesis gets all wrong.
 
         Only its transitions are looked at here, so that it is an automaton whatever the labels.

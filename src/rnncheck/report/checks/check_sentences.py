@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rnncheck.errors import visible
 from rnncheck.suite.check_results import Check
-from rnncheck.verdict.strata import how_often
+from rnncheck.verdict.strata import frequency_sentence
 from rnncheck.verdict.value import Verdict
 from rnncheck.words import format_word
 
@@ -28,7 +28,7 @@ def _of_verdict(verdict: Verdict) -> list[str]:
         lines.append(f"counterexample: {format_word(word)} ({who_says_what(verdict)})")
     lines += [f"faulty flow: {flow}, {flow.hits} of n = 1 … {flow.pumps}{flow.ever}" for flow in verdict.faulty_flows]
     if verdict.violation_mass is not None:
-        lines.append(f"severity: {how_often(verdict.violation_mass)} (95 %)")
+        lines.append(f"severity: {frequency_sentence(verdict.violation_mass)} (95 %)")
     if verdict.data is not None:
         lines.append(f"on your data: {verdict.data.sentence()}")
     if verdict.guarantee is not None:

@@ -10,7 +10,7 @@ from rnncheck.report.markup import Child, Markup, count, join, section, shortene
 from rnncheck.report.page.sentences import capital
 from rnncheck.report.page.shell import grid, page
 from rnncheck.suite.check_results import Check, SuiteResult
-from rnncheck.verdict.strata import how_often
+from rnncheck.verdict.strata import frequency_sentence
 from rnncheck.verdict.value import Verdict
 
 _SIGNS = {"violated": "✗", "satisfied": "✓", "undecided": "?", "error": "!"}
@@ -113,7 +113,7 @@ def _evidence(verdict: Verdict) -> list[Child]:
         hits = f": {flow.hits} of n = 1 … {flow.pumps} are violations{flow.ever}"
         found.append(tag("p", "Faulty flow ", tag("code", str(flow)), hits))
     if verdict.violation_mass is not None:
-        found.append(tag("p", f"Severity: {how_often(verdict.violation_mass)} (95 %)."))
+        found.append(tag("p", f"Severity: {frequency_sentence(verdict.violation_mass)} (95 %)."))
     if verdict.data is not None:
         found.append(tag("p", f"On your data: {verdict.data.sentence()}."))
     if verdict.counterexample is None:

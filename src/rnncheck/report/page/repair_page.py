@@ -5,7 +5,7 @@ from __future__ import annotations
 from rnncheck.repairs.repair_report import Ending, RepairReport, Standing
 from rnncheck.report.markup import Child, Markup, count, section, tag, word_markup
 from rnncheck.report.page.shell import grid, page
-from rnncheck.verdict.strata import how_often
+from rnncheck.verdict.strata import frequency_sentence
 
 _LETTERS = 16  # of a word in a table with more to say
 _TITLES = {
@@ -72,7 +72,7 @@ def _mass(standing: Standing) -> str:
     if standing.mass is None:
         return "–"
     low, high = standing.mass.interval
-    return f"{how_often(standing.mass.interval)} ({low:.3g} to {high:.3g})"
+    return f"{frequency_sentence(standing.mass.interval)} ({low:.3g} to {high:.3g})"
 
 
 def _on_data(standing: Standing) -> str:

@@ -17,7 +17,7 @@ from rnncheck.verdict.facts import Outcome
 from rnncheck.verdict.guarantee import at_most
 from rnncheck.verdict.strata import frequency
 from rnncheck.verdict.value import Verdict
-from rnncheck.verdict.violation import mistake_sentences
+from rnncheck.verdict.violation import cluster_sentences
 from rnncheck.words import format_word
 
 _SIGNS = {Outcome.VIOLATED: "✗", Outcome.SATISFIED: "✓", Outcome.UNDECIDED: "?"}
@@ -124,7 +124,7 @@ def _others(verdict: Verdict) -> Markup | None:
     if not others:
         return None
     told = "Other counterexamples, each of which breaks the specification at another edge of it:"
-    alike = [tag("li", sentence) for sentence in mistake_sentences(verdict.mistakes)]
+    alike = [tag("li", sentence) for sentence in cluster_sentences(verdict.failure_clusters)]
     return tag(
         "div",
         tag("p", told),

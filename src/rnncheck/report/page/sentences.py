@@ -10,7 +10,7 @@ from rnncheck.report.page.label_pairs import RIGHT
 from rnncheck.verdict.facts import Outcome
 from rnncheck.verdict.guarantee import Guarantee, at_most, scope_of
 from rnncheck.verdict.questions import Comparison
-from rnncheck.verdict.strata import how_often
+from rnncheck.verdict.strata import frequency_sentence
 from rnncheck.verdict.value import Verdict
 from rnncheck.words import letter_text
 
@@ -145,7 +145,7 @@ def meaning(verdict: Verdict) -> list[str]:
         if verdict.violation_mass is not None:
             scope = "" if verdict.assumption is None else verdict.assumption.scope
             low, high = verdict.violation_mass
-            often = capital(how_often(verdict.violation_mass, scope))
+            often = capital(frequency_sentence(verdict.violation_mass, scope))
             found.append(f"{often} (95 % interval of the probability: {low:.3g} to {high:.3g}).")
             found += [f"Violations are {stratum}." for stratum in verdict.mass_strata if stratum.violations]
         return found

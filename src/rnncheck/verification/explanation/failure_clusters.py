@@ -15,7 +15,7 @@ import numpy.typing as npt
 from rnncheck.automata.dfa import DFA
 from rnncheck.models.protocol import States
 from rnncheck.search.flows import Flow, states_along
-from rnncheck.verdict.violation import Mistake
+from rnncheck.verdict.violation import FailureCluster
 from rnncheck.verification.verification_task import Task
 from rnncheck.words import Codes, WordBatch
 
@@ -24,7 +24,7 @@ _LONGEST = 200  # letters that are read of a random word
 _FEWEST_STATES = 8  # that make a cluster
 
 
-def mistakes_of(task: Task, spec: DFA, words: Sequence[Codes], flows: Sequence[Flow]) -> tuple[Mistake, ...]:
+def mistakes_of(task: Task, spec: DFA, words: Sequence[Codes], flows: Sequence[Flow]) -> tuple[FailureCluster, ...]:
     """The words, put together; in the order of the first of each."""
     astray = _astray(task, spec, words)
     groups: dict[tuple[object, ...], list[int]] = {}
@@ -37,7 +37,7 @@ def mistakes_of(task: Task, spec: DFA, words: Sequence[Codes], flows: Sequence[F
     for (family, _), numbers in groups.items():
         word, after = words[numbers[0]], astray[numbers[0]]
         found.append(
-            Mistake(
+            FailureCluster(
                 words=tuple(numbers),
                 flow=family if isinstance(family, int) else None,
                 state=None if after is None else _state(spec, word[: after - 1]),
