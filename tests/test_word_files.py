@@ -58,7 +58,7 @@ def test_a_format_names_columns_and_what_separates(tmp_path: Path) -> None:
         ("x.csv", "", WordFormat("event"), r"x.csv:1: there is no column 'event'; the file is empty"),
         ("x.csv", "user,events\n1,a\n", WordFormat("event"), r"x.csv:1: there is no column 'event'; .* user, events"),
         ("x.csv", "user,events\n1\n", WordFormat("events"), r"x.csv:2: there is no cell for the column 'events'"),
-        ("x.csv", 'word\n"a\nb"\n', WordFormat(), "goes on to another line"),
+        ("x.csv", 'word\n"a\nb"\n', WordFormat(), "continues on another line"),
         ("x.csv", "word\na\nz\n", WordFormat(), r"x.csv:3: .*'z'"),
         ("x.jsonl", '["a"]\n{"w": "a"}\n', WordFormat("x"), r"x.jsonl:2: there is no field 'x'; it has w"),
         ("x.jsonl", '["a"]\n[1]\n', WordFormat(), r"x.jsonl:2: .* is no word"),

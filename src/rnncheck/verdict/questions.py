@@ -57,7 +57,7 @@ class Comparison(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     def sentence(self) -> str:
         """The property in words, without capital and full stop."""
         return {
-            Relation.EQUAL: "the two models give the same answer to every word",
+            Relation.EQUAL: "the two models answer every word alike",
             Relation.SUBSET: "every word that the new model accepts is accepted by the old one",
             Relation.SUPERSET: "every word that the old model accepts is accepted by the new one",
         }[self.relation]
