@@ -56,7 +56,7 @@ def planted(count: int) -> str:
 
 
 def edited(count: int, first: int = 0) -> str:
-    """Trained and proved networks with some weights changed, until so many are wrong: how many of these are proved?"""
+    """Trained and proved networks with some weights changed, until some answers are wrong: how many are proved?"""
     proved = wrong = right_and_proved = 0
     tried = first
     trained = [entry for entry in zoo.entries() if "provable" in entry.name]

@@ -61,7 +61,7 @@ def test_a_format_names_columns_and_what_separates(tmp_path: Path) -> None:
         ("x.csv", 'word\n"a\nb"\n', WordFormat(), "continues on another line"),
         ("x.csv", "word\na\nz\n", WordFormat(), r"x.csv:3: .*'z'"),
         ("x.jsonl", '["a"]\n{"w": "a"}\n', WordFormat("x"), r"x.jsonl:2: there is no field 'x'; it has w"),
-        ("x.jsonl", '["a"]\n[1]\n', WordFormat(), r"x.jsonl:2: .* is no word"),
+        ("x.jsonl", '["a"]\n[1]\n', WordFormat(), r"x.jsonl:2: .* is not a word"),
         ("x.jsonl", '["a"\n', WordFormat(), r"x.jsonl:1: not JSON"),
         ("x.jsonl", "[" * 100_000 + "\n", WordFormat(), r"x.jsonl:1: not JSON"),
         ("x.txt", "a\n", WordFormat("word"), "a text file has no columns"),

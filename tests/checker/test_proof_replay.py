@@ -28,7 +28,7 @@ from rnncheck.verdict.certificate import Arithmetic, Certificate, is_certificate
 from support.networks import ByTorch
 from support.proofs import engine_step, points_in, torch_step
 from support.robust_networks import robust_network
-from support.turning import turning_network
+from support.rotating_network import rotating_network
 
 RESPONSE = Spec.from_ltlf("G(a -> F b)", ["a", "b", "c"]).dfa
 CELLS = [Cell.RNN_TANH, Cell.GRU, Cell.LSTM]
@@ -314,7 +314,7 @@ def test_the_checker_shares_nothing_with_the_prover() -> None:
 
 
 def followed_proof() -> tuple[RecurrentNetwork, Certificate]:
-    network = turning_network()
+    network = rotating_network()
     proof = proof_of(network, DFA(network.alphabet, [[0, 0]], [True]))
     assert any(cell.follows is not msgspec.UNSET for cell in proof.cells)
     return network, proof
@@ -322,7 +322,7 @@ def followed_proof() -> tuple[RecurrentNetwork, Certificate]:
 
 @pytest.mark.parametrize("labels", [1, 3])
 def test_a_proof_by_induction_is_confirmed(labels: int) -> None:
-    network = turning_network(labels=labels)
+    network = rotating_network(labels=labels)
     proof = proof_of(network, DFA(network.alphabet, [[0, 0]], [True]))
     assert Certificate.from_json(proof.to_json()) == proof
     assert proof.boxes < len(proof.cells)
@@ -365,7 +365,7 @@ def test_what_cancels_within_a_letter_is_confirmed_by_linked_numbers() -> None:
 def test_a_proof_by_induction_of_another_network_is_refused(edge: float) -> None:
     """The same states, and an answer that changes among them; the digest is made to fit."""
     _, proof = followed_proof()
-    other = turning_network(edge)
+    other = rotating_network(edge)
     named = msgspec.structs.replace(proof, network=msgspec.structs.replace(proof.network, sha256=other.sha256()))
     assert refuted(replay(named.sealed(), CompiledNetwork(other))) & {"boxes", "decisions"}
 

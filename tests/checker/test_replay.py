@@ -50,7 +50,7 @@ def zoo_model(name: str) -> Model:
 
 
 def interrupting(after: int) -> Callable[[object], None]:
-    """A progress callback that behaves like a person who loses patience."""
+    """A progress callback that behaves like a user who loses patience."""
     calls = itertools.count(1)
 
     def tell(_: object) -> None:
@@ -374,7 +374,7 @@ def test_a_tampered_document_is_refuted(kind: str, tamper: Callable[[Document], 
 def test_what_cannot_be_settled_is_named_and_not_confirmed(
     kind: str, tamper: Callable[[Document], None], name: str
 ) -> None:
-    """Should say what stays open where a change cannot be told from an honest document."""
+    """Should say what stays open where a change cannot be distinguished from an honest document."""
     document, model = honest(kind)
     before = copy.deepcopy(document)
     tamper(document)
@@ -479,7 +479,7 @@ def test_violations_that_the_claim_leaves_room_for_are_shown_and_not_confirmed()
 
 
 def test_as_many_fresh_words_leave_nothing_to_be_believed_about_the_sample() -> None:
-    """Should list the size of the sample as told, unless as many words were drawn again."""
+    """Should list the size of the sample as not checked, unless as many words were drawn again."""
     document, model = honest("smc")
     samples = document["guarantee"]["samples"]
     assert "sample size" in names(replayed(document, model, words=samples - 1), Status.UNCHECKED)

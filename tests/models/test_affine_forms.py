@@ -13,7 +13,7 @@ from rnncheck.proofs.domains.interval import Interval, Rounding
 from rnncheck.proofs.domains.zonotope import Zonotope, ZonotopeSemantics
 from support.networks import ByTorch, random_network
 from support.proofs import engine_step, points_in, torch_step
-from support.turning import turning_network
+from support.rotating_network import rotating_network
 
 
 def boxes_around(rng: np.random.Generator, width: int, *, least: float = 0.0) -> Interval:
@@ -65,7 +65,7 @@ def test_saturated_gates_are_contained(cell: Cell) -> None:
 
 
 def test_what_turns_and_shrinks_together_stays_small() -> None:
-    abstract = AbstractNetwork(turning_network())
+    abstract = AbstractNetwork(rotating_network())
     start = Interval(np.full((1, 2), -0.05), np.full((1, 2), 0.05))
     boxes, forms = start, Zonotope.of(start)
     for _ in range(8):

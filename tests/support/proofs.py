@@ -84,7 +84,7 @@ def random_dfa(states: int, letters: int, seed: int) -> DFA:
 
 
 def all_words(letters: int, longest: int) -> WordBatch:
-    """Every word of at most so many letters."""
+    """Every word of at most ``longest`` letters."""
     return WordBatch.from_codes(
         [word for length in range(longest + 1) for word in itertools.product(range(letters), repeat=length)]
     )
