@@ -51,5 +51,5 @@ def _neighbours(drawn: ContactWords, people: int) -> tuple[IntArray, IntArray]:
 
 if __name__ == "__main__":
     for file in sys.argv[2:]:
-        told = ", ".join(f"{rule} {share:.1%}" for rule, share in accuracies(file, int(sys.argv[1])).items())
-        print(f"{Path(file).stem}: {told}")
+        shares = ", ".join(f"{rule} {share:.1%}" for rule, share in accuracies(file, int(sys.argv[1])).items())
+        print(f"{Path(file).stem}: {shares}")

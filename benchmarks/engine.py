@@ -178,7 +178,7 @@ def queries(table: Table, threads: int, rounds: int, scale: float) -> None:
         f"\n(b) {len(words):,} queries of a learner against torch on whole words, {threads} thread(s); aim: at least 10"
     )
     table.line("    hidden layers   ours queries/s  torch queries/s   ratio   steps for letters")
-    part = max(PACKED_BATCH, int(scale * 2000))  # torch is measured on so many of the words, drawn at random
+    part = max(PACKED_BATCH, int(scale * 2000))  # torch is measured on this many of the words, drawn at random
     chosen = np.random.default_rng(3).permutation(len(words))[:part]
 
     def ask(model: CompiledNetwork) -> MembershipOracle:

@@ -36,7 +36,7 @@ def letters(count: int) -> Alphabet:
 
 
 def random_dfa(states: int, width: int, seed: int = 0) -> DFA:
-    """The first random automaton from that seed on whose minimal form has so many states."""
+    """The first random automaton from that seed on whose minimal form has this many states."""
     many = round(states / (0.8 if width == 2 else 1.0))  # with two letters a fifth of them is not reached
     while True:
         rng = np.random.default_rng([states, width, seed])
@@ -48,7 +48,7 @@ def random_dfa(states: int, width: int, seed: int = 0) -> DFA:
 
 
 def counting(most: int = 12) -> DFA:
-    """As many a as b, and in between never fewer, nor more than so many: a counter."""
+    """As many a as b, and in between never fewer, nor more than a bound: a counter."""
     return explore(
         letters(2),
         0,

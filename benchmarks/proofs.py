@@ -26,8 +26,8 @@ from rnncheck.models.engine.reference import reference_judgement  # noqa: E402
 from rnncheck.models.network import Cell, RecurrentNetwork  # noqa: E402
 from rnncheck.proofs.abstract_network import AbstractNetwork  # noqa: E402
 from rnncheck.proofs.certifying import certificate_of  # noqa: E402
-from rnncheck.proofs.domains.interval import Box  # noqa: E402
-from rnncheck.proofs.invariant import holds  # noqa: E402
+from rnncheck.proofs.domains.interval import Interval  # noqa: E402
+from rnncheck.proofs.invariant import is_invariant  # noqa: E402
 from rnncheck.proofs.proof_search import Invariant, ProofSettings, find_invariant  # noqa: E402
 from rnncheck.relations import Property, Relation  # noqa: E402
 from rnncheck.spec import Spec  # noqa: E402
@@ -56,7 +56,7 @@ def planted(count: int) -> str:
 
 
 def edited(count: int, first: int = 0) -> str:
-    """Trained and proved networks with some weights changed, until so many are wrong: how many of these are proved?"""
+    """Trained and proved networks with some weights changed, until some answers are wrong: how many are proved?"""
     proved = wrong = right_and_proved = 0
     tried = first
     trained = [entry for entry in zoo.entries() if "provable" in entry.name]
@@ -154,8 +154,8 @@ def mutations(count: int) -> str:
         old += replay(changed, model).status is Status.CONFIRMED
         if replay(changed.sealed(), model).status is Status.CONFIRMED:
             new += 1
-            boxes = Box(*(np.array([getattr(each, end) for each in cells]) for end in ("lower", "upper")))
-            wrong += not holds(AbstractNetwork(network), found.partition, boxes)
+            boxes = Interval(*(np.array([getattr(each, end) for each in cells]) for end in ("lower", "upper")))
+            wrong += not is_invariant(AbstractNetwork(network), found.partition, boxes)
     return (
         f"of {count} certificates with a bound moved into its box {old} confirmed; under a new digest {new}, "
         f"of which {wrong} are no proofs"

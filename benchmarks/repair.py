@@ -69,7 +69,7 @@ def checked(network: RecurrentNetwork, spec: Spec, relation: str, steps: int, ep
     return "proved" if proved else verdict.outcome.value
 
 
-def told(made: Repaired, before: RecurrentNetwork, truth: DFA | None) -> dict[str, object]:
+def summary_of(made: Repaired, before: RecurrentNetwork, truth: DFA | None) -> dict[str, object]:
     report, network = made.report, made.network
     assert network is not None
     return {
@@ -78,7 +78,7 @@ def told(made: Repaired, before: RecurrentNetwork, truth: DFA | None) -> dict[st
         "seconds": round(report.seconds, 1),
         "held_out": [report.held_out.before, report.held_out.after],
         "accuracy": None if truth is None else [accuracy(before, truth), accuracy(network, truth)],
-        # Before each round the properties violated; after it the mistakes among so many words, and the words taught.
+        # Before each round the properties violated; after it the mistakes among the audited words, and those trained on
         "left": [[len(each.violated), each.mistakes, each.audited, each.words] for each in report.rounds],
         "hardening": None if report.hardening is None else report.hardening.reason,
         "reason": report.reason,
@@ -90,7 +90,7 @@ def zoo_network(name: str) -> dict[str, object]:
     network, spec = entry.network(), entry.spec()
     made = repair(network, spec, budget=cpu_seconds(300))
     assert made.network is not None
-    return told(made, network, spec.dfa) | {"checked": checked(made.network, spec, "subset", 10_000_000)}
+    return summary_of(made, network, spec.dfa) | {"checked": checked(made.network, spec, "subset", 10_000_000)}
 
 
 def random_automaton(number: int, effort: float) -> dict[str, object]:
@@ -118,7 +118,7 @@ def random_automaton(number: int, effort: float) -> dict[str, object]:
         "checked before": checked(network, spec, "equal", 100_000, 5e-3),
         "CPU seconds of the repair": spent,
     }
-    return found | told(made, network, dfa) | {"checked": checked(made.network, spec, "equal", steps)}
+    return found | summary_of(made, network, dfa) | {"checked": checked(made.network, spec, "equal", steps)}
 
 
 def released(folder: Path, seconds: float, runs: Path, rounds: int) -> dict[str, object] | None:
@@ -149,7 +149,7 @@ def released(folder: Path, seconds: float, runs: Path, rounds: int) -> dict[str,
         pupil.load({name.removeprefix("now/"): array for name, array in arrays.items() if name.startswith("now/")})
         rows.append({"words": each.words, "epochs": each.epochs} | left(pupil.network(), requirements, truth))
     assert made.network is not None
-    return told(made, network, truth) | {
+    return summary_of(made, network, truth) | {
         "before": left(network, requirements, truth),
         "after each round": rows,
         "plain": plainly(network, requirements, [each.words for each in made.report.rounds], truth),

@@ -53,7 +53,7 @@ def speed(farthest: int) -> None:
 
 
 def chosen(model: CompiledNetwork, count: int) -> list[Word]:
-    """So many accepted and so many rejected words of 6 to 12 letters."""
+    """Equally many accepted and rejected words of 6 to 12 letters."""
     rng = np.random.default_rng(2)
     accepted: list[Word] = []
     rejected: list[Word] = []
@@ -65,7 +65,7 @@ def chosen(model: CompiledNetwork, count: int) -> list[Word]:
 
 
 def learned_wrongly(model: CompiledNetwork, found: Robustness, count: int, distance: int) -> tuple[int, int, int]:
-    """Of so many words: how often learning says robust, and wrongly so; and how often it says not."""
+    """How often learning reports robust, how often wrongly, and how often not robust."""
     robust = wrong = flipped = 0
     for one in found.words[:: max(1, len(found.words) // count)]:
         language = ball(one.word, distance, Edits(), model.alphabet)

@@ -25,7 +25,7 @@ ROWS = 1024
 
 
 def products(model: SteppingModel, letters: int) -> float:
-    """Seconds for the recurrent products of so many letters, and nothing else."""
+    """Seconds for the recurrent products of this many letters alone."""
     layers = model.network.layers  # type: ignore[attr-defined]
     rng = np.random.default_rng(0)
     pairs = []

@@ -3,7 +3,7 @@
     .venv/bin/python benchmarks/severity.py [--runs 1000] [--words 20000]
 
 Words that begin with k times a could be violations, and about a quarter of these are: the probability p of one is
-known exactly. Each run measures it anew with so many words. The second table has the lower bound where half of all
+known exactly. Each run measures it again with that many words. The second table has the lower bound where half of all
 words could be violations, and only those that end in k times a are.
 """
 

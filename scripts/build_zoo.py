@@ -72,7 +72,7 @@ def xml(name: str) -> TrainedNetwork:
 
 
 def tokens(name: str) -> TrainedNetwork:
-    """From labelled words, as a person would have them: the label of the whole word and nothing else."""
+    """From labelled words, as users have them: the label of the whole word and nothing else."""
     alphabet = zoo.entry(name).alphabet
     automata = {
         "integer": compile_regex("sign? digit+", alphabet),

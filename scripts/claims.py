@@ -10,7 +10,7 @@ that could be violations. ``differential.py`` has networks, other methods, and w
 
 A claim for certain (a counterexample, ``shortest``, ``no_violation_up_to``, ``exact_length``, a proof, the mass of the
 words that could be violations) must be true each time. Of the bounds, each may fail with its own probability: the share
-of failures is told, and must not be above what that probability explains.
+of failures is reported, and must not be above what that probability explains.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from rnncheck.relations import Relation
 from rnncheck.words import Alphabet
 
 GAMMA, LEVEL = 0.05, 0.95
-_LENGTHS = 4_000  # after so many letters nothing is left of the probability
+_LENGTHS = 4_000  # at this length the remaining probability is 0
 
 
 def random_dfa(rng: np.random.Generator, alphabet: Alphabet, states: int) -> DFA:

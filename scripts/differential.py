@@ -1,6 +1,6 @@
 """Random models × random specifications × methods × relations, held against the original and against one another.
 
-    python scripts/differential.py --cases 100 --seed 3             so many cases; exit 1 where there is a contradiction
+    python scripts/differential.py --cases 100 --seed 3             100 cases; exit 1 where there is a contradiction
     python scripts/differential.py --cases 100000 --workers 2 --out runs/differential
     python scripts/differential.py --seconds 600                    begin nothing more after so long
     python scripts/differential.py --replay differential-3000017.json

@@ -190,7 +190,7 @@ class Subject:
 
     def _empty(self) -> bool | None:
         assert self._torch is not None
-        # A module cannot be asked about no letters; it is told to reject them.
+        # A module cannot be queried for the empty word; it is set to reject it.
         return False if self._asked.kind == "module" else self._torch.empty()
 
     def _settled(self, word: Codes, clear: bool | None) -> bool | None:

@@ -230,7 +230,7 @@ def _shifted(bound: ast.expr | None, step: int) -> ast.expr:
 
 
 def sample(mutants: Iterable[Mutant], count: int | None, seed: int) -> list[Mutant]:
-    """So many mutants, chosen by their names."""
+    """A sample of mutants, chosen by their names."""
     ranked = sorted(mutants, key=lambda mutant: hashlib.sha256(f"{seed} {mutant.name}".encode()).digest())
     return sorted(ranked[:count], key=lambda mutant: (mutant.module, mutant.line, mutant.name))
 
@@ -442,19 +442,19 @@ def _judge(runner: Runner, group: str, mutants: list[Mutant], say: Callable[[str
 
 
 def _score(group: str, all_of_them: int, outcomes: Counter[str]) -> str:
-    told = outcomes["killed"] + outcomes["timeout"]
-    fair = told + outcomes["survived"]
+    decided = outcomes["killed"] + outcomes["timeout"]
+    fair = decided + outcomes["survived"]
     return (
         f"{group}: {outcomes.total()} of {all_of_them} mutants, {outcomes['killed']} killed, "
         f"{outcomes['timeout']} timed out, {outcomes['equivalent']} equivalent, {outcomes['survived']} survived; "
-        f"score {told / max(fair, 1):.1%}"
+        f"score {decided / max(fair, 1):.1%}"
     )
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--module", choices=sorted(GROUPS), action="append", help="all three, unless some are given")
-    parser.add_argument("--sample", type=int, metavar="N", help="so many mutants of each; all, unless given")
+    parser.add_argument("--sample", type=int, metavar="N", help="at most N mutants of each; all by default")
     parser.add_argument("--seed", type=int, default=8)
     parser.add_argument("--only", action="append", metavar="TEXT", help="mutants of the sample whose name holds this")
     parser.add_argument("--list", action="store_true", help="show the mutants and run nothing")

@@ -99,6 +99,6 @@ class _NotCheckedError(AssertionError):
 
 
 def _text(found: Check) -> str:
-    from rnncheck.report.checks.check_sentences import told
+    from rnncheck.report.checks.check_sentences import check_lines
 
-    return "\n".join([f"{found.outcome}: {found.sentence()}", *told(found)])
+    return "\n".join([f"{found.outcome}: {found.sentence()}", *check_lines(found)])

@@ -77,9 +77,7 @@ def test_a_property_of_the_words_that_count(relation: Relation) -> None:
             assumed.accepts(word) and any(MEANING[relation](said, a.accepts(word)) for said in (False, True))
             for word in words
         ]
-        assert (
-            wanted.may_violate[ends].tolist() == possible == wanted.may_violate_language.accepts_batch(words).tolist()
-        )
+        assert wanted.may_violate[ends].tolist() == possible == wanted.possible_violations.accepts_batch(words).tolist()
         assert wanted.violations(r).accepts_batch(words).tolist() == meant
         witness = wanted.witness(r)
         assert witness == next((word for word, wrong in zip(words, meant, strict=True) if wrong), witness)

@@ -54,7 +54,7 @@ def shrinking(quick: bool) -> Iterator[Measured]:
 
 
 def keeping(length: int, oracle: MembershipOracle) -> Callable[[Sequence[Codes]], list[bool]]:
-    """A predicate that asks for every word, and holds where it has so many letters."""
+    """A predicate that reads every word, and holds from a length on."""
 
     def holds(words: Sequence[Codes]) -> list[bool]:
         oracle.answers(words)

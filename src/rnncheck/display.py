@@ -1,7 +1,7 @@
-"""The one door upwards: values that show themselves.
+"""Values that show themselves in notebooks: the only import upwards in the package.
 
-Automata, specifications, flows and verdicts stand at the bottom of the package; what draws them stands at its top, in
-``rnncheck.report``. It is imported here alone, and only when something is to be shown.
+Automata, specifications, flows and verdicts are low in the package; ``rnncheck.report``, which draws them, is at the
+top. It is imported only here, and only when something is shown.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Container
 
 
 class Displayable:
-    """A value that a notebook shows richly: as a picture or a page where that is possible, else as text."""
+    """A value that a notebook shows as a picture or a page where possible, else as text."""
 
     __slots__ = ()
 

@@ -1,7 +1,7 @@
 """Everything rnncheck raises on purpose.
 
     RnncheckError
-    ├── InputError            something the caller gave is wrong; the command line exits with 2
+    ├── InputError            an input of the caller is wrong; the command line exits with 2
     │   ├── AlphabetError     letters missing, repeated or unknown
     │   ├── AutomatonError    not a complete deterministic automaton
     │   ├── ExpressionError   a word, regular expression or formula does not parse (has a column)
@@ -10,11 +10,11 @@
     │   └── WrongTypeError    an argument is of another type than it must be (also a TypeError)
     ├── StateLimitError       an automaton would outgrow the limit that was set
     ├── ResourceLimitError    a time or memory limit ended an operation that has no partial result
-    ├── LearningBoundReached  a learner met a bound that was set; its last hypothesis stays available
+    ├── LearningBoundReached  a learner reached a bound; its last hypothesis stays available
     ├── InconsistentAnswersError  two answers about the same word contradict each other
     └── MissingExtraError     an optional dependency is needed; the message names the extra
 
-A message says what was wrong, shows the value, and says what to do about it, in one line.
+A message names the problem, shows the value, and gives the remedy, in one line.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ class ResourceLimitError(RnncheckError):
 
 
 class LearningBoundReached(RnncheckError):  # noqa: N818 - an expected end of learning, not a defect
-    """A learner met a bound. Its last complete hypothesis stays available, and so does the learner.
+    """A learner reached a bound. Its last complete hypothesis stays available, and so does the learner.
 
     ``reason`` is the name of the bound (``max_states`` or ``max_query_length``), ``bound`` its value.
     """

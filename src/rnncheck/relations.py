@@ -1,4 +1,4 @@
-"""What "R satisfies A" is to mean: a relation between two languages, and what breaks it."""
+"""What "R satisfies A" means: a relation between two languages, and its violations."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ RelationName = Literal["subset", "superset", "equal"]
 
 
 class Relation(enum.Enum):
-    """How the language of a model R must stand to the language of a specification A.
+    """The required relation of the language of a model R to the language of a specification A.
 
-    The same relation is asked of R and a hypothesis H, so ``other`` below is A or H.
+    The same relation is checked between R and a hypothesis H, so ``other`` below is A or H.
     """
 
     SUBSET = "subset"
@@ -49,7 +49,7 @@ class Relation(enum.Enum):
 
     @property
     def formula(self) -> str:
-        """The relation in signs."""
+        """The relation as a formula."""
         return {"subset": "L(R) ⊆ L(A)", "superset": "L(R) ⊇ L(A)", "equal": "L(R) = L(A)"}[self.value]
 
     def broken(self, model: npt.NDArray[Any], other: npt.NDArray[Any]) -> Mask:
@@ -61,7 +61,7 @@ class Relation(enum.Enum):
         return np.asarray(model != other)
 
     def may_violate(self, other: npt.NDArray[Any]) -> Mask:
-        """Where a word could break the relation, whatever the model says to it."""
+        """Where a word could break the relation, for some answer of the model."""
         if self is Relation.EQUAL:
             return np.ones(other.shape, dtype=np.bool_)
         return np.logical_not(other) if self is Relation.SUBSET else np.asarray(other, dtype=np.bool_)
@@ -85,10 +85,10 @@ class Relation(enum.Enum):
 
 @dataclass(frozen=True, eq=False)
 class Property:
-    """What R is to satisfy: a specification A, and the relation in which R is to stand to it.
+    """What R must satisfy: a specification A, and the relation of R to it.
 
-    Where only some words count, ``counts`` says for each state of ``spec`` whether words that end there do: what R says
-    to others is no violation. ``assuming`` makes such a property.
+    Where only some words count, ``counts`` holds for each state of ``spec`` whether words that end there count; other
+    words are never violations. ``assuming`` builds such a property.
     """
 
     spec: DFA
@@ -97,7 +97,7 @@ class Property:
 
     @classmethod
     def assuming(cls, spec: DFA, relation: Relation, assumed: DFA | None) -> Property:
-        """The property of those words alone that the automaton ``assumed`` accepts; of all, where there is none."""
+        """The property for the words that the automaton ``assumed`` accepts; for all words without one."""
         if assumed is None:
             return cls(spec, relation)
         both = product(spec, assumed, lambda in_spec, _: in_spec)
@@ -109,16 +109,16 @@ class Property:
 
     @functools.cached_property
     def may_violate(self) -> Mask:
-        """The states of ``spec`` where a word could be a violation, whatever the model says to it."""
+        """The states of ``spec`` where a word could be a violation, for some answer of the model."""
         return self._counting(self.relation.may_violate(self.spec.accepting), np.arange(len(self.spec)))
 
     @functools.cached_property
     def open_states(self) -> Mask:
-        """The states of ``spec`` from which some word still leads to one where it could be a violation."""
-        return coreachable(self.may_violate_language)
+        """The states of ``spec`` from which some word leads to a possible violation."""
+        return coreachable(self.possible_violations)
 
     @property
-    def may_violate_language(self) -> DFA:
+    def possible_violations(self) -> DFA:
         """The automaton of the words that could be violations."""
         return DFA(self.spec.alphabet, self.spec.transitions, self.may_violate, self.spec.initial)
 
@@ -127,13 +127,13 @@ class Property:
         return self._counting(self.relation.broken(answers, self.spec.accepting[states]), states)
 
     def witness(self, model: DFA) -> Word | None:
-        """The shortlex-least violation of an automaton in the place of R; None where there is none."""
+        """The shortlex-least violation of an automaton in place of R; None where there is none."""
         if self.counts is None:
             return self.relation.witness(model, self.spec)
         return least_word(self.violations(model))
 
     def violations(self, model: DFA) -> DFA:
-        """All violations of an automaton in the place of R."""
+        """All violations of an automaton in place of R."""
         broken = self.relation.violations(model, self.spec)
         if self.counts is None:
             return broken

@@ -24,15 +24,13 @@ from rnncheck.runtime.files import read_limited
 from rnncheck.word_files import read_words
 from rnncheck.words import Alphabet, WordBatch
 
-# Larger files are refused before they are read: no automaton that can be worked with is that large.
-
 
 @dataclass(frozen=True)
 class Spec(Displayable):
     """A regular property of words, as its minimal automaton.
 
-    Build it with one of the ``from_…`` constructors. ``origin`` tells people what was given: a file's name, or the
-    text of the expression or formula.
+    Build it with one of the ``from_…`` constructors. ``origin`` is for display: a file's name, or the text of
+    the expression or formula.
     """
 
     dfa: DFA
@@ -67,7 +65,7 @@ class Spec(Displayable):
     ) -> Self:
         """The words that satisfy an LTLf or LDLf formula; the letters it mentions are the alphabet unless one is given.
 
-        The empty word satisfies what the documentation of the logic says, or nothing where ``nonempty`` is set.
+        The empty word satisfies a formula as the documentation of the logic defines, or never with ``nonempty``.
         """
         letters = _alphabet(alphabet, lambda: letters_in_ltlf(text), text)
         return cls(minimise(compile_ltlf(text, letters, nonempty=nonempty, max_states=max_states)), text)
@@ -81,7 +79,7 @@ class Spec(Displayable):
         origin: str = "a list of words",
         max_states: int = DEFAULT_MAX_STATES,
     ) -> Self:
-        """These words and no others; the letters in them are the alphabet unless one is given."""
+        """Exactly these words; the letters in them are the alphabet unless one is given."""
         listed = [tuple(word) for word in words]
         letters = _alphabet(alphabet, lambda: tuple(dict.fromkeys(itertools.chain(*listed))), origin)
         return cls(minimise(finite_language(listed, letters, max_states=max_states)), origin)
@@ -94,7 +92,7 @@ class Spec(Displayable):
         *,
         max_states: int = DEFAULT_MAX_STATES,
     ) -> Self:
-        """The words of a file (text, .csv, .jsonl) and no others; the file is its origin."""
+        """The words of a file (text, .csv, .jsonl), and no others; the file is its origin."""
         letters = alphabet if alphabet is None or isinstance(alphabet, Alphabet) else Alphabet(alphabet)
         return cls.from_words(read_words(path, letters), letters, origin=str(path), max_states=max_states)
 
@@ -128,7 +126,7 @@ class Spec(Displayable):
     def over(self, alphabet: Alphabet) -> Self:
         """The same property with its letters in another order."""
         if alphabet == self.alphabet:
-            return self  # minimising again is what takes long with a hundred thousand states
+            return self  # minimising again takes long with a hundred thousand states
         return type(self)(minimise(self.dfa.over(alphabet)), self.origin)
 
     def sha256(self) -> str:

@@ -1,6 +1,6 @@
-"""Files of words: text (one word a line in the text form), CSV and JSON Lines, by one reader for all commands.
+"""Files of words: text (one word per line in the text form), CSV and JSON Lines, read the same way by all commands.
 
-Empty lines and lines that begin with ``#`` are passed over.
+Empty lines and lines that begin with ``#`` are skipped.
 
 The empty word is written ``ε``; a word that begins with the letter ``#`` has that letter in quotes.
 """
@@ -20,7 +20,7 @@ from rnncheck.errors import AlphabetError, ExpressionError, FormatError, InputEr
 from rnncheck.runtime.files import read_limited
 from rnncheck.words import Alphabet, Codes, Word, parse_word
 
-_WORD_NAMES = ("word", "sequence")  # of the column, or of the field, that a word stands in
+_WORD_NAMES = ("word", "sequence")  # of the column or field that contains the word
 _LABEL_NAMES = ("label", "class")
 _DELIMITERS = ",;\t"
 _SEPARATORS = (";", ",", "|", ">", "->", "/", "-", "_", "+")  # that a hint tries between letters
@@ -30,7 +30,7 @@ _JSON_LINES = (".jsonl", ".ndjson")
 
 @dataclass(frozen=True)
 class WordFormat:
-    """How words stand in a file: the names of the columns, or fields, of the word and of its label, if not the usual.
+    """The format of words in a file: the columns, or fields, of the word and of its label, if not the usual ones.
 
     With ``separator`` the text of a word is cut there into letters, as they are; without, it is in the text form.
     """
@@ -44,7 +44,7 @@ class WordFormat:
             raise InputError("the separator '' is empty; give the text between two letters, such as ';'")
 
     def word(self, text: str, source: str, line: int) -> Word:
-        """The word that a text stands for."""
+        """The word that a text represents."""
         if self.separator is None:
             return parse_line(text, source, line)
         return tuple(letter.strip() for letter in text.split(self.separator) if letter.strip())
@@ -71,7 +71,7 @@ def read_words(path: str | Path, alphabet: Alphabet | None = None, form: WordFor
 
 
 def is_table(path: str | Path, form: WordFormat = USUAL) -> bool:
-    """Whether words stand in columns or fields, where a label has its own; in other files a line is a word."""
+    """Whether words are in columns or fields, with labels in their own; in other files a line is a word."""
     return Path(path).suffix.lower() in (".csv", *_JSON_LINES) or bool(form.column or form.label_column)
 
 
@@ -94,7 +94,7 @@ def read_rows(path: str | Path, form: WordFormat = USUAL) -> list[Row]:
 
 @dataclass(frozen=True)
 class Sequences:
-    """Somebody's own words, each with the line that it stands on; ``source`` names the file."""
+    """The user's own words, each with its line; ``source`` names the file."""
 
     source: str
     words: tuple[Word, ...]
@@ -112,13 +112,13 @@ def read_sequences(path: str | Path, alphabet: Alphabet, form: WordFormat = USUA
     """The words of a file of any kind, with their lines; there must be one."""
     rows = read_rows(path, form)
     if not rows:
-        raise FormatError("there are no words in it; write one a line", str(path))
+        raise FormatError("there are no words in it; write one per line", str(path))
     _check_letters(rows, path, alphabet, form)
     return Sequences(str(path), tuple(row.word for row in rows), tuple(row.line for row in rows))
 
 
 def _check_letters(rows: list[Row], path: str | Path, alphabet: Alphabet, form: WordFormat) -> None:
-    """Refuse a letter that is none of the alphabet's; of a table the error says where words seem to stand."""
+    """Raise FormatError for an unknown letter; for a table the error suggests the column of words."""
     for row in rows:
         try:
             alphabet.encode(row.word)
@@ -127,7 +127,7 @@ def _check_letters(rows: list[Row], path: str | Path, alphabet: Alphabet, form: 
 
 
 def _hint(path: str | Path, alphabet: Alphabet, form: WordFormat) -> str:
-    """How the options could name the words of a CSV file, where they do not; nothing for other files."""
+    """The options that would name the words of a CSV file; nothing for other files."""
     if Path(path).suffix.lower() not in (".csv", ".tsv"):
         return ""
     names, *rows = _cells([text for _, text in content_lines(path)][: 1 + _ROWS_LOOKED_AT])
@@ -139,7 +139,7 @@ def _hint(path: str | Path, alphabet: Alphabet, form: WordFormat) -> str:
         for separator in (None, *_SEPARATORS):
             if cells and all(_is_word(cell, WordFormat(separator=separator), alphabet) for cell in cells):
                 between = "" if separator is None else f" --separator '{separator}'"
-                return f"; do words stand in the column {name}? Then say so: --column {shlex.quote(name)}{between}"
+                return f"; are the words in the column {name}? Then give --column {shlex.quote(name)}{between}"
     return (
         f"; name the column of words (--column; there are {', '.join(named)}) and what is between letters (--separator)"
     )
@@ -163,7 +163,7 @@ def _csv_rows(path: str | Path, form: WordFormat) -> Iterator[Row]:
     source, lines = str(path), list(content_lines(path))
     rows = _cells([text for _, text in lines])
     if len(rows) != len(lines):
-        raise FormatError("a cell of it goes on to another line; write each word on one line", source)
+        raise FormatError("a cell continues on another line; write each word on one line", source)
     names = [name.strip() for name in rows[0]] if rows else []
     column = _column(names, form.column, _WORD_NAMES, source)
     label = _column(names, form.label_column, () if column is None else _LABEL_NAMES, source)
@@ -178,13 +178,13 @@ def _csv_rows(path: str | Path, form: WordFormat) -> Iterator[Row]:
         yield Row(line, word, None if label is None else row[label].strip())
 
 
-def _column(names: list[str], wanted: str | None, usual: tuple[str, ...], source: str) -> int | None:
+def _column(names: list[str], name: str | None, usual: tuple[str, ...], source: str) -> int | None:
     """The place of a column; None where none was named and none has a usual name."""
-    if wanted is not None and wanted not in names:
+    if name is not None and name not in names:
         found = f"its first line has {', '.join(names)}" if any(names) else "the file is empty"
-        raise FormatError(f"there is no column {wanted!r}; {found}", source, 1)
-    known = [name.lower() for name in names]
-    return names.index(wanted) if wanted is not None else next((known.index(n) for n in usual if n in known), None)
+        raise FormatError(f"there is no column {name!r}; {found}", source, 1)
+    known = [each.lower() for each in names]
+    return names.index(name) if name is not None else next((known.index(n) for n in usual if n in known), None)
 
 
 def _json_rows(path: str | Path, form: WordFormat) -> Iterator[Row]:
@@ -204,17 +204,17 @@ def _json_rows(path: str | Path, form: WordFormat) -> Iterator[Row]:
             word = tuple(found)
         else:
             raise FormatError(
-                f"{short_repr(text)} is no word; write a list of letters, a text, or an object with one as its word",
+                f"{short_repr(text)} is not a word; write a list of letters, a text, or an object with one as its word",
                 source,
                 line,
             )
         yield Row(line, word, None if label is None else _label(label))
 
 
-def _field(found: dict[str, Any], wanted: str | None, usual: tuple[str, ...], source: str, line: int) -> Any:
-    if wanted is not None and wanted not in found:
-        raise FormatError(f"there is no field {wanted!r}; it has {', '.join(map(str, found))}", source, line)
-    return found[wanted] if wanted is not None else next((found[name] for name in usual if name in found), None)
+def _field(found: dict[str, Any], name: str | None, usual: tuple[str, ...], source: str, line: int) -> Any:
+    if name is not None and name not in found:
+        raise FormatError(f"there is no field {name!r}; it has {', '.join(map(str, found))}", source, line)
+    return found[name] if name is not None else next((found[each] for each in usual if each in found), None)
 
 
 def _label(value: object) -> str:
@@ -233,7 +233,7 @@ def content_lines(path: str | Path) -> Iterator[tuple[int, str]]:
         raise FormatError(f"byte {error.object[error.start]:#04x} is not UTF-8 text", str(path), number) from None
     except ValueError as error:  # a name with a null character, which no file has
         raise FormatError(f"cannot be read: {error}", str(path)) from None
-    # Only "\n" ends a line: splitlines would also cut at characters that may stand inside a letter.
+    # Only "\n" ends a line: splitlines would also split at characters that may be part of a letter.
     for number, line in enumerate(text.split("\n"), start=1):
         if line.strip() and not line.startswith("#"):
             yield number, line

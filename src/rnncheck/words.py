@@ -231,7 +231,7 @@ class WordBatch:
         return WordBatch(self.codes[source], offsets)
 
     def cut(self, length: int) -> WordBatch:
-        """The words, those of more than ``length`` letters cut to so many."""
+        """The words, each cut to at most ``length`` letters."""
         lengths = np.minimum(self.lengths, length)
         kept = np.arange(len(self.codes)) - np.repeat(self.offsets[:-1], self.lengths) < length
         return WordBatch(self.codes[kept], np.append(0, np.cumsum(lengths)))
@@ -260,7 +260,7 @@ class WordBatch:
         return min(self[int(owner[at[i]])][: int(lengths[i])] for i in shortest)
 
     def check_codes(self, letters: int) -> None:
-        """Refuse positions outside an alphabet of this many letters."""
+        """Raise AlphabetError for positions outside an alphabet of this many letters."""
         if len(self.codes) and (self.codes.min() < 0 or self.codes.max() >= letters):
             bad = self.codes[(self.codes < 0) | (self.codes >= letters)][0]
             raise AlphabetError(f"letter position {bad} is outside an alphabet of {letters} letters")
@@ -342,7 +342,7 @@ def _escaped(ch: str) -> str:
 
 
 def _frozen_integers(values: npt.ArrayLike, dtype: type[_Int]) -> npt.NDArray[_Int]:
-    """A read-only copy of one row of integers, refused where the type is too narrow for them."""
+    """A read-only copy of one row of integers; an InputError where the type is too narrow."""
     given = np.asarray(values)
     if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
         raise InputError(f"a batch of words needs rows of integers, not {short_repr(values)}")

@@ -38,7 +38,7 @@ OPERATIONS = [
     (symmetric_difference, lambda p, q: p != q),
 ]
 WITNESSES = [(inclusion_witness, lambda p, q: p and not q), (difference_witness, lambda p, q: p != q)]
-# Pairs met are remembered in a flat table or, beyond so many cells, in sorted runs; successors are worked out for some
+# Visited pairs are kept in a flat table or, beyond a number of cells, in sorted runs; successors are computed for some
 # pairs at a time.
 MEMORIES = pytest.mark.parametrize(("flat", "cells"), [(1 << 27, 1 << 21), (0, 1 << 21), (1 << 27, 1), (0, 7)])
 
@@ -51,7 +51,7 @@ def memory(flat: int, cells: int):
 
 @contextlib.contextmanager
 def narrow(rounds: int, ends: int):
-    """Go on pair by pair after so many rounds, until there are so many pairs of one length."""
+    """Continue pair by pair after some rounds, until there are many pairs of one length."""
     with patch.object(minimisation, "NARROW_ROUNDS", rounds), patch.object(code, "_NARROW_ENDS", ends):
         yield
 

@@ -196,7 +196,7 @@ class TestLimits:
         "shape", [pytest.param(each, marks=pytest.mark.slow) if each in SLOW_SHAPES else each for each in SHAPES]
     )
     def test_depth_and_length_never_break_it(self, shape):
-        """Compiled, or refused in so many words, in seconds; never a RecursionError."""
+        """Compiled, or an explicit error, in seconds; never a RecursionError."""
         text, expected = SHAPES[shape]
         started = time.process_time()
 

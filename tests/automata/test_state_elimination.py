@@ -47,7 +47,7 @@ def test_the_expression_describes_the_same_language(seed: int, states: int, lett
     ],
 )
 def test_small_languages_read_well(given_text: str, shown: str) -> None:
-    """Should write small languages as a person would."""
+    """Should write small languages as a human would."""
     alphabet = Alphabet(["a", "b", "c"])
     text = regular_expression(compile_regex(given_text, alphabet))
     assert text is not None

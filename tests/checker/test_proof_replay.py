@@ -28,7 +28,7 @@ from rnncheck.verdict.certificate import Arithmetic, Certificate, is_certificate
 from support.networks import ByTorch
 from support.proofs import engine_step, points_in, torch_step
 from support.robust_networks import robust_network
-from support.turning import turning_network
+from support.rotating_network import rotating_network
 
 RESPONSE = Spec.from_ltlf("G(a -> F b)", ["a", "b", "c"]).dfa
 CELLS = [Cell.RNN_TANH, Cell.GRU, Cell.LSTM]
@@ -196,7 +196,7 @@ def test_what_is_no_network_is_refused_and_what_is_no_certificate_is_an_error() 
 def test_the_checkers_intervals_contain_what_is_computed(cell: Cell) -> None:
     """The checker by itself: random states in boxes of any size, stepped by the engine and by PyTorch."""
     from rnncheck.checker.checked_network import CheckedNetwork
-    from rnncheck.proofs.domains.interval import Box
+    from rnncheck.proofs.domains.interval import Interval as ProofInterval
     from support.networks import random_network
 
     for seed in range(4):
@@ -206,9 +206,9 @@ def test_the_checkers_intervals_contain_what_is_computed(cell: Cell) -> None:
         middle = rng.uniform(-1, 1, size=(20, checker.width))
         radius = rng.choice([0.0, 1e-6, 0.1, 1.0], size=(20, 1))
         low, high = middle - radius, middle + radius
-        points = points_in(Box(low, high), rng, 30).reshape(-1, checker.width)
+        points = points_in(ProofInterval(low, high), rng, 30).reshape(-1, checker.width)
         for letter in range(3):
-            after = checker.step(checker.prepared(Interval(low, high)), letter)
+            after = checker.step(checker.prepare(Interval(low, high)), letter)
             lows, highs = (np.repeat(end, 30, axis=0) for end in (after.low, after.high))
             judge = ByTorch(network)
             for found in (*(engine_step(network, points, letter, dtype)[0] for dtype in (np.float32, np.float64)),
@@ -314,7 +314,7 @@ def test_the_checker_shares_nothing_with_the_prover() -> None:
 
 
 def followed_proof() -> tuple[RecurrentNetwork, Certificate]:
-    network = turning_network()
+    network = rotating_network()
     proof = proof_of(network, DFA(network.alphabet, [[0, 0]], [True]))
     assert any(cell.follows is not msgspec.UNSET for cell in proof.cells)
     return network, proof
@@ -322,7 +322,7 @@ def followed_proof() -> tuple[RecurrentNetwork, Certificate]:
 
 @pytest.mark.parametrize("labels", [1, 3])
 def test_a_proof_by_induction_is_confirmed(labels: int) -> None:
-    network = turning_network(labels=labels)
+    network = rotating_network(labels=labels)
     proof = proof_of(network, DFA(network.alphabet, [[0, 0]], [True]))
     assert Certificate.from_json(proof.to_json()) == proof
     assert proof.boxes < len(proof.cells)
@@ -365,7 +365,7 @@ def test_what_cancels_within_a_letter_is_confirmed_by_linked_numbers() -> None:
 def test_a_proof_by_induction_of_another_network_is_refused(edge: float) -> None:
     """The same states, and an answer that changes among them; the digest is made to fit."""
     _, proof = followed_proof()
-    other = turning_network(edge)
+    other = rotating_network(edge)
     named = msgspec.structs.replace(proof, network=msgspec.structs.replace(proof.network, sha256=other.sha256()))
     assert refuted(replay(named.sealed(), CompiledNetwork(other))) & {"boxes", "decisions"}
 
@@ -402,7 +402,7 @@ def test_every_change_of_a_class_that_follows_is_refused() -> None:
 def test_a_sum_that_overflows_before_a_shut_gate_has_no_bounds(linked: bool) -> None:
     """The checker by itself, on a GRU whose reset gate multiplies what float32 cannot hold."""
     from rnncheck.checker.checked_network import CheckedNetwork
-    from rnncheck.checker.linked_zonotope import Linked
+    from rnncheck.checker.checked_zonotope import Zonotope
     from support.networks import letters
 
     for bias, known in ((1e4, True), (1e40, False)):
@@ -411,9 +411,9 @@ def test_a_sum_that_overflows_before_a_shut_gate_has_no_bounds(linked: bool) -> 
         checker, zero = CheckedNetwork(network, Arithmetic(2.0**-24, 8.0, 8.0)), np.zeros((1, 1))
         with np.errstate(all="ignore"):
             after = (
-                checker.step_linked(checker.prepared_linked(Linked.between(zero, zero)), 0).bounds()
+                checker.step_zonotopes(checker.prepare_zonotopes(Zonotope.between(zero, zero)), 0).bounds()
                 if linked
-                else checker.step(checker.prepared(Interval(zero, zero)), 0)
+                else checker.step(checker.prepare(Interval(zero, zero)), 0)
             )
         assert after.inside(np.full((1, 1), -2.0), np.full((1, 1), 2.0)).all() == known
 
@@ -443,8 +443,8 @@ def test_a_part_is_not_proved_by_induction() -> None:
 def test_the_checkers_linked_numbers_contain_what_is_computed(cell: Cell) -> None:
     """Random states in boxes of any size, along words, by the engine and by PyTorch; and never the prover's code."""
     from rnncheck.checker.checked_network import CheckedNetwork
-    from rnncheck.checker.linked_zonotope import Linked
-    from rnncheck.proofs.domains.interval import Box
+    from rnncheck.checker.checked_zonotope import Zonotope
+    from rnncheck.proofs.domains.interval import Interval as ProofInterval
     from support.networks import random_network
 
     for seed in range(2):
@@ -454,17 +454,17 @@ def test_the_checkers_linked_numbers_contain_what_is_computed(cell: Cell) -> Non
         rng = np.random.default_rng(seed)
         middle = rng.uniform(-1, 1, size=(12, checker.width))
         radius = rng.choice([1e-6, 0.01, 0.5], size=(12, 1))
-        linked = Linked.between(middle - radius, middle + radius)
-        points = points_in(Box(middle - radius, middle + radius), rng, 20).reshape(-1, checker.width)
+        linked = Zonotope.between(middle - radius, middle + radius)
+        points = points_in(ProofInterval(middle - radius, middle + radius), rng, 20).reshape(-1, checker.width)
         walks = [points, points]
         for letter in (0, 2, 1, 2):
-            linked = checker.step_linked(checker.prepared_linked(linked), letter)
+            linked = checker.step_zonotopes(checker.prepare_zonotopes(linked), letter)
             bounds = linked.bounds()
             low, high = (np.repeat(end, 20, axis=0) for end in (bounds.low, bounds.high))
             walks = [engine_step(network, walks[0], letter, np.float32)[0], torch_step(judge, walks[1], letter)]
             for walk in walks:
                 assert ((low <= walk) & (walk <= high)).all()
-            accepted, rejected = (np.repeat(side, 20) for side in checker.decisions_linked(linked))
+            accepted, rejected = (np.repeat(side, 20) for side in checker.zonotope_decisions(linked))
             assert not (accepted & rejected).any()
             top = walks[0][:, : checker.width // (2 if cell is Cell.LSTM else 1)][:, -network.layers[-1].hidden :]
             out = top @ network.head_weight.T + network.head_bias

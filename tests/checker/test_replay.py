@@ -18,7 +18,7 @@ from rnncheck import Spec, zoo
 from rnncheck.automata.dfa import DFA
 from rnncheck.automata.language import all_words as universal
 from rnncheck.checker import Replay, ReplaySettings, Status, replay
-from rnncheck.checker.product_table import Table, can_break, first_broken
+from rnncheck.checker.product_table import Table, first_broken, may_violate
 from rnncheck.checker.word_tree import Reach
 from rnncheck.cli import main
 from rnncheck.errors import InputError, RnncheckError
@@ -50,7 +50,7 @@ def zoo_model(name: str) -> Model:
 
 
 def interrupting(after: int) -> Callable[[object], None]:
-    """A progress callback that behaves like a person who loses patience."""
+    """A progress callback that behaves like a user who loses patience."""
     calls = itertools.count(1)
 
     def tell(_: object) -> None:
@@ -239,8 +239,8 @@ EMPTY_GUARANTEE = {"epsilon": None, "gamma": 0.05, "samples": 0, "bound": "exact
 
 REFUTED = [
     # the verdict itself
-    ("undecided", satisfied, "what was asked"),
-    ("undecided", both(satisfied, put("settings", "epsilon", value=1e-5)), "what was asked"),
+    ("undecided", satisfied, "settings"),
+    ("undecided", both(satisfied, put("settings", "epsilon", value=1e-5)), "settings"),
     ("undecided", both(satisfied, put("guarantee", "epsilon", value=5e-4)), "sample"),
     ("undecided", both(satisfied, put("guarantee", "proof", value=True)), "proof"),
     ("undecided", put("guarantee", "proof", value=True), "document"),
@@ -279,18 +279,18 @@ REFUTED = [
     ("smc", put("guarantee", "samples", value=10**400), "guarantee"),
     ("smc", put("guarantee", "samples", value="many"), "guarantee"),
     ("smc", put("guarantee", "epsilon", value=1e-4), "sample"),
-    ("smc", put("guarantee", "epsilon", value=0.5), "what was asked"),
+    ("smc", put("guarantee", "epsilon", value=0.5), "settings"),
     ("smc", put("guarantee", "bound", value="magic"), "guarantee"),
     ("smc", put("guarantee", "bound", value="hoeffding"), "bound"),
     ("pdv", both(put("guarantee", "samples", value=10**6), put("guarantee", "epsilon", value=1e-5)), "history"),
     ("pdv", put("guarantee", "hypothesis_epsilon", value=1e-9), "hypothesis test"),
     ("aamc", put("guarantee", "hypothesis_epsilon", value=1e-9), "hypothesis test"),
-    ("pdv", put("guarantee", "hypothesis_epsilon", value=0.3), "what was asked"),
+    ("pdv", put("guarantee", "hypothesis_epsilon", value=0.3), "settings"),
     ("pdv", put("guarantee", "hypothesis_epsilon", value=None), "document"),
     ("smc", put("guarantee", "hypothesis_epsilon", value=0.3), "document"),
     ("smc", put("guarantee", "claim", value="everything"), "guarantee"),  # there is no such field
-    ("smc", put("settings", "epsilon", value=7.0), "what was asked"),
-    ("smc", put("settings", "epsilon", value=1e-5), "what was asked"),
+    ("smc", put("settings", "epsilon", value=7.0), "settings"),
+    ("smc", put("settings", "epsilon", value=1e-5), "settings"),
     # the distribution
     ("smc", put("guarantee", "distribution", "stop", value=0.5), "distribution"),
     ("smc", put("guarantee", "distribution", value=None), "distribution"),
@@ -343,7 +343,7 @@ OPEN = [
     ("violated", put("settings", value={}), "fresh words"),
     ("smc", remove("spec", "automaton"), "specification"),
     ("smc", remove("spec", "sha256"), "specification"),
-    ("smc", without_the_asked_numbers, "what was asked"),
+    ("smc", without_the_asked_numbers, "settings"),
     ("smc", both(put("cost", "network_steps", value=10**30), put("guarantee", "exact_length", value=40)),
      "exact length"),
     ("smc", both(put("cost", "network_steps", value=10**400), put("guarantee", "exact_length", value=10**400)),
@@ -374,7 +374,7 @@ def test_a_tampered_document_is_refuted(kind: str, tamper: Callable[[Document], 
 def test_what_cannot_be_settled_is_named_and_not_confirmed(
     kind: str, tamper: Callable[[Document], None], name: str
 ) -> None:
-    """Should say what stays open where a change cannot be told from an honest document."""
+    """Should say what stays open where a change cannot be distinguished from an honest document."""
     document, model = honest(kind)
     before = copy.deepcopy(document)
     tamper(document)
@@ -479,7 +479,7 @@ def test_violations_that_the_claim_leaves_room_for_are_shown_and_not_confirmed()
 
 
 def test_as_many_fresh_words_leave_nothing_to_be_believed_about_the_sample() -> None:
-    """Should list the size of the sample as told, unless as many words were drawn again."""
+    """Should list the size of the sample as not checked, unless as many words were drawn again."""
     document, model = honest("smc")
     samples = document["guarantee"]["samples"]
     assert "sample size" in names(replayed(document, model, words=samples - 1), Status.UNCHECKED)
@@ -551,19 +551,19 @@ def test_the_first_broken_word_is_a_shortest_one(first: DFA, second: DFA, relati
 
 
 @given(dfa=dfas(alphabet=LETTERS), relation=st.sampled_from(list(Relation)), length=st.integers(0, 7))
-def test_the_words_to_ask_are_counted_before_they_are_asked(dfa: DFA, relation: Relation, length: int) -> None:
+def test_the_words_to_query_are_counted_before_they_are_asked(dfa: DFA, relation: Relation, length: int) -> None:
     """Should count the prefixes of all words up to a length that can be violations."""
     reach = Reach.of(table_of(dfa), relation.value)
-    words = [word for word in all_words(LETTERS, length) if can_break(relation.value, dfa.accepts(word))]
+    words = [word for word in all_words(LETTERS, length) if may_violate(relation.value, dfa.accepts(word))]
     prefixes = {word[:end] for word in words for end in range(1, len(word) + 1)}
-    assert reach.words_to_ask(length, at_most=10**9) == len(prefixes)
+    assert reach.words_to_query(length, at_most=10**9) == len(prefixes)
 
 
 @given(dfa=dfas(alphabet=LETTERS, max_states=5), relation=st.sampled_from(list(Relation)))
 def test_the_longest_possible_violation(dfa: DFA, relation: Relation) -> None:
     """Should know the longest word that can be a violation, and when there is no longest one."""
     longest = Reach.of(table_of(dfa), relation.value).longest()
-    lengths = [len(word) for word in all_words(LETTERS, 2 * len(dfa)) if can_break(relation.value, dfa.accepts(word))]
+    lengths = [len(word) for word in all_words(LETTERS, 2 * len(dfa)) if may_violate(relation.value, dfa.accepts(word))]
     if max(lengths, default=-1) >= len(dfa):
         assert longest is None
     else:
@@ -699,7 +699,7 @@ def test_the_last_sentence_says_what_is_only_told() -> None:
     few, all_of_them = (
         replay(verdict, model, ReplaySettings(words=words)) for words in (10, verdict.guarantee.samples)
     )
-    assert few.sentence().endswith("; sample size is only told")
-    assert "only told" not in all_of_them.sentence()
+    assert few.sentence().endswith("; sample size not checked")
+    assert "not checked" not in all_of_them.sentence()
     for result in (few, all_of_them, replay(verdict)):
         assert "everything" not in result.sentence()

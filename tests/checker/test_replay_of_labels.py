@@ -149,11 +149,11 @@ def judged() -> tuple[SteppingModel, Verdict]:
 
 def test_a_replay_tells_what_it_does_and_plainly_what_it_cannot_check(judged) -> None:
     model, verdict = judged
-    told: list[str] = []
-    result = replay(verdict, model, SETTINGS, progress=told.append)
+    reports: list[str] = []
+    result = replay(verdict, model, SETTINGS, progress=reports.append)
     assert result.status in (Status.CONFIRMED, Status.OPEN)
-    assert any(text.startswith("fresh words: 0 of 40") for text in told)
-    assert any(text.startswith("every word up to") for text in told)
+    assert any(text.startswith("fresh words: 0 of 40") for text in reports)
+    assert any(text.startswith("every word up to") for text in reports)
     (text,) = [check.seen for check in result.checks if check.name == "specification text"]
     assert "'G(label=high | !label=high)'" in text
 

@@ -25,7 +25,7 @@ def test_a_difference_is_told_written_and_replayed(run: Any, tmp_path: Path) -> 
     compared = json.loads(document.read_text())["comparison"]
     assert (compared["old"], compared["new"], compared["relation"]) == (OLD, NEW, "equal")
     text = page.read_text()
-    assert "Of this word the old model says no, and the new one yes." in text
+    assert "The models disagree on this word: the old one answers no, the new one yes." in text
     assert f"rnncheck replay {document} --model {NEW} --against {OLD}" in text
     assert f"rnncheck diff {OLD} {NEW}" in text
     assert run("replay", document, "--model", NEW, "--against", OLD).code == 0

@@ -108,7 +108,7 @@ def test_a_moore_machine_is_no_specification(run, tmp_path) -> None:
     assert run("extract", "--moore", zoo.path("tokens-gru"), *QUICK, "-o", machine).code == 0
     refused = run("spec", "show", "--dfa", machine)
     assert refused.code == 2
-    assert "m.dot: a Moore machine, which says labels" in refused.err
+    assert "m.dot: a Moore machine, which outputs labels" in refused.err
 
 
 def test_a_formula_over_labels_is_needed_and_checked(run) -> None:

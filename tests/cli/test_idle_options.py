@@ -148,4 +148,4 @@ class TestWeights:
                 with pytest.raises(InputError, match="have no weight"):
                     WordDistribution(letters, dict.fromkeys(named, 1.0))
         drawn = WordDistribution(letters, {"a": 1.0, "b": 0.0, "c": 1.0})
-        assert np.allclose(drawn.going_on[0], [0.495, 0.0, 0.495])
+        assert np.allclose(drawn.continuing[0], [0.495, 0.0, 0.495])

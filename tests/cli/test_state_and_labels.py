@@ -194,7 +194,7 @@ def test_a_property_file_to_begin_with_needs_no_label(net: str, run: Any) -> Non
 def test_what_accept_means_is_said(net: str, run: Any) -> None:
     asked = ("--module", f"{net}:named", "--label", "busy", "--ltlf", "F a", *QUICK)
     result = run("verify", *asked, "--report", "page.html")
-    meaning = "the network accepts where it says busy, and rejects where it says idle or alarm"
+    meaning = "the network accepts where it outputs busy, and rejects where it outputs idle or alarm"
     assert meaning in result.out
     top = Path("page.html").read_text().partition('id="meaning"')[0]
     assert meaning[1:] in top

@@ -41,7 +41,7 @@ LOOKING_INSIDE: dict[str, Callable[..., Any]] = {
     name: method.run for name, method in EXTRACTIONS.items() if not method.black_box
 }
 each_method = pytest.mark.parametrize("method", EXTRACTIONS)
-# What contains a language by proof is as fine as the boxes of a network's states are: test_cells.py.
+# What contains a language by proof is as fine as the boxes of a network's states are: test_partial_invariant.py.
 APPROXIMATING = [name for name, method in EXTRACTIONS.items() if not method.contains]
 each_looking_inside = pytest.mark.parametrize("method", LOOKING_INSIDE)
 

@@ -64,7 +64,7 @@ def fuzz(
     seconds: float | None = None,
     clock: Clock = time.process_time,
 ) -> Outcome:
-    """Run until so many executions or seconds of processor time are over; the clock tells what an input took."""
+    """Run for a number of executions or seconds of processor time; the clock measures each input."""
     outcome = Outcome()
     with workplace() as folder, _interrupted_when_hanging(), warnings.catch_warnings():
         warnings.simplefilter("ignore")

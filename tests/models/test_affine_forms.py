@@ -9,36 +9,36 @@ import pytest
 
 from rnncheck.models.network import Cell, RecurrentNetwork
 from rnncheck.proofs.abstract_network import AbstractNetwork
-from rnncheck.proofs.domains.interval import Box, Rounding
-from rnncheck.proofs.domains.zonotope import Form, FormEnclosure
+from rnncheck.proofs.domains.interval import Interval, Rounding
+from rnncheck.proofs.domains.zonotope import Zonotope, ZonotopeSemantics
 from support.networks import ByTorch, random_network
 from support.proofs import engine_step, points_in, torch_step
-from support.turning import turning_network
+from support.rotating_network import rotating_network
 
 
-def boxes_around(rng: np.random.Generator, width: int, *, least: float = 0.0) -> Box:
+def boxes_around(rng: np.random.Generator, width: int, *, least: float = 0.0) -> Interval:
     middle = rng.uniform(-1, 1, size=(12, width))
     radius = rng.choice([1e-6, 1e-3, 0.1, 1.0], size=(12, 1)) + least
-    return Box(middle - radius, middle + radius)
+    return Interval(middle - radius, middle + radius)
 
 
 def contained(network: RecurrentNetwork, rng: np.random.Generator, steps: int, *, by_engine: bool = True) -> None:
     """Points of boxes, stepped by PyTorch and the engine, are in the forms of the boxes, and so are their scores."""
     abstract, judge = AbstractNetwork(network), ByTorch(network)
     boxes = boxes_around(rng, abstract.width)
-    forms = Form.of(boxes)
+    forms = Zonotope.of(boxes)
     points = points_in(boxes, rng, 20).reshape(-1, abstract.width)
     walks = [points] * (3 if by_engine else 1)
     for letter in rng.integers(len(network.alphabet), size=steps).tolist():
-        forms = abstract.step_forms(forms).rows((slice(None), letter))
-        lo, hi = (np.repeat(end, 20, axis=0) for end in (forms.box.lo, forms.box.hi))
+        forms = abstract.step_zonotopes(forms).rows((slice(None), letter))
+        lo, hi = (np.repeat(end, 20, axis=0) for end in (forms.interval.lo, forms.interval.hi))
         engines = zip(walks[1:], (np.float32, np.float64), strict=False)
         walks = [torch_step(judge, walks[0], letter)] + [
             engine_step(network, walk, letter, kind)[0] for walk, kind in engines
         ]
         for walk in walks:
             assert ((lo <= walk) & (walk <= hi)).all()
-        above, below = (np.repeat(abstract.clearance(forms, accept), 20) for accept in (True, False))
+        above, below = (np.repeat(abstract.margin(forms, accept), 20) for accept in (True, False))
         top = walks[-1][:, abstract.network.layers[0].hidden * (len(network.layers) - 1) :][
             :, : network.layers[-1].hidden
         ]
@@ -65,13 +65,13 @@ def test_saturated_gates_are_contained(cell: Cell) -> None:
 
 
 def test_what_turns_and_shrinks_together_stays_small() -> None:
-    abstract = AbstractNetwork(turning_network())
-    start = Box(np.full((1, 2), -0.05), np.full((1, 2), 0.05))
-    boxes, forms = start, Form.of(start)
+    abstract = AbstractNetwork(rotating_network())
+    start = Interval(np.full((1, 2), -0.05), np.full((1, 2), 0.05))
+    boxes, forms = start, Zonotope.of(start)
     for _ in range(8):
-        boxes, forms = abstract.step(boxes)[:, 0], abstract.step_forms(forms).rows((slice(None), 0))
+        boxes, forms = abstract.step(boxes)[:, 0], abstract.step_zonotopes(forms).rows((slice(None), 0))
     assert (boxes.hi - boxes.lo > 0.15).all()
-    assert (forms.box.hi - forms.box.lo < 0.05).all()
+    assert (forms.interval.hi - forms.interval.lo < 0.05).all()
 
 
 @pytest.mark.parametrize("name", ["tanh", "sigmoid", "relu"])
@@ -85,30 +85,31 @@ def test_functions_contain_their_values(name: str) -> None:
     exact = functions[name]
     lo = rng.normal(size=(400, 1)) * 10.0 ** rng.integers(-3, 2, size=(400, 1))
     hi = lo + np.abs(rng.normal(size=(400, 1))) * rng.choice([0.0, 1e-9, 1.0, 10.0], size=(400, 1))
-    form = Form.of(Box(lo, hi))
-    after = getattr(FormEnclosure(Rounding()), name)(form)
+    form = Zonotope.of(Interval(lo, hi))
+    after = getattr(ZonotopeSemantics(Rounding()), name)(form)
     for share in np.linspace(0, 1, 21):
         x = lo + share * (hi - lo)
         along = np.where(hi > lo, (x - form.centre) / np.where(form.radius > 0, form.radius, 1.0), 0.0)
         line = after.centre + along * after.generators[:, 0]
-        assert (np.abs(exact(x) - line) <= after.rest + 1e-12).all()
+        assert (np.abs(exact(x) - line) <= after.error + 1e-12).all()
 
 
 def test_products_contain_their_values() -> None:
     rng = np.random.default_rng(4)
-    on = FormEnclosure(Rounding())
+    on = ZonotopeSemantics(Rounding())
     for _ in range(200):
         a, b, z = (
-            Form(rng.normal(size=(1, 2)), rng.normal(size=(1, 3, 2)), np.abs(rng.normal(size=(1, 2)))) for _ in "abz"
+            Zonotope(rng.normal(size=(1, 2)), rng.normal(size=(1, 3, 2)), np.abs(rng.normal(size=(1, 2))))
+            for _ in "abz"
         )
         product, mean = on.computed(on.products((a, b))), on.blend(z, a, b)
         unknowns = rng.choice([-1.0, 1.0, rng.uniform(-1, 1)], size=(1, 3, 1))
         x, y, s = (
-            (f.centre + (unknowns * f.generators).sum(1) + rng.choice([-1.0, 1.0], size=(1, 2)) * f.rest)
+            (f.centre + (unknowns * f.generators).sum(1) + rng.choice([-1.0, 1.0], size=(1, 2)) * f.error)
             for f in (a, b, z)
         )
         for form, value in ((product, x * y), (mean, (1 - s) * x + s * y)):
-            assert (np.abs(value - form.centre - (unknowns * form.generators).sum(1)) <= form.rest).all()
+            assert (np.abs(value - form.centre - (unknowns * form.generators).sum(1)) <= form.error).all()
 
 
 @pytest.mark.parametrize("cell", list(Cell))
@@ -121,8 +122,8 @@ def test_nothing_is_certain_where_numbers_have_no_bounds(cell: Cell, value: floa
     abstract = AbstractNetwork(
         type(network)(network.alphabet, cell, network.inputs, (layer,), network.head_weight, network.head_bias)
     )
-    forms = Form.of(Box(np.full((1, abstract.width), 0.4), np.full((1, abstract.width), 0.6)))
+    forms = Zonotope.of(Interval(np.full((1, abstract.width), 0.4), np.full((1, abstract.width), 0.6)))
     for _ in range(3):
-        forms = abstract.step_forms(forms).rows((slice(None), 0))
-    assert not abstract.clearance(forms, True)[0] > 0.0
-    assert not abstract.clearance(forms, False)[0] > 0.0
+        forms = abstract.step_zonotopes(forms).rows((slice(None), 0))
+    assert not abstract.margin(forms, True)[0] > 0.0
+    assert not abstract.margin(forms, False)[0] > 0.0

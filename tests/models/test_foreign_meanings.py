@@ -132,7 +132,7 @@ def test_no_proof_rests_on_a_lead_that_softmax_makes_a_tie() -> None:
         head_weight=np.zeros((2, 1), np.float32), head_bias=np.array([0, 1e-9], np.float32), label=1,
     )  # fmt: skip
     abstract = AbstractNetwork(network)
-    assert not (abstract.clearance(abstract.step(abstract.initial)[:, 0], True) > 0).any()
+    assert not (abstract.margin(abstract.step(abstract.initial)[:, 0], True) > 0).any()
 
 
 # --- linear layers one after another ----------------------------------------------------------------------------------

@@ -11,18 +11,18 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rnncheck.proofs.domains.interval import LARGEST, Box, Enclosure, Rounding, affine, products
+from rnncheck.proofs.domains.interval import LARGEST, Interval, IntervalSemantics, Rounding, affine, products
 
-ON = Enclosure()
+ON = IntervalSemantics()
 UNIT = Rounding().unit
 
 
-def box_around(rng: np.random.Generator, shape: tuple[int, ...], scale: float) -> tuple[Box, np.ndarray]:
+def box_around(rng: np.random.Generator, shape: tuple[int, ...], scale: float) -> tuple[Interval, np.ndarray]:
     """A box, and a float32 point inside."""
     lo = (rng.normal(size=shape) * scale).astype(np.float32).astype(np.float64)
     hi = lo + np.abs(rng.normal(size=shape) * scale * rng.choice([0.0, 1e-6, 1.0])).astype(np.float32)
     point = np.clip((lo + rng.random(shape) * (hi - lo)).astype(np.float32).astype(np.float64), lo, hi)
-    return Box(lo, hi), point.astype(np.float32)
+    return Interval(lo, hi), point.astype(np.float32)
 
 
 def exact_dot(weights: np.ndarray, x: np.ndarray, bias: float) -> Fraction:
@@ -54,7 +54,7 @@ def test_a_sum_is_enclosed_in_every_order_and_exactly(seed: int, size: int, scal
 def test_the_bounds_of_a_sum_are_reached() -> None:
     """Tight but for the rounding: no other box would do for exact arithmetic."""
     weight = np.array([[2.0, -3.0]], dtype=np.float32)
-    found = ON.computed(affine(weight, None, Box(np.array([[-1.0, 0.0]]), np.array([[1.0, 2.0]]))))
+    found = ON.computed(affine(weight, None, Interval(np.array([[-1.0, 0.0]]), np.array([[1.0, 2.0]]))))
     assert found.lo[0, 0] == pytest.approx(-8.0, abs=1e-5)
     assert found.hi[0, 0] == pytest.approx(2.0, abs=1e-5)
     assert found.lo[0, 0] < -8.0
@@ -63,11 +63,11 @@ def test_the_bounds_of_a_sum_are_reached() -> None:
 
 def test_what_could_overflow_is_in_no_box() -> None:
     weight = np.array([[LARGEST, -LARGEST]], dtype=np.float32)
-    found = ON.computed(affine(weight, None, Box.point([[1.0, 1.0]])))
+    found = ON.computed(affine(weight, None, Interval.point([[1.0, 1.0]])))
     assert np.isnan(found.lo).all()
     never_read = np.array([[1e300, 1.0]])  # float32 makes infinity of it, and nonsense of infinity times zero
-    assert np.isnan(ON.computed(affine(never_read, None, Box.point([[0.0, 1.0]]))).lo).all()
-    everything = Box(np.full((1, 1), -np.inf), np.full((1, 1), np.inf))
+    assert np.isnan(ON.computed(affine(never_read, None, Interval.point([[0.0, 1.0]]))).lo).all()
+    everything = Interval(np.full((1, 1), -np.inf), np.full((1, 1), np.inf))
     assert not everything.contains(ON.tanh(found)).any()
 
 
@@ -80,7 +80,7 @@ def test_products_and_blends_are_enclosed(seed: int, scale: float) -> None:
     for value in (x * y + z * w, x.astype(np.float64) * y + z.astype(np.float64) * w):
         assert ((found.lo <= value) & (value <= found.hi)).all()
     ends = np.sort(rng.random((2, 2, 5)), axis=0)
-    gate = Box(*np.clip(ends * 1.2 - 0.1, 0.0, 1.0).astype(np.float32).astype(np.float64))
+    gate = Interval(*np.clip(ends * 1.2 - 0.1, 0.0, 1.0).astype(np.float32).astype(np.float64))
     share = np.clip(np.float32(gate.lo + rng.random((2, 5)) * (gate.hi - gate.lo)), gate.lo, gate.hi).astype(np.float32)
     mixed = ON.blend(gate, a, b)
     one, half = np.float32(1), np.float32(0.5)
@@ -97,7 +97,7 @@ def test_products_and_blends_are_enclosed(seed: int, scale: float) -> None:
 def test_a_blend_is_no_wider_than_what_it_blends() -> None:
     """A latched unit keeps its bounds: naive interval multiplication would widen them at every step."""
     ends = np.array([[-1.0]]), np.array([[1.0]])
-    mixed = ON.blend(Box(np.array([[0.1]]), np.array([[0.9]])), Box(*ends), Box(*ends))
+    mixed = ON.blend(Interval(np.array([[0.1]]), np.array([[0.9]])), Interval(*ends), Interval(*ends))
     assert mixed.hi[0, 0] == pytest.approx(1.0, abs=1e-5)
     assert mixed.lo[0, 0] == pytest.approx(-1.0, abs=1e-5)
 
@@ -126,6 +126,6 @@ def test_functions_are_as_exact_as_assumed(function: str) -> None:
         by_numpy = [np.tanh(values)] if function == "tanh" else [half, 1 / (1 + np.exp(-values))]
     for computed in (*by_numpy, getattr(torch, function)(torch.from_numpy(values)).numpy()):
         assert np.abs(computed - truth).max() <= assumed / 2
-    found = getattr(ON, function)(Box.point(values))
+    found = getattr(ON, function)(Interval.point(values))
     assert (found.lo <= truth - assumed).all()
     assert (found.hi >= truth + assumed).all()

@@ -37,7 +37,7 @@ def exactly(distribution: WordDistribution, dfa: DFA) -> Fraction:
             row = table[state * contexts + context]
             for letter in range(len(dfa.alphabet)):
                 to = int(dfa.transitions[state, letter]) * contexts + int(distribution.next_context[context, letter])
-                row[to] -= Fraction(float(distribution.going_on[context, letter]))
+                row[to] -= Fraction(float(distribution.continuing[context, letter]))
             row[size] = Fraction(float(distribution.stopping[context])) * int(dfa.accepting[state])
     for k in range(size):
         pivot = next(i for i in range(k, size) if table[i][k])
@@ -117,7 +117,7 @@ def test_a_word_has_its_probability_divided_by_the_mass(pair) -> None:
     assert (drawn is None) == (mass == 0.0)
     if drawn is None:
         return
-    assert drawn.going_on.sum(axis=1) + drawn.stopping == pytest.approx(1.0, rel=1e-9)
+    assert drawn.continuing.sum(axis=1) + drawn.stopping == pytest.approx(1.0, rel=1e-9)
     for word in all_words(dfa.alphabet, 3):
         codes = dfa.alphabet.encode(word)
         meant = distribution.probability(codes) / mass if dfa.accepts(word) else 0.0

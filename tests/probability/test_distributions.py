@@ -66,7 +66,7 @@ def longer_than(distribution: WordDistribution, length: int) -> float:
     here = np.zeros(len(distribution.stopping))
     here[0] = 1.0
     for _ in range(length + 1):
-        flow = here[:, None] * distribution.going_on
+        flow = here[:, None] * distribution.continuing
         here = np.zeros_like(here)
         np.add.at(here, distribution.next_context, flow)
     return float(here.sum())
@@ -112,11 +112,11 @@ class TestIndependentLetters:
     def test_weights_by_letter(self):
         by_name = WordDistribution(ABC, {"c": 3, "a": 1, "b": 0})
         assert by_name.describe()["weights"] == {"a": 0.25, "b": 0.0, "c": 0.75}
-        assert np.array_equal(by_name.going_on, WordDistribution(ABC, [1, 0, 3]).going_on)
+        assert np.array_equal(by_name.continuing, WordDistribution(ABC, [1, 0, 3]).continuing)
 
     @pytest.mark.parametrize("weights", [[1e308, 1e308], [5e-324, 5e-324], [1e308, 0], [3, 3]])
     def test_extreme_weights(self, weights):
-        chances = WordDistribution(AB, weights, 0.5).going_on[0]
+        chances = WordDistribution(AB, weights, 0.5).continuing[0]
         assert chances.sum() == pytest.approx(0.5)
         assert chances[0] == pytest.approx(0.25 if weights[1] else 0.5)
 
@@ -195,9 +195,9 @@ class TestNGrams:
 
     @given(plain_alphabets().flatmap(ngrams))
     def test_every_context_is_a_distribution(self, model):
-        totals = model.going_on.sum(axis=1) + model.stopping
+        totals = model.continuing.sum(axis=1) + model.stopping
         assert totals == pytest.approx(np.ones(len(totals)))
-        assert (model.going_on > 0).all()
+        assert (model.continuing > 0).all()
         assert (model.stopping > 0).all()
         assert (model.next_context >= 0).all()
         assert (model.next_context < len(totals)).all()
@@ -235,7 +235,7 @@ class TestNGrams:
         batch = WordBatch.from_words(ABC, TEXT)
         a, b = WordDistribution.fit(ABC, TEXT, order=3), WordDistribution.fit(ABC, batch, order=3)
         assert a.describe() == b.describe()
-        assert np.array_equal(a.going_on, b.going_on)
+        assert np.array_equal(a.continuing, b.continuing)
 
     def test_facts(self):
         facts = WordDistribution.fit(ABC, TEXT, order=3, smoothing=0.25).describe()

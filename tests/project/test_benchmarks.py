@@ -12,10 +12,10 @@ def test_an_unknown_specification_is_an_error_of_usage(
 ) -> None:
     pytest.importorskip("torch")
     monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
-    import provable
+    import certified_training
 
     for name in ("tomita7", "random-", "random-0", "7"):
-        monkeypatch.setattr(sys, "argv", ["provable.py", "--results", "none.jsonl", "--specs", name])
+        monkeypatch.setattr(sys, "argv", ["certified_training.py", "--results", "none.jsonl", "--specs", name])
         with pytest.raises(SystemExit, match="2"):
-            provable.main()
+            certified_training.main()
         assert f"no specification is called '{name}'; choose response, tomita-4, tomita-7" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""The browser for the tests of pages: got where it can be, told where it cannot, and never missing unseen in CI."""
+"""The browser for the tests of pages: installed where possible, reported where not, and never missing in CI."""
 
 from __future__ import annotations
 

@@ -227,7 +227,7 @@ def test_the_schema_tells_every_part_of_a_verdict(scripts_on_path: None, reader_
     kinds = schema["$defs"]
     page = (ROOT / "docs" / "verdict-json.md").read_text()
     for name, kind in kinds.items():
-        for field in kind.get("properties", ()) if name != "DFADocument" else ():  # that one is told in formats.md
+        for field in kind.get("properties", ()) if name != "DFADocument" else ():  # that one is described in formats.md
             assert f"`{field}`" in page, f"{name}.{field}"
     document = json.loads((reader_has / "verdict.json").read_bytes())
     parts = list(typed_parts(document, schema, kinds))

@@ -103,10 +103,10 @@ print(json.dumps({"file": rnncheck.__file__, "missing": missing, "verdicts": ver
 
 
 def check_verifies(environment: Environment, folder: Path) -> None:
-    told = json.loads(run(environment.python, "-c", VERIFY, cwd=folder))
-    assert Path(told["file"]).is_relative_to(environment.path)
-    assert told["missing"] == ["torch", "onnx", "onnxruntime", "matplotlib"]
-    assert told["verdicts"] == told["wanted"]
+    output = json.loads(run(environment.python, "-c", VERIFY, cwd=folder))
+    assert Path(output["file"]).is_relative_to(environment.path)
+    assert output["missing"] == ["torch", "onnx", "onnxruntime", "matplotlib"]
+    assert output["verdicts"] == output["wanted"]
 
 
 def test_the_wheel_holds_the_package_and_what_it_reads(wheel: Path) -> None:
@@ -147,12 +147,12 @@ def test_the_installed_wheel_passes_the_core_s_tests(installed: Environment, tmp
     for name in CORE_TESTS:
         (tmp_path / name).parent.mkdir(exist_ok=True)
         shutil.copy(ROOT / "tests" / name, tmp_path / name)
-    told = run(
+    output = run(
         installed.python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-W", "error",
         "-o", "markers=slow: long", "-o", "pythonpath=.", "-m", "not slow", *CORE_TESTS, cwd=tmp_path,
     )  # fmt: skip
-    assert re.search(r"\d+ passed", told)
-    assert "failed" not in told
+    assert re.search(r"\d+ passed", output)
+    assert "failed" not in output
 
 
 def test_the_oldest_versions_allowed_are_enough(wheel: Path, tmp_path: Path) -> None:
@@ -169,5 +169,5 @@ def test_the_version_is_told_once(wheel: Path) -> None:
     declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
     assert f"-{declared}-" in wheel.name
     code = "import rnncheck; print(rnncheck.__version__)"
-    told = run(sys.executable, "-c", code, cwd=ROOT).strip()
-    assert told == declared
+    output = run(sys.executable, "-c", code, cwd=ROOT).strip()
+    assert output == declared

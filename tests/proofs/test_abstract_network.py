@@ -29,7 +29,7 @@ def test_states_of_every_evaluator_stay_inside(cell: Cell, hidden: tuple[int, ..
         rows = [engine.initial(1) for engine in engines]
         for place, letter in enumerate(word.tolist()):
             states = abstract.step(states)[:, letter]
-            above, below = abstract.clearance(states, True)[0], abstract.clearance(states, False)[0]
+            above, below = abstract.margin(states, True)[0], abstract.margin(states, False)[0]
             rows = [engine.step(row, np.array([letter])) for engine, row in zip(engines, rows, strict=True)]
             scores = [engine.scores(row)[0] for engine, row in zip(engines, rows, strict=True)]
             for score in (*scores, by_torch[place] - network.logit_threshold, by_reference[place]):

@@ -14,9 +14,9 @@ from rnncheck.automata.product import difference, inclusion_witness, symmetric_d
 from rnncheck.models.engine.reference import reference_judgement
 from rnncheck.models.network import Cell, RecurrentNetwork
 from rnncheck.probability.distributions import WordDistribution
-from rnncheck.proofs.bounded import Layers, prove_lengths
+from rnncheck.proofs.bounded import BoundedProof, prove_bounded
 from rnncheck.proofs.invariant import AtDecision
-from rnncheck.proofs.partial_invariant import Cells, find_cells, mass_above
+from rnncheck.proofs.partial_invariant import PartialInvariant, find_partial_invariant, probability_bound
 from rnncheck.proofs.proof_search import ProofSettings
 from rnncheck.relations import Property, Relation
 from rnncheck.runtime.cooperative import finish
@@ -30,16 +30,16 @@ GATED = [Cell.RNN_TANH, Cell.GRU, Cell.LSTM]
 SETTINGS = ProofSettings(classes=600, rounds=60, longest=40)
 
 
-def cells_of(network: RecurrentNetwork, wanted: Property, context: int) -> list[Cells]:
+def cells_of(network: RecurrentNetwork, prop: Property, context: int) -> list[PartialInvariant]:
     empty = reference_judgement(network, ()).accepted
-    found = [finish(find_cells(network, wanted, context, mode, empty, SETTINGS))
-             for mode in (AtDecision.LEAVE, AtDecision.GO_ON)]  # fmt: skip
+    found = [finish(find_partial_invariant(network, prop, context, mode, empty, SETTINGS))
+             for mode in (AtDecision.LEAVE, AtDecision.CONTINUE)]  # fmt: skip
     return [cells for cells in found if cells is not None]
 
 
-def length_of(network: RecurrentNetwork, wanted: Property, context: int) -> int:
-    found = finish(prove_lengths(network, wanted, context, SETTINGS))
-    return found.length if isinstance(found, Layers) else 0
+def length_of(network: RecurrentNetwork, prop: Property, context: int) -> int:
+    found = finish(prove_bounded(network, prop, context, SETTINGS))
+    return found.length if isinstance(found, BoundedProof) else 0
 
 
 @pytest.mark.parametrize("cell", GATED)
@@ -53,15 +53,15 @@ def test_a_planted_word_is_in_no_proved_part(cell: Cell, seed: int) -> None:
     network = robust_network(truth, cell, gain=float(rng.choice([3.0, 6.0])))
     words = WordDistribution(spec.alphabet, stop=float(rng.choice([0.01, 0.3])))
     for relation in Relation:
-        wanted, context = Property(spec, relation), int(rng.integers(5))
+        prop, context = Property(spec, relation), int(rng.integers(5))
         wrong = relation.violations(truth, spec)
-        for cells in cells_of(network, wanted, context):
-            assert inclusion_witness(truth, cells.containing()) is None
-            assert inclusion_witness(cells.contained(), truth) is None
+        for cells in cells_of(network, prop, context):
+            assert inclusion_witness(truth, cells.over_approximation()) is None
+            assert inclusion_witness(cells.under_approximation(), truth) is None
             assert inclusion_witness(wrong, cells.unproved()) is None
-            assert mass_above(words, cells.unproved()) >= words.mass(wrong)
+            assert probability_bound(words, cells.unproved()) >= words.mass(wrong)
         if words.mass(wrong):
-            assert length_of(network, wanted, context) < len(word)
+            assert length_of(network, prop, context) < len(word)
 
 
 def edited(network: RecurrentNetwork, rng: np.random.Generator) -> RecurrentNetwork:
@@ -82,14 +82,14 @@ def check_short_words(network: RecurrentNetwork, spec: DFA, context: int, longes
     words = all_words(len(spec.alphabet), longest)
     answers = np.array([reference_judgement(network, word).accepted for word in words])
     for relation in Relation:
-        wanted = Property(spec, relation)
-        broken = wanted.broken(answers, spec.end_states(words))
-        for cells in cells_of(network, wanted, context):
-            assert (answers <= cells.containing().accepts_batch(words)).all()
-            assert (cells.contained().accepts_batch(words) <= answers).all()
+        prop = Property(spec, relation)
+        broken = prop.broken(answers, spec.end_states(words))
+        for cells in cells_of(network, prop, context):
+            assert (answers <= cells.over_approximation().accepts_batch(words)).all()
+            assert (cells.under_approximation().accepts_batch(words) <= answers).all()
             assert (broken <= cells.unproved().accepts_batch(words)).all()
         shortest = min((len(word) for word, wrong in zip(words, broken, strict=True) if wrong and word), default=None)
-        assert shortest is None or length_of(network, wanted, context) < shortest
+        assert shortest is None or length_of(network, prop, context) < shortest
 
 
 @pytest.mark.parametrize("name", [name for name in zoo.names() if name != "xml-lstm"])
@@ -116,7 +116,7 @@ def test_what_is_known_of_the_planted_words_is_not_vacuous() -> None:
     truth = with_one_word_changed(spec, (0, 1, 1))
     words = WordDistribution(spec.alphabet, stop=0.3)
     wrong = words.mass(symmetric_difference(truth, spec))
-    bounds = [mass_above(words, cells.unproved())
+    bounds = [probability_bound(words, cells.unproved())
               for cells in cells_of(robust_network(truth), Property(spec, Relation.EQUAL), 4)]  # fmt: skip
     assert wrong <= min(bounds) <= wrong * 1.000001
     assert words.mass(difference(truth, truth)) == 0.0

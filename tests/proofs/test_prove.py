@@ -16,10 +16,10 @@ from rnncheck.models.engine.reference import reference_judgement
 from rnncheck.models.exact_network import exact_network
 from rnncheck.models.network import Cell, Layer, RecurrentNetwork
 from rnncheck.proofs.abstract_network import AbstractNetwork
-from rnncheck.proofs.domains.interval import Box
-from rnncheck.proofs.invariant import holds
+from rnncheck.proofs.domains.interval import Interval
+from rnncheck.proofs.invariant import is_invariant
 from rnncheck.proofs.proof_search import Invariant, NotProved, ProofSettings, find_invariant
-from rnncheck.proofs.word_classes import NO_CLASS, last_letters
+from rnncheck.proofs.word_classes import NO_CLASS, partition_by_last_letters
 from rnncheck.relations import Property, Relation
 from rnncheck.spec import Spec
 from rnncheck.words import WordBatch
@@ -182,22 +182,22 @@ def test_boxes_that_are_made_smaller_are_no_proof() -> None:
     found = find_invariant(network, Property(RESPONSE, Relation.EQUAL))
     assert isinstance(found, Invariant)
     abstract, partition = AbstractNetwork(network), found.partition
-    assert holds(abstract, partition, found.boxes)
+    assert is_invariant(abstract, partition, found.boxes)
     for number in range(1, len(partition)):
         for end in ("lo", "hi"):
             bounds = {"lo": found.boxes.lo.copy(), "hi": found.boxes.hi.copy()}
             bounds[end][number] = (found.boxes.lo[number] + found.boxes.hi[number]) / 2
-            assert not holds(abstract, partition, Box(**bounds))
-    moved = Box(found.boxes.lo.copy(), found.boxes.hi.copy())
+            assert not is_invariant(abstract, partition, Interval(**bounds))
+    moved = Interval(found.boxes.lo.copy(), found.boxes.hi.copy())
     moved.lo[0] -= 1.0
-    assert not holds(abstract, partition, moved)
+    assert not is_invariant(abstract, partition, moved)
 
 
 @pytest.mark.parametrize("k", range(4))
 @pytest.mark.parametrize("relation", list(Relation))
 def test_a_partition_follows_the_specification(k: int, relation: Relation) -> None:
     spec = minimise(random_dfa(5, 2, 2))
-    partition = last_letters(Property(spec, relation), k, 10_000)
+    partition = partition_by_last_letters(Property(spec, relation), k, 10_000)
     assert partition is not None
     can_follow = Property(spec, relation).open_states
     seen = {0}
@@ -217,7 +217,7 @@ def test_a_partition_follows_the_specification(k: int, relation: Relation) -> No
             seen.add(at)
     assert seen == set(range(len(partition)))
     assert not (partition.successors == 0).any()
-    assert last_letters(Property(spec, relation), k, len(partition) - 1) is None
+    assert partition_by_last_letters(Property(spec, relation), k, len(partition) - 1) is None
 
 
 def overflowing_gru(bias: float = 1e40) -> RecurrentNetwork:
@@ -233,7 +233,7 @@ def test_a_sum_that_overflows_before_a_shut_gate_is_never_proved(ahead: int) -> 
     assert not proved(overflowing_gru(), every, context=1, induction_depth=ahead)
     before = find_invariant(overflowing_gru(1e4), Property(every, Relation.EQUAL))
     assert isinstance(before, Invariant)
-    assert not holds(AbstractNetwork(overflowing_gru()), before.partition, before.boxes)
+    assert not is_invariant(AbstractNetwork(overflowing_gru()), before.partition, before.boxes)
 
 
 def test_outputs_that_float32_cannot_hold_are_never_compared() -> None:
@@ -250,12 +250,12 @@ def test_outputs_that_float32_cannot_hold_are_never_compared() -> None:
 
 def test_limits_end_the_search_and_say_so() -> None:
     network, spec = exact_network(RESPONSE), RESPONSE
-    wanted = Property(spec, Relation.EQUAL)
+    prop = Property(spec, Relation.EQUAL)
     for settings, why in (
         (ProofSettings(context=2), "contexts of 2 letters, the longest allowed, are too short"),
         (ProofSettings(classes=20), "contexts of 2 letters need more than 20 boxes"),
     ):
-        found = find_invariant(network, wanted, settings)
+        found = find_invariant(network, prop, settings)
         assert isinstance(found, NotProved)
         assert found.why.startswith(why)
     steps = itertools.count()
@@ -265,7 +265,7 @@ def test_limits_end_the_search_and_say_so() -> None:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        find_invariant(network, wanted, between=between)
+        find_invariant(network, prop, between=between)
     assert not proved(robust_network(RESPONSE), RESPONSE, rounds=1, induction_depth=0)
     for bad in ({"context": -1}, {"classes": 0}, {"rounds": 0}, {"padding": 0.0}, {"padding": 2.0}):
         with pytest.raises(InputError):

@@ -62,14 +62,14 @@ def test_the_cases_are_of_every_kind(cases: ModuleType) -> None:
 def lying(verdict: Verdict, lie: str) -> Verdict:
     """The verdict with something in it that is not so."""
     honest = verdict.guarantee or Guarantee(epsilon=1e-9, gamma=1e-6, samples=10**9)
-    told: dict[str, dict[str, Any]] = {
+    lies: dict[str, dict[str, Any]] = {
         "word": {"outcome": Outcome.VIOLATED, "counterexample": (), "guarantee": None},
         "exact": {"guarantee": replace(honest, exact_length=60)},
         "proof": {"guarantee": replace(honest, proof=True)},
         "epsilon": {"guarantee": replace(honest, epsilon=1e-9)},
     }
     satisfied = {"outcome": Outcome.SATISFIED, "counterexample": None, "faulty_flows": (), "trace": None}
-    return replace(verdict, **{**satisfied, **told[lie]})
+    return replace(verdict, **{**satisfied, **lies[lie]})
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Files that somebody made to do harm. What other tests hold already is listed in docs/reliability.md."""
+"""Malicious files. What other tests cover already is listed in docs/reliability.md."""
 
 from __future__ import annotations
 

@@ -51,8 +51,8 @@ def verified(model: CallableModel, spec: Spec, settings: VerifySettings | None =
 
 def admits_a_change(verdict: Verdict) -> bool:
     """Whether the verdict tells that the model is no function: a word that was answered twice, or a note."""
-    told = verdict.reason + " ".join(note.message for note in verdict.health)
-    return "answers change" in told or "depend on the other words" in told
+    messages = verdict.reason + " ".join(note.message for note in verdict.health)
+    return "answers change" in messages or "depend on the other words" in messages
 
 
 @every_method

@@ -128,7 +128,7 @@ def test_denormal_weights(cell: Cell, scale: float, dtype: type) -> None:
 
 
 def explosive(after: int) -> RecurrentNetwork:
-    """``h₁ = h₂ = relu(2 h)`` on a, and the output h₁ − h₂: not a number from so many letters on."""
+    """``h₁ = h₂ = relu(2 h)`` on a, and the output h₁ − h₂: NaN from some length on."""
     start = np.float32(2.0 ** (128 - after))
     one = np.ones((1, 1), np.float32)
     layer = Layer(np.array([[start], [start]], np.float32), 2 * np.eye(2, dtype=np.float32))

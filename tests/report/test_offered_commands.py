@@ -18,7 +18,7 @@ from rnncheck.report.page.verdict_page import report_page
 from support import samples
 
 
-def told(text: str | None, **changes: Any) -> Verdict:
+def verdict_with(text: str | None, **changes: Any) -> Verdict:
     return msgspec.structs.replace(samples.satisfied(), command=text, **changes)
 
 
@@ -31,8 +31,8 @@ def told(text: str | None, **changes: Any) -> Verdict:
     ],
 )
 def test_a_command_that_only_asks_is_offered(text: str) -> None:
-    assert repeat_text(told(text)) == text
-    assert replay_text(told(text)).split(" --model ")[1].startswith(shlex.join(shlex.split(text)[2:3]))
+    assert repeat_text(verdict_with(text)) == text
+    assert replay_text(verdict_with(text)).split(" --model ")[1].startswith(shlex.join(shlex.split(text)[2:3]))
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_a_command_that_only_asks_is_offered(text: str) -> None:
     ],
 )
 def test_a_command_that_does_more_is_not(text: str) -> None:
-    verdict = told(text)
+    verdict = verdict_with(text)
     assert repeat_text(verdict) == python_call(verdict)
     assert replay_text(verdict) == "rnncheck replay verdict.json --model MODEL"
     assert "evil" not in report_page(verdict)
@@ -67,15 +67,15 @@ def test_a_command_that_does_more_is_not(text: str) -> None:
 
 def test_code_is_never_named() -> None:
     text = "rnncheck verify --module evil:model --ltlf a"
-    assert repeat_text(told(text)) == "rnncheck verify --module MODULE:NAME --ltlf a"
-    assert replay_text(told(text)).endswith("--module MODULE:NAME")
-    assert repeat_text(told(text), ours=True) == text  # by the run itself, whose command it is
+    assert repeat_text(verdict_with(text)) == "rnncheck verify --module MODULE:NAME --ltlf a"
+    assert replay_text(verdict_with(text)).endswith("--module MODULE:NAME")
+    assert repeat_text(verdict_with(text), ours=True) == text  # by the run itself, whose command it is
 
 
 @pytest.mark.parametrize("name", ["evil:model()", "evil", "evil:a b", "a:b;evil", "../evil:x"])
 def test_what_is_no_name_of_code_is_not_named_either(name: str) -> None:
     text = shlex.join(["rnncheck", "verify", "--module", name, "--ltlf", "a"])
-    assert "evil" not in repeat_text(told(text), ours=True)
+    assert "evil" not in repeat_text(verdict_with(text), ours=True)
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_what_is_no_name_of_code_is_not_named_either(name: str) -> None:
     ],
 )
 def test_the_call_in_python_has_nothing_but_what_was_checked(changes: dict[str, Any]) -> None:
-    call = python_call(told(None, **changes))
+    call = python_call(verdict_with(None, **changes))
     assert "evil" not in call
     tree = ast.parse(call.replace("…", "None"))
     assert [type(part) for part in tree.body] == [ast.Import, ast.Assign, ast.Assign, ast.Expr]

@@ -32,22 +32,22 @@ def box(letters: str, *, opened: bool) -> ShownBox:
 
 def test_open_boxes_are_named_in_words_and_in_the_picture() -> None:
     names = ["a a", "b a", "a b", "b b"]
-    told = shown_with([box("a", opened=False), *(box(name, opened=True) for name in names)])
-    assert "words that end in a a; or in b a; or in a b and 1 more" in told
-    assert told.count('class="box-name"') == 3
-    assert ">… b a</text>" in told
-    assert ">… a</text>" not in told
+    html = shown_with([box("a", opened=False), *(box(name, opened=True) for name in names)])
+    assert "words that end in a a; or in b a; or in a b and 1 more" in html
+    assert html.count('class="box-name"') == 3
+    assert ">… b a</text>" in html
+    assert ">… a</text>" not in html
 
 
 def test_what_is_in_the_way_is_said() -> None:
     why = "not proved: the box of the words that end in a a reaches the decision"
-    told = shown_with([box("a", opened=False)], outcome=Outcome.UNDECIDED, reason=why)
-    assert f"N{why[1:]}." in told
-    assert "have no rectangle" in told
-    assert "Dashed" not in told
+    html = shown_with([box("a", opened=False)], outcome=Outcome.UNDECIDED, reason=why)
+    assert f"N{why[1:]}." in html
+    assert "have no rectangle" in html
+    assert "Dashed" not in html
 
 
 def test_a_proof_names_none() -> None:
-    told = str(boxes(proved()))
-    assert "box-name" not in told
-    assert "A proof needs every rectangle on its own side" in told
+    html = str(boxes(proved()))
+    assert "box-name" not in html
+    assert "A proof needs every rectangle on its own side" in html

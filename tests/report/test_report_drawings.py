@@ -24,7 +24,7 @@ def transitions(drawing: Drawing) -> dict[tuple[int, int], int]:
 
 @given(strategies.dfas(max_states=6), st.data())
 def test_small_automata_are_drawn_whole(dfa: DFA, data) -> None:
-    """Should draw every transition once, but for those into a trap that are told in words."""
+    """Should draw every transition once, but for those into a trap that are described in words."""
     word = data.draw(st.none() | strategies.words(dfa.alphabet))
     drawing = drawing_of(dfa, marks_of(dfa, word))
     drawn = transitions(drawing)
@@ -70,10 +70,10 @@ def test_a_part_is_small_honest_and_near(states: int, letters: int, seed: int, m
     assert len(drawing.edges) <= 20
     assert any(node.initial for node in drawing.nodes)
     for node in drawing.nodes:
-        told = sum(
+        in_words = sum(
             (node.state, code) in drawn or dfa.transitions[node.state, code] == drawing.trap for code in range(letters)
         )
-        assert node.left_out == letters - told
+        assert node.left_out == letters - in_words
     assert all(dfa.transitions[state, code] == target for (state, code), target in drawn.items())
     if len(drawing.nodes) < states and drawing.trap is None:
         assert f"{len(drawing.nodes)} of {states} states are drawn" in drawing.notes[0]

@@ -129,9 +129,9 @@ def test_a_budget_that_ends_leaves_the_rest_standing() -> None:
         budget = Budget(cancelled=ended_after(steps))
         evidence = gather(MembershipOracle(network(), budget=budget), WORD, flows, BestEffort())
         assert len(evidence.flow_scores) == 2
-        told = [evidence.trace is not None, *(scores is not None for scores in evidence.flow_scores)]
-        assert told == sorted(told, reverse=True)
-        assert all(told) == (steps >= 6 + 5 + 1), steps
+        present = [evidence.trace is not None, *(scores is not None for scores in evidence.flow_scores)]
+        assert present == sorted(present, reverse=True)
+        assert all(present) == (steps >= 6 + 5 + 1), steps
     assert gather(MembershipOracle(network()), None, [], BestEffort()).trace is None
 
 

@@ -262,10 +262,10 @@ def test_pointing_at_a_state_reads_it(show) -> None:
     """Should tell the state and where its letters lead."""
     page = show("faulty")
     page.point("#spec-state-0 .disc")
-    told = page.run("document.querySelector('[data-automaton=spec] .reading').textContent")
+    summary = page.run("document.querySelector('[data-automaton=spec] .reading').textContent")
 
-    assert told.startswith("state 0, initial, accepting")
-    assert "0 → 1: a" in told
+    assert summary.startswith("state 0, initial, accepting")
+    assert "0 → 1: a" in summary
 
 
 def test_without_scripts_the_page_still_tells_all(browser: Browser, reports) -> None:

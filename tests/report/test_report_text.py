@@ -165,7 +165,7 @@ def test_every_outcome_has_limits(make) -> None:
 
 
 def test_notes_and_mass_are_told() -> None:
-    """Should show what weakens a result, and how bad it is."""
+    """Should show what weakens a result, and its severity."""
     notes = (HealthNote("long words", "sampled words had up to 900 letters"),)
     page = report_page(replace(samples.faulty(), health=notes, violation_mass=(0.25, 0.5)))
     assert "sampled words had up to 900 letters" in page
@@ -174,11 +174,11 @@ def test_notes_and_mass_are_told() -> None:
 
 def test_distributions_are_described() -> None:
     """Should say how words were drawn, whatever the kind."""
-    told = sentences.distribution_sentence
-    assert "mean length 99" in told({"kind": "independent letters", "stop": 0.01, "weights": "uniform"})
-    assert "a 0.25, b 0.75" in told({"kind": "independent letters", "stop": 0.5, "weights": {"a": 0.25, "b": 0.75}})
-    assert "order 3" in told({"kind": "n-gram", "order": 3, "words": 10, "words_sha256": "0" * 64})
-    assert told(None) == "not recorded"
+    sentence = sentences.distribution_sentence
+    assert "mean length 99" in sentence({"kind": "independent letters", "stop": 0.01, "weights": "uniform"})
+    assert "a 0.25, b 0.75" in sentence({"kind": "independent letters", "stop": 0.5, "weights": {"a": 0.25, "b": 0.75}})
+    assert "order 3" in sentence({"kind": "n-gram", "order": 3, "words": 10, "words_sha256": "0" * 64})
+    assert sentence(None) == "not recorded"
 
 
 def test_the_call_can_be_repeated() -> None:

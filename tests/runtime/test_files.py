@@ -124,8 +124,8 @@ def test_bad_lines_are_named(tmp_path, content: bytes, message: str) -> None:
 
 def test_a_folder_that_takes_no_new_files_and_a_loop_of_links_are_clear_errors(tmp_path) -> None:
     (tmp_path / "loop").symlink_to(tmp_path / "loop")
-    places = {"/proc/x.html": "its folder takes no new files", tmp_path / "loop" / "x.html": "symbolic links"}
-    for place, told in places.items():
+    places = {"/proc/x.html": "its folder accepts no new files", tmp_path / "loop" / "x.html": "symbolic links"}
+    for place, message in places.items():
         for attempt in (check_writable, lambda path: write_atomically(path, "x")):
-            with pytest.raises(InputError, match=f"x.html: cannot be written: .*{told}"):
+            with pytest.raises(InputError, match=f"x.html: cannot be written: .*{message}"):
                 attempt(place)

@@ -25,7 +25,7 @@ def small(monkeypatch):
 @pytest.mark.parametrize("read", [read_words, read_contacts, Spec.from_file])
 def test_a_text_file_that_is_too_large_is_refused(tmp_path, read) -> None:
     (tmp_path / "file").write_text("a b\n" * 20)
-    with pytest.raises(FormatError, match=r"file: larger than .* MiB, the most that is read of an? "):
+    with pytest.raises(FormatError, match=r"file: larger than .* MiB, the limit for an? "):
         read(tmp_path / "file")
 
 
@@ -37,7 +37,7 @@ def test_a_device_without_end_is_refused() -> None:
 
 @pytest.mark.usefixtures("small")
 def test_a_model_file_that_is_too_large_is_refused() -> None:
-    with pytest.raises(ModelError, match=r"safetensors: larger than .* MiB, the most that is read of a model file"):
+    with pytest.raises(ModelError, match=r"safetensors: larger than .* MiB, the limit for a model file"):
         load_model(zoo.path("response-lstm"))
 
 
@@ -51,7 +51,7 @@ def test_a_verdict_that_is_too_large_is_refused(tmp_path, monkeypatch, capsys, c
     with pytest.raises(SystemExit) as ended:
         main([*command, "verdict.json"])
     assert ended.value.code == 2
-    assert "the most that is read of a verdict file" in capsys.readouterr().err
+    assert "the limit for a verdict file" in capsys.readouterr().err
 
 
 def test_automaton_files_obey_the_bound_on_states(tmp_path) -> None:

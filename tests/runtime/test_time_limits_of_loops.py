@@ -31,7 +31,7 @@ MANY = Alphabet([f"t{number}" for number in range(600)])
 
 
 def chain(states: int) -> DFA:
-    """Accepts words of so many letters and more."""
+    """Accepts words of at least this many letters."""
     after = np.minimum(np.arange(states) + 1, states - 1)
     return DFA(AB, np.stack([after, after], axis=1), np.arange(states) == states - 1)
 

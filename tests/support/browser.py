@@ -120,7 +120,7 @@ class Browser:
         answer: dict[str, Any] = json.loads(message)
         page = self.pages.get(answer.get("sessionId", ""))
         if page is not None and "method" in answer:
-            page.told(answer["method"], answer["params"])
+            page.on_event(answer["method"], answer["params"])
         return answer
 
 
@@ -139,7 +139,7 @@ class Page:
     def call(self, method: str, **parameters: Any) -> dict[str, Any]:
         return self._browser.call(method, self._session, **parameters)
 
-    def told(self, method: str, parameters: dict[str, Any]) -> None:
+    def on_event(self, method: str, parameters: dict[str, Any]) -> None:
         if method == "Page.loadEventFired":
             self._loaded = True
         elif method == "Network.requestWillBeSent":

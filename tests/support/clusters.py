@@ -14,7 +14,7 @@ from support.paths import TESTS
 
 
 class Cluster:
-    """Scheduler and workers as a person starts them, from the command line."""
+    """Scheduler and workers as users start them, from the command line."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

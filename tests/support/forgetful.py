@@ -57,7 +57,7 @@ def forgetful(dfa: DFA, letters: int, kind: str = "flat", neutral: str = "c") ->
 
 def fading_gru(letters: int) -> RecurrentNetwork:
     """A GRU of one unit for "each a is answered by a b": a opens the memory, b shuts it, and c lets it fade until it is
-    below one half, after so many letters.
+    below one half, after this many letters.
     """
     kept = 0.5 ** (1.0 / (letters - 0.5))
     update = np.log(kept / (1.0 - kept))

@@ -10,7 +10,7 @@ from pathlib import Path
 
 STAGES = ("opened", "half written", "before fsync", "before rename", "after rename")
 
-# Python runs this in every process that it starts in the folder's environment, workers included. The files are told by
+# Python runs this in every process that it starts in the folder's environment, workers included. It finds the files by
 # the name that ``rnncheck.runtime.files`` gives to what is not yet whole.
 _HOOK = """
 import os, signal, tempfile

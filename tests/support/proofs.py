@@ -10,12 +10,12 @@ from rnncheck.automata.dfa import DFA
 from rnncheck.models.cells.cell_type import StateLayout
 from rnncheck.models.engine.compiled import CompiledNetwork
 from rnncheck.models.network import RecurrentNetwork
-from rnncheck.proofs.domains.interval import Box
+from rnncheck.proofs.domains.interval import Interval
 from rnncheck.words import WordBatch
 from support.networks import ByTorch
 
 
-def points_in(box: Box, rng: np.random.Generator, count: int) -> np.ndarray:
+def points_in(box: Interval, rng: np.random.Generator, count: int) -> np.ndarray:
     """Float32 numbers inside each box, many of them at its corners: boxes × count × width."""
     share = rng.random((len(box.lo), count, box.lo.shape[1]))
     share = np.where(rng.random(share.shape) < 0.6, np.round(share), share)
@@ -84,7 +84,7 @@ def random_dfa(states: int, letters: int, seed: int) -> DFA:
 
 
 def all_words(letters: int, longest: int) -> WordBatch:
-    """Every word of at most so many letters."""
+    """Every word of at most ``longest`` letters."""
     return WordBatch.from_codes(
         [word for length in range(longest + 1) for word in itertools.product(range(letters), repeat=length)]
     )

@@ -13,7 +13,7 @@ def robust_network(
 ) -> RecurrentNetwork:
     """One unit for each state and letter: near 1 after that letter was read in that state, else near -1.
 
-    One more unit is near 1 after the first letter; while it is 0, the units of the initial state are told that they are
+    One more unit is near 1 after the first letter; while it is 0, the units of the initial state are set as if they are
     in it. In a GRU the update gate, in an LSTM the forget gate stays shut, so that both compute an Elman step.
     """
     recurrent, inputs, bias = _elman(dfa)

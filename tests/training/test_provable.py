@@ -22,7 +22,7 @@ from rnncheck.models.labelled import LabelledNetwork, answers_of
 from rnncheck.models.network import Cell
 from rnncheck.models.protocol import Model
 from rnncheck.proofs.abstract_network import AbstractNetwork
-from rnncheck.proofs.domains.interval import Box
+from rnncheck.proofs.domains.interval import Interval
 from rnncheck.proofs.proof_search import Invariant, ProofSettings, find_invariant
 from rnncheck.relations import Property, Relation
 from rnncheck.spec import Spec
@@ -303,7 +303,7 @@ def test_tensors_compute_what_the_prover_and_the_network_compute(
     tensors = TrainableNetwork(network, 2, np.random.default_rng(0))
     rng = np.random.default_rng(1)
     middle, radius = rng.uniform(-1, 1, (6, tensors.width)), rng.uniform(0, 0.5, (6, tensors.width))
-    boxes = Box(middle - radius, middle + radius)
+    boxes = Interval(middle - radius, middle + radius)
     abstract = AbstractNetwork(network)
     ours = Boxes(*(torch.from_numpy(bound.astype(np.float32)) for bound in (boxes.lo, boxes.hi)))
     theirs, mine = abstract.step(boxes), tensors.step_boxes(ours)
@@ -311,7 +311,7 @@ def test_tensors_compute_what_the_prover_and_the_network_compute(
     assert np.allclose(mine.hi.detach().numpy(), theirs.hi, atol=1e-3, rtol=1e-3)
     for accept in (True, False):
         clear = tensors.clearance(ours, torch.full((6,), accept)).detach().numpy()
-        assert np.allclose(clear, abstract.clearance(boxes, accept), atol=1e-3)
+        assert np.allclose(clear, abstract.margin(boxes, accept), atol=1e-3)
     state = torch.zeros(1, tensors.width)
     for letter in (0, 2, 1, 1):
         state, _ = tensors.step(state, torch.tensor([letter]))

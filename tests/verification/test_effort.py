@@ -9,7 +9,7 @@ import pytest
 import rnncheck
 from rnncheck import Spec, VerifySettings, verify, zoo
 from rnncheck.models.adapters import DFAModel
-from rnncheck.verdict.strata import how_often
+from rnncheck.verdict.strata import frequency_sentence
 from rnncheck.verification.effort import SHORTER_STEPS, Effort
 from support.clocks import Ticking
 
@@ -89,10 +89,10 @@ def test_the_clock_ends_explanations_and_not_the_verdict() -> None:
 )
 def test_how_often_in_words(interval: tuple[float, float], expected: str) -> None:
     """Should be one number within a factor of ten, and else a bound that is on the safe side."""
-    assert how_often(interval) == expected
+    assert frequency_sentence(interval) == expected
 
 
 def test_how_often_names_the_words_that_count() -> None:
-    assert how_often((0.001, 0.004), " of at most 5 letters") == (
+    assert frequency_sentence((0.001, 0.004), " of at most 5 letters") == (
         "about 1 in 500 random words of at most 5 letters is a violation"
     )

@@ -26,7 +26,7 @@ from rnncheck.verification.verify import verify
 from rnncheck.verification.verify_settings import VerifySettings
 from support.proofs import with_one_word_changed
 from support.robust_networks import robust_network
-from support.turning import turning_network
+from support.rotating_network import rotating_network
 
 RESPONSE = Spec.from_ltlf("G(a -> F b)", ["a", "b", "c"])
 QUICK = {"epsilon": 0.05, "gamma": 0.05}
@@ -175,7 +175,7 @@ def test_an_unknown_method_is_still_an_error() -> None:
 
 
 def test_a_proof_that_looks_ahead_says_so() -> None:
-    network = turning_network()
+    network = rotating_network()
     spec = Spec.from_regex("(a|b)*", network.alphabet)
     verdict = verify(CompiledNetwork(network), spec, method="prove", relation="equal")
     assert verdict.satisfied

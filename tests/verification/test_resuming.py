@@ -123,7 +123,7 @@ def test_missing_and_damaged_checkpoints_are_named(tmp_path) -> None:
     model = CompiledNetwork(NETWORK)
     file = tmp_path / "run.checkpoint"
     resume = VerifySettings(checkpoint=str(file), resume=True)
-    with pytest.raises(InputError, match="no checkpoint to go on from"):
+    with pytest.raises(InputError, match="no checkpoint to resume"):
         verify(model, spec, settings=resume)
     with pytest.raises(InputError, match="--checkpoint"):
         verify(model, spec, settings=VerifySettings(resume=True))

@@ -16,7 +16,7 @@ from rnncheck.probability.distributions import WordDistribution
 from rnncheck.relations import Relation
 from rnncheck.search.flows import Flow
 from rnncheck.verdict.value import Verdict
-from rnncheck.verdict.violation import Mistake
+from rnncheck.verdict.violation import FailureCluster
 from rnncheck.verification.explanation.diversify import kind_of
 from rnncheck.verification.explanation.failure_clusters import family_of
 from rnncheck.verification.verify import verify
@@ -120,11 +120,11 @@ def test_words_that_go_astray_at_one_edge_are_one_mistake() -> None:
     verdict = straying()
     words = [verdict.counterexample, *verdict.other_counterexamples]
     assert words == [("d",), ("c", "a"), ("c", "b")]
-    assert verdict.mistakes == (
-        Mistake(words=(0,), after=(None,)),
-        Mistake(words=(1, 2), state=0, letter="c", after=(1, 1)),
+    assert verdict.failure_clusters == (
+        FailureCluster(words=(0,), after=(None,)),
+        FailureCluster(words=(1, 2), state=0, letter="c", after=(1, 1)),
     )
-    assert "counterexample 2, 3" in verdict.mistakes[1].sentence()
+    assert "counterexample 2, 3" in verdict.failure_clusters[1].sentence()
     assert replay(verdict, DFAModel(STRAYING)).having(Status.REFUTED) == ()
 
 

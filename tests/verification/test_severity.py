@@ -21,7 +21,7 @@ from rnncheck.probability.distributions import WordDistribution
 from rnncheck.relations import Property, Relation
 from rnncheck.runtime.budget import UNLIMITED, Budget
 from rnncheck.verdict.facts import Outcome
-from rnncheck.verdict.strata import ENDING, FAMILY, OTHERS, divided, ending_in, family, interval_of
+from rnncheck.verdict.strata import ENDING, FAMILY, OTHERS, divide, ending_in, family, interval_of
 from rnncheck.verdict.violation import Stratum
 from rnncheck.verification.effort import Effort
 from rnncheck.verification.explanation.severity import ViolationProbability, violation_probability
@@ -59,7 +59,7 @@ def test_strata_divide_the_words_that_could_be_violations(seed: int) -> None:
     rng = np.random.default_rng(seed)
     possible, learned = random_dfa(rng, 4), random_dfa(rng, 3) if seed % 2 else None
     word = tuple(rng.integers(2, size=seed % 4).tolist())
-    parts = list(divided(possible, word, [(len(word) // 2, (0, 1)), (0, (1,))], learned))
+    parts = list(divide(possible, word, [(len(word) // 2, (0, 1)), (0, (1,))], learned))
     none = np.zeros(len(WORDS), dtype=int)
     counted = sum((language.accepts_batch(decoded(WORDS)).astype(int) for _, language in parts), none)
     assert np.array_equal(counted, possible.accepts_batch(decoded(WORDS)).astype(int))

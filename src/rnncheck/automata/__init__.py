@@ -1,4 +1,4 @@
-"""Regular languages: automata on integer tables, what compiles to them, and what can be asked of them."""
+"""Regular languages: automata on integer tables, compilers to them, and queries of them."""
 
 from rnncheck.automata.dfa import DFA
 from rnncheck.automata.formats.dfa_json import read_json, write_json

@@ -1,4 +1,4 @@
-"""Words that show the structure of an automaton: one to every state, and suffixes that tell all states apart."""
+"""Words that show the structure of an automaton: one to every state, and suffixes that distinguish all states."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def state_cover(hypothesis: Hypothesis) -> dict[int, Codes]:
 def characterising_suffixes(hypothesis: Hypothesis) -> list[Codes]:
     """Suffixes such that any two states with different languages give different outputs after one of them.
 
-    The empty suffix comes first. States are split by outputs, then again and again by the first letter after which an
-    earlier suffix tells them apart; so there are at most as many suffixes as there are different states.
+    The empty suffix comes first. States are split by outputs, then repeatedly by the first letter after which an
+    earlier suffix distinguishes them; so there are at most as many suffixes as there are different states.
     """
     table = hypothesis.support.transitions
     outputs = np.unique(hypothesis.outputs, return_inverse=True)[1].astype(np.int64)
@@ -36,11 +36,11 @@ def characterising_suffixes(hypothesis: Hypothesis) -> list[Codes]:
     at = 0
     while at < len(suffixes) and classes.max() + 1 < len(classes):
         for letter in range(table.shape[1]):
-            said = after[at][table[:, letter]]
-            finer = np.unique(classes * len(outputs) + said, return_inverse=True)[1]
+            outputs_after = after[at][table[:, letter]]
+            finer = np.unique(classes * len(outputs) + outputs_after, return_inverse=True)[1]
             if finer.max() > classes.max():
                 classes = finer
                 suffixes.append((letter, *suffixes[at]))
-                after.append(said)
+                after.append(outputs_after)
         at += 1
     return suffixes

@@ -19,16 +19,16 @@ Mask: TypeAlias = npt.NDArray[np.bool_]
 Node = TypeVar("Node", bound=Hashable)
 
 DEFAULT_MAX_STATES = 100_000
-_CELLS_BETWEEN_LOOKS = 1 << 12  # at the time
-_FEW_AT_A_STEP = 32  # letters that Python reads in the time of one operation on arrays
+_CELLS_BETWEEN_LOOKS = 1 << 12  # between two checks of the time
+_FEW_AT_A_STEP = 32  # letters that plain Python reads in the time of one array operation
 
 
 class DFA(Displayable):
     """A complete deterministic finite automaton.
 
     States are ``0 … n - 1``. ``transitions[q, a]`` is the successor of state ``q`` under the letter at position
-    ``a`` of the alphabet; ``accepting[q]`` says whether a run that ends in ``q`` accepts. ``names`` are what files
-    called the states; they are kept for people and take no part in equality.
+    ``a`` of the alphabet; ``accepting[q]`` says whether a run that ends in ``q`` accepts. ``names`` are the
+    states' names in a file; they are kept for display and do not affect equality.
 
     Two automata are equal when their tables are; for equality of languages compare ``canonical(a)`` with
     ``canonical(b)``, or ask for a ``difference_witness``.
@@ -59,7 +59,7 @@ class DFA(Displayable):
         if not 0 <= self.initial < len(self):
             raise AutomatonError(f"initial state {initial} is not one of the {len(self)} states (0 to {len(self) - 1})")
         if self.names is not None and len(self.names) != len(self):
-            raise AutomatonError(f"{len(self.names)} names for {len(self)} states; give one each")
+            raise AutomatonError(f"{len(self.names)} names for {len(self)} states; give one per state")
         for name in self.names or ():
             if not isinstance(name, str):
                 raise AutomatonError(f"state name {short_repr(name)} is a {type(name).__name__}; names are strings")
@@ -96,16 +96,16 @@ class DFA(Displayable):
 
     @property
     def support(self) -> DFA:
-        """Itself: a DFA is a Moore machine that says yes or no."""
+        """Itself: a DFA is a Moore machine with the outputs accept and reject."""
         return self
 
     @property
     def outputs(self) -> Mask:
-        """What each state says."""
+        """The output of each state."""
         return self.accepting
 
     def name(self, state: int) -> str:
-        """What to call a state in front of a person."""
+        """The name of a state for display."""
         return self.names[state] if self.names else str(state)
 
     def run(self, word: Iterable[str]) -> list[int]:
@@ -139,10 +139,10 @@ class DFA(Displayable):
         if len(words.codes) + self.transitions.size < _FEW_AT_A_STEP * lengths.max(initial=0):
             return self._visited_one_by_one(words)
         reads = words.offsets[:-1][np.argsort(-lengths, kind="stable")]
-        # still_running[t]: how many words are longer than t; they stand first in the order.
+        # still_running[t]: the number of words longer than t; they come first in the order.
         still_running = len(words) - np.cumsum(np.bincount(lengths, minlength=1))
         letters = len(self.alphabet)
-        # States stand multiplied by the row length, so that a step is one addition and one look-up.
+        # States are multiplied by the row length, so that a step is one addition and one look-up.
         flat = self.transitions.ravel().astype(np.intp) * letters
         states = np.full(len(words), self.initial * letters, dtype=np.intp)
         out = np.empty(len(words.codes), dtype=np.int32)
@@ -154,7 +154,7 @@ class DFA(Displayable):
         return out
 
     def _visited_one_by_one(self, words: WordBatch) -> Table:
-        """The same, letter by letter: quicker than an operation on arrays for each step where few words are long."""
+        """Like ``visited``, letter by letter: faster than one array operation per step where few words are long."""
         successors, out = self.transitions.tolist(), []
         for word in words:
             state = self.initial
@@ -197,7 +197,7 @@ def explore(
     """The DFA reachable from ``start``, numbered breadth first.
 
     ``successors(node)`` gives one node for each letter, or, where ``letter_class[a]`` names the class of letter
-    ``a``, one for each class: letters that behave alike are then worked out once. ``what`` names the thing being
+    ``a``, one for each class: letters that behave alike are then computed once. ``what`` names the automaton being
     built, for the error raised above ``max_states``.
     """
     number: dict[Node, int] = {start: 0}

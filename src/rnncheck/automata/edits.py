@@ -1,7 +1,7 @@
-"""Edits of words, what they cost, and the words within a distance of a language.
+"""Edits of words, their costs, and the words within a distance of a language.
 
-The distance between two words is the least cost of a list of edits that makes one of the other: replacing, inserting or
-deleting a letter, or swapping two neighbours, each at its own price. The words near one word, or near any word of a
+The distance between two words is the least cost of a list of edits that turns one into the other: replacing, inserting
+or deleting a letter, or swapping two neighbours, each with its own cost. The words near one word, or near any word of a
 regular language, are a regular language again. Swapped letters are not edited any further, as usual.
 """
 
@@ -30,16 +30,16 @@ _Costs: TypeAlias = npt.NDArray[np.int64]
 KINDS = ("substitute", "insert", "delete", "swap")
 _MOST_UNITS = 1000  # of the largest unit that all costs and the distance are multiples of
 _LARGEST = 10**9
-_LETTERS_BETWEEN_LOOKS = 256  # at the time
+_LETTERS_BETWEEN_LOOKS = 256  # between two checks of the time
 _NUMBER = re.compile(r"[0-9]{1,10}(\.[0-9]{1,10})?(/[0-9]{1,10})?")
 
 
 @dataclass(frozen=True)
 class Edits:
-    """Which edits there are, and what each costs; None where there is none of a kind.
+    """The allowed edits and their costs; None where a kind is not allowed.
 
-    ``replacements`` gives, for some letters, all that may stand in their place, with the cost of each. A ``locked``
-    letter stays: it is neither replaced, inserted, deleted nor swapped, and replaces none.
+    ``replacements`` gives, for some letters, all letters that may replace them, with the cost of each. A ``locked``
+    letter stays: it is neither replaced, inserted, deleted nor swapped, and replaces no other.
     """
 
     substitute: Cost | None = Fraction(1)
@@ -67,7 +67,7 @@ class Edits:
 
     @classmethod
     def of(cls, kinds: Iterable[str], **more: object) -> Edits:
-        """The edits of these kinds, each for 1."""
+        """The edits of these kinds, each with cost 1."""
         chosen = list(kinds)
         _check_kinds(chosen)
         costs = {kind: Fraction(1) if kind in chosen else None for kind in KINDS}
@@ -82,21 +82,21 @@ class Edits:
             what = f"{short_repr(min(unknown))} is unknown" if unknown else "costs and replace are no tables"
             raise InputError(f"{what}; give [costs] with {', '.join(KINDS)}, and [replace.LETTER] with OTHER = COST")
         _check_kinds(costs or ["substitute"] * bool(replace))
-        prices = {kind: costs.get(kind) for kind in KINDS}  # what is not named is not allowed
-        return cls(**prices, replacements=replace, locked=frozenset(locked))
+        allowed = {kind: costs.get(kind) for kind in KINDS}  # kinds that are not named are not allowed
+        return cls(**allowed, replacements=replace, locked=frozenset(locked))
 
     def check_letters(self, alphabet: Alphabet) -> None:
-        """Refuse letters that are not in the alphabet."""
+        """Raise InputError for letters that are not in the alphabet."""
         for letter in self.named():
             if letter not in alphabet:
                 raise InputError(f"the edits name {short_repr(letter)}, which is not a letter of {alphabet}")
 
     def named(self) -> list[str]:
-        """The letters that are locked, or that replace or are replaced by others at prices of their own."""
+        """The letters that are locked, or that have their own replacement costs."""
         return [*self.locked, *self.replacements, *(other for some in self.replacements.values() for other in some)]
 
     def costs(self) -> set[Cost]:
-        """Every price there is."""
+        """All costs."""
         kinds = {getattr(self, kind) for kind in KINDS} - {None}
         return kinds | {cost for others in self.replacements.values() for cost in others.values()}
 
@@ -120,19 +120,19 @@ class Edits:
         return unit
 
     def describe(self) -> dict[str, object]:
-        """For documents and people."""
-        told: dict[str, object] = {kind: plain(cost) for kind in KINDS if (cost := getattr(self, kind)) is not None}
+        """The edits as a document."""
+        document: dict[str, object] = {kind: plain(cost) for kind in KINDS if (cost := getattr(self, kind)) is not None}
         if self.replacements:
-            told["replacements"] = {
+            document["replacements"] = {
                 letter: {other: plain(cost) for other, cost in others.items()}
                 for letter, others in self.replacements.items()
             }
         if self.locked:
-            told["locked"] = sorted(self.locked)
-        return told
+            document["locked"] = sorted(self.locked)
+        return document
 
     def replacing(self, letter: str, other: str) -> Cost | None:
-        """What it costs to put another letter in the place of a letter; None where that is not allowed."""
+        """The cost of replacing a letter by another; None where that is not allowed."""
         if letter == other:
             return Fraction(0)
         if letter in self.locked or other in self.locked:
@@ -140,12 +140,12 @@ class Edits:
         return self.replacements[letter].get(other) if letter in self.replacements else self.substitute
 
     def each(self, kind: str, letters: Iterable[str]) -> list[Cost | None]:
-        """What an edit of this kind costs with each letter."""
+        """The cost of an edit of this kind for each letter."""
         return [None if letter in self.locked else getattr(self, kind) for letter in letters]
 
 
 def distance_of(value: Number) -> Cost:
-    """A distance as a person gives it."""
+    """A distance from the user's value."""
     distance = _fraction("distance", value)
     if distance < 0:
         raise InputError(f"distance {value} is negative; give 0 or more")
@@ -153,7 +153,7 @@ def distance_of(value: Number) -> Cost:
 
 
 def plain(cost: Cost) -> int | float:
-    """A cost for people: whole where it is."""
+    """A cost as a number: an int where it is whole."""
     return int(cost) if cost.denominator == 1 else float(cost)
 
 
@@ -166,10 +166,10 @@ def ball(word: Iterable[str], distance: Number, edits: Edits, alphabet: Alphabet
 
 
 def within(language: DFA, distance: Number, edits: Edits, *, max_states: int = DEFAULT_MAX_STATES) -> DFA:
-    """The words within a distance of some word of a language: what its words may become by edits of that cost.
+    """The words within a distance of some word of a language.
 
-    A state of the result says, for each state of the language's automaton, how cheaply a word that leads there becomes
-    what has been read; and, for swaps, the same one letter earlier, with the last letter.
+    A state of the result holds, for each state of the language's automaton, the least cost of turning a word that leads
+    there into what has been read; and, for swaps, the same one letter earlier, with the last letter.
     """
     edits.check_letters(language.alphabet)
     rows = _Rows(language, distance_of(distance), edits)
@@ -197,11 +197,11 @@ def within(language: DFA, distance: Number, edits: Edits, *, max_states: int = D
 
 
 class _Rows:
-    """The states of :func:`within`: costs as whole numbers of one unit, where one more than the distance is too much.
+    """The states of :func:`within`: costs as multiples of one unit; larger ones than the distance are capped above it.
 
-    Letters that no word of the language has, and no edit names, are of one kind and read alike; every other letter is a
-    kind of its own. ``kinds`` has the first letter of each kind, and ``kind`` says of which each letter is. A row holds
-    the costs of now, those of one letter earlier with a swap begun, and the kind of the letter that began it.
+    Letters that no word of the language has, and no edit names, form one kind; every other letter is its own kind.
+    ``kinds`` has the first letter of each kind, and ``kind`` the kind of each letter. A row holds the current costs,
+    those of one letter earlier with a swap begun, and the kind of the letter that began it.
     """
 
     def __init__(self, language: DFA, distance: Cost, edits: Edits) -> None:
@@ -226,7 +226,7 @@ class _Rows:
         )
 
     def _replacing(self, edits: Edits, alphabet: Alphabet) -> npt.NDArray[np.int64]:
-        """What it costs to put a letter of one kind (the column) in the place of another (the row); 0 for itself."""
+        """The cost of replacing a letter of one kind (the row) by another (the column); 0 for itself."""
         kinds = len(self.kinds)
         table = np.full((kinds, kinds), self._whole(edits.substitute), dtype=np.int64)
         for letter, others in edits.replacements.items():
@@ -247,12 +247,12 @@ class _Rows:
         return np.asarray(self._without_letters(row[None])[0])
 
     def read(self, rows: _Costs, kind: int) -> _Costs:
-        """What becomes of rows when a letter of this kind is read."""
+        """The rows after a letter of this kind."""
         states = len(self._language)
         now, begun, before = rows[:, :states], rows[:, states:-1], rows[:, -1]
         after = now + self._insert[kind]
         self._move(after, now, self._replace[self._read, kind])
-        for earlier in np.unique(before[before >= 0]):  # the two in their own order: this letter, then the earlier one
+        for earlier in np.unique(before[before >= 0]):  # the language reads this letter first, then the earlier one
             if earlier != kind:
                 self._swap_back(after, begun, before == earlier, kind, int(earlier))
         begins = now + self._swap[kind]
@@ -274,7 +274,7 @@ class _Rows:
         after[chosen] = some
 
     def _without_letters(self, rows: _Costs) -> _Costs:
-        """Letters may be deleted before the next is read; what costs too much is cut off."""
+        """Apply deletions before the next letter is read, and cap the costs."""
         states = len(self._language)
         now = np.minimum(rows[:, :states], self._most + 1)
         while True:
@@ -288,10 +288,10 @@ class _Rows:
         rows[idle, -1] = -1
         return rows
 
-    def _move(self, into: _Costs, costs: _Costs, prices: npt.NDArray[np.int64]) -> None:
-        """Follow every transition of the language at its price, where that is cheaper."""
+    def _move(self, into: _Costs, costs: _Costs, move_costs: npt.NDArray[np.int64]) -> None:
+        """Follow every transition of the language at its cost, where that is cheaper."""
         if len(self._sources):
-            moved = np.minimum.reduceat(costs[:, self._sources] + prices, self._starts, axis=1)
+            moved = np.minimum.reduceat(costs[:, self._sources] + move_costs, self._starts, axis=1)
             into[:, self._targets] = np.minimum(into[:, self._targets], moved)
             np.minimum(into, self._most + 1, out=into)
 

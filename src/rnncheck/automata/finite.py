@@ -14,7 +14,7 @@ _SINK = 0
 
 
 def finite_language(words: Iterable[Iterable[str]], alphabet: Alphabet, *, max_states: int = DEFAULT_MAX_STATES) -> DFA:
-    """Accepts these words and no others: their tree of prefixes, not minimal."""
+    """The automaton of exactly these words: their tree of prefixes, not minimal."""
     letters = len(alphabet)
     rows = [[_SINK] * letters, [_SINK] * letters]
     accepting = [False, False]

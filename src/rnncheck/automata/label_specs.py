@@ -1,10 +1,10 @@
-"""Specifications over letters and labels: what a network may say, and when.
+"""Specifications over letters and labels: which label a network may output, and when.
 
 The trace of a word is a sequence of pairs: each letter, with the label that the network gives to the word so far. A
 specification is an automaton over these pairs. The label of the empty word has no letter and is in no trace.
 
-In formulas a letter stands for itself with any label, and ``label=alarm`` for any letter after which the network says
-alarm. In expressions ``$label_alarm`` and ``$letter_a`` say the same, and ``'a/alarm'`` is one pair.
+In formulas a letter stands for itself with any label, and ``label=alarm`` for any letter after which the network
+outputs alarm. In expressions ``$label_alarm`` and ``$letter_a`` mean the same, and ``'a/alarm'`` is one pair.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _NAME = re.compile(r"\w+")
 
 
 class PairAlphabet:
-    """The pairs of letters and labels, as letters of their own: letter after letter, and label after label in each."""
+    """The pairs of letters and labels as an alphabet, ordered by letter and then by label."""
 
     def __init__(self, alphabet: Alphabet, labels: Sequence[str]) -> None:
         self.letters = alphabet
@@ -40,14 +40,14 @@ class PairAlphabet:
         self.pairs = Alphabet([self.name(letter, label) for letter in alphabet for label in labels])
 
     def name(self, letter: str, label: str) -> str:
-        """``letter/label``, with quotes where a slash of their own would make two pairs look alike."""
+        """``letter/label``, with quotes around a part that contains a slash."""
         return "/".join(quoted(part) if "/" in part else letter_text(part) for part in (letter, label))
 
     def code(self, letters: npt.NDArray[np.integer[Any]], labels: IntArray) -> IntArray:
-        """The positions of pairs, from those of their parts."""
+        """The positions of pairs, from those of letters and labels."""
         return np.asarray(letters, dtype=np.int64) * len(self.labels) + labels
 
-    def meant_by(self, atom: str) -> list[str]:
+    def matching(self, atom: str) -> list[str]:
         """The pairs that an atom stands for: a letter, or ``label=`` and a label."""
         if atom in self.letters:
             return [self.name(atom, label) for label in self.labels]
@@ -95,13 +95,13 @@ def _definitions(pairs: PairAlphabet) -> dict[str, str]:
     def one_of(names: Iterable[str]) -> str:
         return f"[{' '.join(map(quoted, names))}]"
 
-    found = {f"letter_{a}": one_of(pairs.meant_by(a)) for a in pairs.letters if _NAME.fullmatch(a)}
-    found |= {f"label_{x}": one_of(pairs.meant_by(_PREFIX + x)) for x in pairs.labels if _NAME.fullmatch(x)}
+    found = {f"letter_{a}": one_of(pairs.matching(a)) for a in pairs.letters if _NAME.fullmatch(a)}
+    found |= {f"label_{x}": one_of(pairs.matching(_PREFIX + x)) for x in pairs.labels if _NAME.fullmatch(x)}
     return found
 
 
 def _quoted_labels(text: str) -> str:
-    """The formula with ``label=x`` as a quoted letter, which it is to the parser."""
+    """The formula with ``label=x`` as a quoted letter for the parser."""
     written: list[str] = []
     at = 0
     while at < len(text):
@@ -132,9 +132,9 @@ def _pairs_text(atom: str, pairs: PairAlphabet, text: str, column: int) -> str:
             text,
             column,
         )
-    return " ".join(map(quoted, pairs.meant_by(atom)))
+    return " ".join(map(quoted, pairs.matching(atom)))
 
 
 def _written(label: str) -> str:
-    """A label as formulas have it: in quotes, where it is more than a name."""
+    """A label as in formulas: quoted unless it is a name."""
     return _PREFIX + (label if _NAME.fullmatch(label) else quoted(label))

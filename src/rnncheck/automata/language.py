@@ -1,4 +1,4 @@
-"""Questions about the language of one automaton."""
+"""Queries about the language of one automaton."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def short_words(alphabet: Alphabet, length: int) -> DFA:
     """The automaton of the words of at most ``length`` letters."""
     if length < 0:
         raise InputError(f"length {length} is below 0")
-    counted = np.minimum(np.arange(1, length + 3), length + 1)  # state n: so many letters; the last one: too many
+    counted = np.minimum(np.arange(1, length + 3), length + 1)  # state n: n letters read; the last state: too many
     return DFA(alphabet, np.repeat(counted[:, None], len(alphabet), axis=1), np.arange(length + 2) <= length)
 
 
@@ -44,7 +44,7 @@ def is_universal(dfa: DFA) -> bool:
 def is_finite(dfa: DFA) -> bool:
     """Whether only finitely many words are accepted."""
     useful = reachable(dfa) & coreachable(dfa)
-    # The language is finite if and only if the useful part has no cycle: peel off states without useful successors.
+    # The language is finite if and only if the useful part has no cycle: remove states without useful successors.
     onward = np.where(useful, useful[dfa.transitions].sum(axis=1), dfa.transitions.size + 1)
     return bool(closed_backwards(dfa.transitions, onward == 0, onward).sum() == useful.sum())
 
@@ -57,7 +57,7 @@ def least_word(dfa: DFA) -> Word | None:
 def words_up_to(dfa: DFA, length: int) -> Iterator[Word]:
     """Every accepted word of at most ``length`` letters, in shortlex order.
 
-    Only prefixes from which acceptance can still follow in time are walked, so the cost goes with what is found.
+    Only prefixes that can still be completed in time are visited, so the cost is proportional to the result.
     """
     if length < 0:
         raise InputError(f"length {length} is below 0")
@@ -86,7 +86,7 @@ def _walk_words(dfa: DFA, length: int) -> Iterator[Word]:
 
 
 def count_words(dfa: DFA, length: int) -> int:
-    """How many words of exactly ``length`` letters are accepted; exact for any size."""
+    """The exact number of accepted words of ``length`` letters."""
     if length < 0:
         raise InputError(f"length {length} is below 0")
     counts = [int(accepted) for accepted in dfa.accepting]
@@ -102,7 +102,7 @@ def _alive_within(dfa: DFA, length: int) -> Callable[[int], list[bool]]:
     while len(masks) <= length:
         mask = dfa.accepting | masks[-1][dfa.transitions].any(axis=1)
         if np.array_equal(mask, masks[-1]):
-            break  # longer words reach nothing more
+            break  # longer words reach nothing new
         masks.append(mask)
     alive = [mask.tolist() for mask in masks]
     return lambda n: alive[min(n, len(alive) - 1)]

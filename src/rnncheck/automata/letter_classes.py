@@ -1,4 +1,4 @@
-"""Letters that an expression does not tell apart: an automaton is built for one of each class."""
+"""Classes of letters that an expression does not distinguish: an automaton is built for one of each class."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from typing import NamedTuple
 
 
 class LetterClasses(NamedTuple):
-    """Letters that every set of an expression has or lacks together are one class."""
+    """Two letters are in one class if every set of an expression contains both or neither."""
 
     of_letter: list[int]
-    size: int  # how many classes there are
-    rest: int  # the class of the letters that are not mentioned; any class if all are
+    size: int  # the number of classes
+    rest: int  # the class of letters that are not mentioned; any class if all are
 
 
 def letter_classes(sets: Iterable[frozenset[int]], letters: int) -> LetterClasses:
-    """The classes of so many letters, from the sets of their codes that an expression mentions."""
+    """The classes of ``letters`` letters, from the sets of codes that an expression mentions."""
     holders: list[list[int]] = [[] for _ in range(letters)]
     for number, codes in enumerate(dict.fromkeys(sets)):
         for code in codes:

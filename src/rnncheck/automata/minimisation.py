@@ -1,13 +1,14 @@
 """The smallest automaton of a language, and one canonical way to number it.
 
 Partition refinement in whole-array rounds. The first rounds recompute the signature of every state (Moore), which
-settles most automata in a handful of rounds. An automaton that is not settled by then is deep, and the refinement goes
-on from the states whose class has just changed, always letting the largest part of a split class keep its number
+is enough for most automata. An automaton that needs more rounds is deep, and the refinement continues from
+the states whose class has just changed, always letting the largest part of a split class keep its number
 (Hopcroft's rule): each state is then renumbered at most log n times, and the work stays O(edges · log n). Where the
 rounds have little to do each, their overhead is most of the work, and the rest is done class by class in plain Python.
 
 Signatures are compared by 64-bit hashes. Unequal hashes are unequal signatures, so no split is ever wrong; equal ones
-are checked exactly at the end, and in the unheard-of case of a collision the refinement runs again with other numbers.
+are checked exactly at the end, and in the very unlikely case of a collision the refinement runs again with other
+numbers.
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ def closed_backwards(table: Table, found: Mask, missing: Ints) -> Mask:
 
 
 def _closed_one_by_one(starts: Ints, sources: Ints, front: Ints, found: Mask, missing: Ints) -> Mask:
-    """Go on from the front, state by state."""
+    """Continue from the front, state by state."""
     begins, seen, lacking, queue = starts.tolist(), found.tolist(), missing.tolist(), front.tolist()
     for place, state in enumerate(queue):  # grows while it is walked
         look_at_time(place, 0)
@@ -103,12 +104,12 @@ def breadth_first_order(dfa: DFA) -> Ints:
 
 
 def is_narrow(rounds: int, states: int) -> bool:
-    """Whether so many rounds had so few states in all that to go on state by state is quicker."""
+    """Whether ``rounds`` rounds had so few states in total that continuing state by state is faster."""
     return rounds >= NARROW_ROUNDS and states < NARROW_WIDTH * rounds
 
 
 def _followers(table: Table, front: Ints, met: Ints) -> Ints:
-    """What the front leads to and was not met, breadth first, state by state."""
+    """The states not yet visited that the front leads to, breadth first, state by state."""
     rows, seen = table.tolist(), (met != 0).tolist()
     queue = front.tolist()
     for place, state in enumerate(queue):  # grows while it is walked
@@ -246,7 +247,7 @@ class _Partition:
 
 
 def _refine_changed(table: Table, classes: Table, codes: Hashes, weights: Hashes) -> Table:
-    """Go on refining, each round from the states that the round before renumbered."""
+    """Continue refining, each round from the states that the previous round renumbered."""
     letters = table.shape[1]
     starts, edges = _incoming(table)
     partition = _Partition(classes)
@@ -274,7 +275,7 @@ def _refine_changed(table: Table, classes: Table, codes: Hashes, weights: Hashes
 
 
 def _refine_one_by_one(starts: Ints, edges: Ints, letters: int, classes: Table, pending: set[int]) -> Table:
-    """Go on refining by the pending classes, one class and letter at a time (Hopcroft)."""
+    """Continue refining by the pending classes, one class and letter at a time (Hopcroft)."""
     begins, incoming, owner = starts.tolist(), edges.tolist(), classes.tolist()
     members: list[set[int]] = [set() for _ in range(max(owner) + 1)]
     for state, number in enumerate(owner):

@@ -1,7 +1,6 @@
-"""Moore machines: automata that say one of several labels of a word, not only yes or no.
+"""Moore machines: automata that output one of several labels for a word, not only accept or reject.
 
-A DFA is the case of two labels. Learners build Moore machines whatever the number of labels, so nothing of theirs
-exists twice.
+A DFA is the case of two labels. Learners build Moore machines for any number of labels, so they exist only once.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ class MooreMachine:
     """An immutable complete machine: after a word it is in one state, and the state has one label.
 
     ``transitions[q, a]`` is the state after reading letter ``a`` in state ``q``, and ``outputs[q]`` the position in
-    ``labels`` of what it says there. ``support`` has the same states and accepts where the output is not the first
+    ``labels`` of its output there. ``support`` has the same states and accepts where the output is not the first
     label: with two labels that is the automaton of the second.
     """
 
@@ -49,15 +48,15 @@ class MooreMachine:
         set_once(self, "labels", tuple(labels))
         if len(self.labels) < 2 or len(set(self.labels)) < len(self.labels):
             raise AutomatonError(f"labels {short_repr(self.labels)} were given; give two or more, each once")
-        said = np.array(outputs, dtype=np.int64)
-        if said.ndim != 1 or ((said < 0) | (said >= len(self.labels))).any():
+        numbers = np.array(outputs, dtype=np.int64)
+        if numbers.ndim != 1 or ((numbers < 0) | (numbers >= len(self.labels))).any():
             raise AutomatonError(
-                f"outputs {short_repr(said.tolist())} are not one label per state; labels have the numbers 0 to "
+                f"outputs {short_repr(numbers.tolist())} are not one label per state; labels have the numbers 0 to "
                 f"{len(self.labels) - 1}"
             )
-        said.flags.writeable = False
-        set_once(self, "outputs", said)
-        set_once(self, "support", DFA(alphabet, transitions, said != 0, initial))
+        numbers.flags.writeable = False
+        set_once(self, "outputs", numbers)
+        set_once(self, "support", DFA(alphabet, transitions, numbers != 0, initial))
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a Moore machine is immutable; {name!r} cannot be set, build a new one")
@@ -96,7 +95,7 @@ class MooreMachine:
         return self.support.initial
 
     def label(self, word: Iterable[str]) -> str:
-        """What the machine says of a word."""
+        """The label of a word."""
         return self.labels[int(self.outputs[self.support.run(word)[-1]])]
 
     def output_batch(self, words: WordBatch | Iterable[Iterable[str]]) -> Outputs:
@@ -115,19 +114,19 @@ class MooreMachine:
         number = np.full(len(self), -1)
         number[order] = np.arange(len(order))
         table = number[self.transitions[order]].astype(np.int32)
-        said = self.outputs[order]
-        classes = equivalence_classes(table, said)
+        outputs = self.outputs[order]
+        classes = equivalence_classes(table, outputs)
         members = np.sort(np.unique(classes, return_index=True)[1])
         renamed = np.empty(len(members), dtype=np.int64)
         renamed[classes[members]] = np.arange(len(members))
-        return MooreMachine(self.alphabet, self.labels, renamed[classes[table[members]]], said[members])
+        return MooreMachine(self.alphabet, self.labels, renamed[classes[table[members]]], outputs[members])
 
 
-Hypothesis: TypeAlias = DFA | MooreMachine  # what a learner supposes: a state for each word, an output for each state
+Hypothesis: TypeAlias = DFA | MooreMachine  # of a learner: a state for each word, an output for each state
 
 
 def outputs_after(hypothesis: Hypothesis, words: WordBatch) -> npt.NDArray[Any]:
-    """What a hypothesis says of each word."""
+    """The output of a hypothesis for each word."""
     return np.asarray(hypothesis.outputs[hypothesis.support.end_states(words)])
 
 

@@ -1,6 +1,6 @@
-r"""Two automata side by side: Boolean combinations, and the shortlex-least word on which they tell a difference.
+r"""Two automata side by side: Boolean combinations, and the shortlex-least word on which they differ.
 
-A question about two languages returns its witness. The name says the direction: ``inclusion_witness(a, b)`` is a word
+A query about two languages returns its witness. The name gives the direction: ``inclusion_witness(a, b)`` is a word
 of L(a) \ L(b).
 """
 
@@ -19,12 +19,12 @@ from rnncheck.words import Word
 Combination = Callable[[Mask, Mask], Mask]
 
 # Pairs of states are remembered in one flat table while it has at most this many cells (512 MiB, of which only the
-# pages actually met are ever touched), otherwise in sorted lists that grow with the pairs met.
+# pages actually used are touched), otherwise in sorted lists that grow with the visited pairs.
 _FLAT_PAIRS = 1 << 27
-# Pairs of one length from which on operations on arrays are quicker again.
+# The number of pairs of one length from which on array operations are faster again.
 _NARROW_ENDS = 4 * NARROW_WIDTH
 _MAX_PAIRS_MET = 30_000_000
-# Successors worked out at a time: bounds the scratch memory of a step to some tens of megabytes.
+# Successors computed at a time: bounds the scratch memory of a step to tens of megabytes.
 _CELLS_AT_ONCE = 1 << 21
 
 
@@ -98,8 +98,8 @@ def _least_word(a: DFA, b: DFA, wanted: Combination) -> Word | None:
 class _PairSearch:
     """Breadth-first search of the pairs (state of a, state of b) that some word reaches.
 
-    A pair is one number: the state of a above ``shift`` bits for the state of b. ``front`` are the pairs met for the
-    first time by words of the present length, ordered by the shortlex-least word that reaches each.
+    A pair is one number: the state of a above ``shift`` bits for the state of b. ``front`` are the pairs first
+    visited by words of the present length, ordered by the shortlex-least word that reaches each.
     """
 
     def __init__(self, a: DFA, b: DFA) -> None:
@@ -138,14 +138,14 @@ class _PairSearch:
         return combination(self._accepting[0][left], self._accepting[1][right])
 
     def successors(self, pairs: Ints) -> Ints:
-        """One row a pair: its successors, letter by letter."""
+        """One row per pair: its successors, letter by letter."""
         left, right = self.states(pairs)
         rows = self._left.take(left, axis=0)
         rows += self._right.take(right, axis=0)
         return rows
 
     def advance(self) -> None:
-        """Go on to the words that are one letter longer."""
+        """Continue with the words that are one letter longer."""
         steps, new = [], []
         rows = max(1, _CELLS_AT_ONCE // self.letters)
         for start in range(0, len(self.front), rows):
@@ -161,9 +161,9 @@ class _PairSearch:
         self.levels.append(self.front)
 
     def advance_narrowly(self, wanted: Combination) -> None:
-        """Go on pair by pair until a pair is ``wanted``, there are no new pairs, or many of one length.
+        """Continue pair by pair until a pair is ``wanted``, there are no new pairs, or many of one length.
 
-        Levels with few pairs take longer by operations on arrays.
+        Levels with few pairs take longer with array operations.
         """
         if not self._rows:
             self._rows = [table.tolist() for table in self._tables]
@@ -202,7 +202,7 @@ class _PairSearch:
     def _check_met(self) -> None:
         if self.met > _MAX_PAIRS_MET:
             raise ResourceLimitError(
-                f"comparing two automata met more than {_MAX_PAIRS_MET} pairs of states; minimise them first"
+                f"comparing two automata visited more than {_MAX_PAIRS_MET} pairs of states; minimise them first"
             )
 
     def word_to(self, place: int) -> list[int]:
@@ -218,10 +218,10 @@ class _FlatSeen:
     """Remembers numbers below a bound, in one cell each."""
 
     def __init__(self, bound: int) -> None:
-        self._cells = np.zeros(bound, dtype=np.int32)  # 0: not met yet
+        self._cells = np.zeros(bound, dtype=np.int32)  # 0: not visited yet
 
     def new(self, candidates: Ints) -> Mask:
-        """Which candidates are met for the first time, earlier ones of this call included."""
+        """Which candidates are visited for the first time, also within this call."""
         mask: Mask = self._cells.take(candidates) == 0
         mask[mask] = first_occurrences(candidates[mask], self._cells)
         return mask
@@ -234,7 +234,7 @@ class _SortedSeen:
         self._runs: list[Ints] = []
 
     def new(self, candidates: Ints) -> Mask:
-        """Which candidates are met for the first time, earlier ones of this call included."""
+        """Which candidates are visited for the first time, also within this call."""
         mask = np.zeros(len(candidates), dtype=bool)
         values, mask_at = np.unique(candidates, return_index=True)
         for run in self._runs:

@@ -1,10 +1,11 @@
 """Check a verdict again, from its document and the model, sharing as little code as can be with what produced it.
 
-Reading order: ``checks`` (what a replay says), ``tables`` and ``claims`` (the document taken apart), ``structure``
-(what must fit together), ``drawing`` (which words count, and how they are drawn), ``model_checks``, ``fresh`` and
-``tree`` (the model asked again); ``proof`` for certificates and ``lengths`` for proofs up to a length,
-with ``checked_network`` and ``directed``, their arithmetic. Nothing here shows that a
-document was written by a verification: it shows whether what the document says of the model is so.
+Reading order: ``checks`` (the results of a replay), ``product_table`` and ``claimed_document`` (the document taken
+apart), ``structure`` (what must fit together), ``drawn_words`` (which words count, and how they are drawn),
+``model_checks``, ``resampling`` and ``word_tree`` (the model queried again); ``proof_checks`` for certificates and
+``lengths`` for proofs up to a length, with ``checked_network``, ``outward`` and ``checked_zonotope`` for their
+arithmetic. A replay does not show that a document was written by a verification: it shows whether the document's claims
+about the model are true.
 """
 
 from __future__ import annotations
@@ -14,23 +15,23 @@ from dataclasses import dataclass
 
 from rnncheck.checker.checks import Check, Replay, Status, unchecked
 from rnncheck.checker.claimed_document import Claims, read_claims
-from rnncheck.checker.deadline import Watch
-from rnncheck.checker.drawn_words import assumption
-from rnncheck.checker.lengths import proved_lengths
+from rnncheck.checker.deadline import Deadline
+from rnncheck.checker.drawn_words import check_assumption
+from rnncheck.checker.lengths import check_lengths
 from rnncheck.checker.model_checks import (
+    check_comparison,
+    check_counterexample,
+    check_flows,
+    check_model,
+    check_other_counterexamples,
     check_same_model,
-    comparison,
-    counterexample,
-    flows,
-    identity,
-    other_counterexamples,
-    trace,
+    check_trace,
 )
-from rnncheck.checker.own_data import data
-from rnncheck.checker.proof_checks import check_same_network, named_proof, proof_checks
-from rnncheck.checker.resampling import fresh_words
-from rnncheck.checker.structure import automata, numbers, structure
-from rnncheck.checker.word_tree import all_words
+from rnncheck.checker.own_data import check_data
+from rnncheck.checker.proof_checks import check_named_proof, check_proof, check_same_network
+from rnncheck.checker.resampling import check_fresh_words
+from rnncheck.checker.structure import check_automata, check_numbers, check_structure
+from rnncheck.checker.word_tree import check_all_words
 from rnncheck.errors import InputError, short_repr
 from rnncheck.models.protocol import Model
 from rnncheck.models.traces import as_judged
@@ -45,10 +46,10 @@ __all__ = ["Check", "Replay", "ReplaySettings", "Status", "replay"]
 
 @dataclass(frozen=True)
 class ReplaySettings:
-    """How much to ask the model: fresh words, and network steps for each claim about many words.
+    """How much work to do: fresh words, and network steps for each claim about many words.
 
-    ``words_like`` are the words that an n-gram distribution was fitted to, ``on_data`` the sequences that were asked,
-    ``certificate`` that of a proof: the document has their digests alone.
+    ``words_like`` are the words that an n-gram distribution was fitted to, ``on_data`` the user's sequences that were
+    queried, ``certificate`` that of a proof: the document has only their digests.
     """
 
     words: int = 500
@@ -74,19 +75,19 @@ def replay(
     timeout: float | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Replay:
-    """Check everything that a verdict or certificate (or the JSON text of one) says; without the model, what can be.
+    """Check every claim of a verdict or certificate (or of the JSON text of one); without the model, what can be.
 
-    The model is judged as it was then: by its labels, where the verdict is about labels. Of a verdict about two models
-    it is the new one, and ``against`` the old one. An InputError names both digests where the document is about another
-    model. When ``timeout`` seconds are over, what was not checked is open.
+    Where the verdict is about labels, the model is queried for its labels. For a verdict about two models, ``model`` is
+    the new one and ``against`` the old one. Where the document is about another model, an InputError names both
+    digests. After ``timeout`` seconds the remaining claims stay open.
     """
-    watch = Watch(timeout, progress)
+    deadline = Deadline(timeout, progress)
     if isinstance(verdict, str | bytes) and is_certificate(verdict):
         verdict = Certificate.from_json(verdict)
     if isinstance(verdict, Certificate):
         if model is not None:
             check_same_network(verdict, model)
-        return Replay(tuple(watch.within_time(proof_checks(verdict, model))), "proof")
+        return Replay(tuple(deadline.within_time(check_proof(verdict, model))), "proof")
     if isinstance(verdict, Verdict):
         verdict = verdict.to_json()
     claims = verdict if isinstance(verdict, Claims) else read_claims(verdict)
@@ -96,11 +97,11 @@ def replay(
     model = _compared(claims, model, against)
     if model is not None:
         check_same_model(claims, model)
-    return Replay(tuple(watch.within_time(_checks(claims, model, settings or ReplaySettings(), watch))))
+    return Replay(tuple(deadline.within_time(_checks(claims, model, settings or ReplaySettings(), deadline))))
 
 
 def _compared(claims: Claims, model: Model | None, against: Model | None) -> Model | None:
-    """The model that a verdict about two is about, where both are given."""
+    """The comparison of both models, for a verdict about two."""
     comparison = claims.verdict.comparison
     if comparison is None:
         if against is not None:
@@ -113,36 +114,36 @@ def _compared(claims: Claims, model: Model | None, against: Model | None) -> Mod
     return difference(against, model, comparison.relation, labels=comparison.by_label)
 
 
-def _checks(claims: Claims, model: Model | None, settings: ReplaySettings, watch: Watch) -> Iterator[Check]:
+def _checks(claims: Claims, model: Model | None, settings: ReplaySettings, deadline: Deadline) -> Iterator[Check]:
     yield from claims.problems
-    yield from structure(claims)
-    yield from numbers(claims)
-    yield from automata(claims)
-    yield from assumption(claims, settings.words_like)
+    yield from check_structure(claims)
+    yield from check_numbers(claims)
+    yield from check_automata(claims)
+    yield from check_assumption(claims, settings.words_like)
     if model is not None:
-        yield from identity(claims, model)
+        yield from check_model(claims, model)
         if model.alphabet != claims.verdict.alphabet:
-            return  # words of one alphabet cannot be read in the other
+            return  # words cannot be translated between the alphabets
     stages = {
-        "the counterexample": counterexample(claims, model),
-        "what the two models say": comparison(claims, model),
-        "other counterexamples": other_counterexamples(claims, model),
-        "the answers along the counterexample": trace(claims, model, watch),
-        "faulty flows": flows(claims, model, settings.steps, watch),
-        "every word up to a length": all_words(claims, model, settings.steps, watch),
-        "your data": data(claims, model, settings.on_data, watch),
-        "the proof": named_proof(claims, model, settings.certificate, settings.words_like),
-        "the proof up to a length": proved_lengths(claims, model, settings.steps),
-        "fresh words": fresh_words(claims, model, settings.words, settings.seed, settings.words_like, watch),
-        "what is only told": _only_told(claims),
+        "the counterexample": check_counterexample(claims, model),
+        "what the two models say": check_comparison(claims, model),
+        "other counterexamples": check_other_counterexamples(claims, model),
+        "the answers along the counterexample": check_trace(claims, model, deadline),
+        "faulty flows": check_flows(claims, model, settings.steps, deadline),
+        "every word up to a length": check_all_words(claims, model, settings.steps, deadline),
+        "your data": check_data(claims, model, settings.on_data, deadline),
+        "the proof": check_named_proof(claims, model, settings.certificate, settings.words_like),
+        "the proof up to a length": check_lengths(claims, model, settings.steps),
+        "fresh words": check_fresh_words(claims, model, settings.words, settings.seed, settings.words_like, deadline),
+        "what cannot be checked": _uncheckable(claims),
     }
-    for doing, checks in stages.items():  # each begins to work when it is asked for its first check
-        watch(doing)
+    for doing, checks in stages.items():  # each starts when its first check is requested
+        deadline.check(doing)
         yield from checks
 
 
-def _only_told(claims: Claims) -> Iterator[Check]:
-    """What the document tells and nothing in it shows."""
+def _uncheckable(claims: Claims) -> Iterator[Check]:
+    """Claims of the document that nothing in it supports."""
     origin, question = claims.verdict.spec_facts.origin, claims.verdict.label_question
     text = origin if question is None else question.text
     if text:
@@ -150,6 +151,6 @@ def _only_told(claims: Claims) -> Iterator[Check]:
     tested = claims.guarantee is not None and claims.guarantee.hypothesis_epsilon is not None
     if claims.hypothesis is not None and not tested:
         yield unchecked("hypothesis", "nothing is claimed of it")
-    if claims.verdict.mistakes:
-        yield unchecked("mistakes", "which counterexamples are one is a hint of the document's")
-    yield unchecked("reason, cost, health, rounds, command, seed, version", "told by the document, not shown")
+    if claims.verdict.failure_clusters:
+        yield unchecked("mistakes", "the document only suggests which counterexamples have the same cause")
+    yield unchecked("reason, cost, health, rounds, command, seed, version", "stated by the document, without evidence")

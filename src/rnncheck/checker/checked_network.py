@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from rnncheck.checker.linked_zonotope import Linked, LinkedEvaluator
+from rnncheck.checker.checked_zonotope import Zonotope, ZonotopeEvaluator
 from rnncheck.checker.outward import Evaluator, Interval, linear
 from rnncheck.models.cells.cell_type import Layer
 from rnncheck.models.network import Cell, RecurrentNetwork
@@ -19,7 +19,7 @@ from rnncheck.verdict.certificate import Arithmetic
 
 
 class _Evaluator(Protocol):
-    """Of intervals, or of linked numbers."""
+    """On intervals, or on zonotopes."""
 
     def linear(self, weight: Any, bias: Any, x: Any, /) -> Any: ...
 
@@ -37,8 +37,8 @@ class _Evaluator(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Prepared:
-    """States of every layer, and what their recurrent weights contribute, whatever the letter."""
+class PreparedStates:
+    """States of every layer, and the contribution of the recurrent weights, which does not depend on the letter."""
 
     hidden: list[Any]
     memory: list[Any]
@@ -46,7 +46,7 @@ class Prepared:
 
 
 class CheckedNetwork:
-    """The cell equations, on intervals and on linked numbers."""
+    """The cell equations, on intervals and on zonotopes."""
 
     def __init__(self, network: RecurrentNetwork, arithmetic: Arithmetic) -> None:
         self._network = network
@@ -57,26 +57,28 @@ class CheckedNetwork:
         self._remembers = network.cell is Cell.LSTM
         self.width = self._hidden * (2 if self._remembers else 1)
 
-    def prepared(self, boxes: Interval) -> Prepared:
-        return self._prepared(self._by, lambda place: boxes[:, place])
+    def prepare(self, boxes: Interval) -> PreparedStates:
+        return self._prepare(self._by, lambda place: boxes[:, place])
 
-    def step(self, boxes: Prepared, letter: int) -> Interval:
-        """What a letter makes of every box."""
-        fed = self._fed(letter)
-        parts = self._step(self._by, Interval(fed, fed), boxes)
+    def step(self, boxes: PreparedStates, letter: int) -> Interval:
+        """The image of every box under a letter."""
+        inputs = self._input(letter)
+        parts = self._step(self._by, Interval(inputs, inputs), boxes)
         return Interval(np.hstack([part.low for part in parts]), np.hstack([part.high for part in parts]))
 
-    def prepared_linked(self, states: Linked) -> Prepared:
-        return self._prepared(LinkedEvaluator(self._by), states.all_shared().numbers)
+    def prepare_zonotopes(self, states: Zonotope) -> PreparedStates:
+        return self._prepare(ZonotopeEvaluator(self._by), states.error_as_generators().numbers)
 
-    def step_linked(self, states: Prepared, letter: int) -> Linked:
-        """What a letter makes of linked numbers."""
-        return Linked.side_by_side(self._step(LinkedEvaluator(self._by), Linked.just(self._fed(letter)), states))
+    def step_zonotopes(self, states: PreparedStates, letter: int) -> Zonotope:
+        """The image of zonotopes under a letter."""
+        return Zonotope.concatenate(
+            self._step(ZonotopeEvaluator(self._by), Zonotope.point(self._input(letter)), states)
+        )
 
-    def _fed(self, letter: int) -> npt.NDArray[np.float64]:
+    def _input(self, letter: int) -> npt.NDArray[np.float64]:
         return np.asarray(self._network.inputs[letter], dtype=np.float64)[None, :]
 
-    def _prepared(self, by: _Evaluator, numbers: Callable[[slice], Any]) -> Prepared:
+    def _prepare(self, by: _Evaluator, numbers: Callable[[slice], Any]) -> PreparedStates:
         hidden, memory = [numbers(place) for place in self._places], []
         if self._remembers:
             memory = [numbers(slice(self._hidden + at.start, self._hidden + at.stop)) for at in self._places]
@@ -84,9 +86,9 @@ class CheckedNetwork:
         recurrent = [
             by.linear(layer.recurrent_weight, layer.recurrent_bias, h) for layer, h in zip(layers, hidden, strict=True)
         ]
-        return Prepared(hidden, memory, recurrent)
+        return PreparedStates(hidden, memory, recurrent)
 
-    def _step(self, by: _Evaluator, x: Any, states: Prepared) -> list[Any]:
+    def _step(self, by: _Evaluator, x: Any, states: PreparedStates) -> list[Any]:
         hidden, memory = [], []
         for number, layer in enumerate(self._network.layers):
             x, c = self._layer(by, layer, x, states, number)
@@ -94,7 +96,7 @@ class CheckedNetwork:
             memory += [c] if c is not None else []
         return hidden + memory
 
-    def _layer(self, by: _Evaluator, layer: Layer, x: Any, states: Prepared, number: int) -> tuple[Any, Any]:
+    def _layer(self, by: _Evaluator, layer: Layer, x: Any, states: PreparedStates, number: int) -> tuple[Any, Any]:
         n = layer.hidden
         given, own = by.linear(layer.input_weight, layer.input_bias, x), states.recurrent[number]
         gate = [slice(i * n, (i + 1) * n) for i in range(4)]
@@ -116,19 +118,19 @@ class CheckedNetwork:
                 c = by.rounded(by.products((f, states.memory[number]), (i, g)))
                 return by.rounded(by.products((o, by.tanh(c)))), c
 
-    def decisions_linked(self, states: Linked) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-        """The same as ``decisions``: one linear map of all states, then bounds of what it gives."""
+    def zonotope_decisions(self, states: Zonotope) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+        """Like ``decisions``: one linear map of all states, then bounds of the result."""
         network, top = self._network, states.numbers(self._places[-1])
-        by, others = LinkedEvaluator(self._by), [j for j in range(network.outputs) if j != network.label]
+        by, others = ZonotopeEvaluator(self._by), [j for j in range(network.outputs) if j != network.label]
         with np.errstate(all="ignore"):
             if network.label is None:
                 return self._by_score(by.rounded(by.linear(network.head_weight, network.head_bias, top)).bounds()[:, 0])
-            leads = [self._linked_lead(network.label, other, top) for other in others]
+            leads = [self._zonotope_lead(network.label, other, top) for other in others]
         return _leading(leads)
 
-    def _linked_lead(self, label: int, other: int, top: Linked) -> Interval:
+    def _zonotope_lead(self, label: int, other: int, top: Zonotope) -> Interval:
         weight, bias = self._network.head_weight.astype(np.float64), self._network.head_bias.astype(np.float64)
-        by = LinkedEvaluator(self._by)
+        by = ZonotopeEvaluator(self._by)
         ours, theirs = (by.linear(weight[[j]], bias[[j]], top) for j in (label, other))
         lead = ours + by.linear(-weight[[other]], -bias[[other]], top)
         return lead.exact.bounds().spread(by.error(ours)).spread(by.error(theirs))[:, 0]
@@ -144,14 +146,14 @@ class CheckedNetwork:
 
     def _by_score(self, out: Interval) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
         probable = self._by.sigmoid(out)
-        # The threshold may be rounded, and it may be the logit that is compared.
-        threshold, cut = self._network.threshold, self._network.logit_threshold
-        near, gap = 2.0 * self._by.unit, 2.0**-40 * (1.0 + abs(cut))
-        accepts = (probable.low > threshold + near) & (out.low > cut + gap)
-        return accepts, (probable.high < threshold - near) & (out.high < cut - gap)
+        # Evaluators may round the threshold, and may compare the logit.
+        threshold, logit = self._network.threshold, self._network.logit_threshold
+        near, gap = 2.0 * self._by.unit, 2.0**-40 * (1.0 + abs(logit))
+        accepts = (probable.low > threshold + near) & (out.low > logit + gap)
+        return accepts, (probable.high < threshold - near) & (out.high < logit - gap)
 
     def _lead(self, label: int, other: int, top: Interval) -> Interval:
-        """By how much one output exceeds another. What they share cancels; the rounding of both does not."""
+        """By how much one output exceeds another. Shared terms cancel; the rounding errors of both do not."""
         weight, bias = self._network.head_weight.astype(np.float64), self._network.head_bias.astype(np.float64)
         totals = [linear(weight[[j]], bias[[j]], top) for j in (label, other)]
         exact = Interval(np.zeros((len(top.low), 1)), np.zeros((len(top.low), 1)))

@@ -1,4 +1,4 @@
-"""What a replay says: one line for each thing that a document claims."""
+"""The results of a replay: one check for each claim of a document."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 
 class Status(enum.Enum):
-    """What became of one claim.
+    """The result of checking one claim.
 
-    ``OPEN`` claims matter and could not be settled, so the whole cannot be confirmed. ``UNCHECKED`` ones are told by
-    the document and take no part in what the verdict says of the model; they are listed so that nobody relies on them.
+    ``OPEN`` claims matter and could not be decided, so the whole cannot be confirmed. ``UNCHECKED`` claims do not
+    affect what the verdict says about the model; they are listed so that nobody relies on them.
     """
 
     CONFIRMED = "confirmed"
@@ -20,18 +20,18 @@ class Status(enum.Enum):
 
     @property
     def exit_code(self) -> int:
-        """Of a replay that ends this way."""
+        """The exit code of a replay with this result."""
         return {Status.CONFIRMED: 0, Status.REFUTED: 1, Status.OPEN: 3}[self]
 
 
-# A claim is refuted where what is seen would happen less often than this if the claim were right.
+# A claim is refuted where the observation would be less probable than this if the claim were true.
 SURPRISE = 1e-7
-SAMPLE_SIZE = "sample size"  # the one number of a claim that fewer words than it had cannot show
+SAMPLE_SIZE = "sample size"  # the one number that fewer words than the verification's cannot confirm
 
 
 @dataclass(frozen=True)
 class Check:
-    """One claim: what was looked at, what became of it, and what was seen (or why nothing was)."""
+    """One claim: its name, the result, and what was observed (or why nothing was)."""
 
     name: str
     status: Status
@@ -48,11 +48,11 @@ class Replay:
     """All checks of one document."""
 
     checks: tuple[Check, ...]
-    document: str = "verdict"  # what it is called
+    document: str = "verdict"  # its kind, for messages
 
     @property
     def status(self) -> Status:
-        """Refuted where one claim is; undecided where one that matters stayed open; confirmed otherwise."""
+        """Refuted if any claim is refuted, else open if any claim is open, else confirmed."""
         found = {check.status for check in self.checks}
         return next((status for status in (Status.REFUTED, Status.OPEN) if status in found), Status.CONFIRMED)
 
@@ -71,9 +71,9 @@ class Replay:
             return f"the {self.document} does not stand; claims that are wrong: {wrong}"
         if still_open:
             return f"the {self.document} is open; claims that matter and could not be checked: {still_open}"
-        told = "".join(f"; {check.name} is only told" for check in self.checks if check.name == SAMPLE_SIZE)
+        claimed = "".join(f"; {check.name} not checked" for check in self.checks if check.name == SAMPLE_SIZE)
         held = len(self.having(Status.CONFIRMED))
-        return f"the {self.document} stands; claims that were checked and hold: {held}{told}"
+        return f"the {self.document} stands; claims that were checked and hold: {held}{claimed}"
 
 
 def confirmed(name: str, seen: str) -> Check:
@@ -92,5 +92,5 @@ def unchecked(name: str, why: str) -> Check:
     return Check(name, Status.UNCHECKED, why)
 
 
-def judged(name: str, holds: bool, seen: str) -> Check:
+def confirmed_if(name: str, holds: bool, seen: str) -> Check:
     return Check(name, Status.CONFIRMED if holds else Status.REFUTED, seen)

@@ -1,4 +1,4 @@
-"""What a verdict's document claims, piece by piece: what cannot be read is refuted here, and left out further on."""
+"""The claims of a verdict's document: unreadable parts are refuted here and left out of later checks."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ _PIECES: Mapping[str, tuple[str, Any]] = {
 }
 
 
-class Asked(msgspec.Struct):
-    """What the ``settings`` say was asked for."""
+class RequestedSettings(msgspec.Struct):
+    """The requested values in the document's ``settings``."""
 
     epsilon: float | None = None
     gamma: float | None = None
@@ -63,7 +63,7 @@ class Claims:
     """
 
     verdict: Verdict
-    asked: Asked
+    requested: RequestedSettings
     spec: Table | None
     named: Mapping[str, Table]
     problems: tuple[Check, ...]
@@ -83,18 +83,18 @@ class Claims:
 
     @property
     def counterexample(self) -> Codes | None:
-        """The counterexample as letter positions; None where there is none, or it has a letter nobody knows."""
+        """The counterexample as letter positions; None where there is none, or it has an unknown letter."""
         return None if self.verdict.counterexample is None else self.encode(self.verdict.counterexample)
 
     @property
     def distribution(self) -> dict[str, Any] | None:
         """The facts of the distribution that the claims are about."""
         claimed = None if self.guarantee is None else self.guarantee.distribution
-        return self.asked.distribution if claimed is None else claimed
+        return self.requested.distribution if claimed is None else claimed
 
     @property
     def network_steps(self) -> int | None:
-        """How many steps the verification says it took."""
+        """The number of steps that the verification claims."""
         return None if any(check.name == "cost" for check in self.problems) else self.verdict.cost.network_steps
 
     def encode(self, word: Sequence[str]) -> Codes | None:
@@ -113,21 +113,21 @@ class Claims:
 def read_claims(text: str | bytes, source: str = "verdict", folder: Path | None = None) -> Claims:
     """Read a document, and its large automata in files of the ``folder``.
 
-    A FormatError is raised only for what is no document of a verdict at all, and for such a file that is not there or
-    not the one that was written with the document.
+    A FormatError is raised only where the text is not a verdict at all, or where such a file is missing or is not the
+    one that was written with the document.
     """
     raw = read_document(text, source, folder)
     if not isinstance(raw, dict):
         raise FormatError("not a verdict: it is not an object", source)
     try:
-        problems = list(_mended(raw))
+        problems = list(_replace_damaged(raw))
         verdict = msgspec.convert(raw, Verdict, dec_hook=decode_part)
     except (msgspec.MsgspecError, RecursionError) as error:
         raise FormatError(f"not a verdict: {visible(str(error))}", source) from None
     lettered = not any(check.name == "alphabet" for check in problems)
-    asked = Asked()
+    requested = RequestedSettings()
     try:
-        asked = msgspec.convert(verdict.settings, Asked)
+        requested = msgspec.convert(verdict.settings, RequestedSettings)
     except msgspec.ValidationError as error:
         problems.append(refuted("settings", f"it cannot be read: {visible(str(error))}"))
     named: dict[str, Table] = {}
@@ -139,12 +139,12 @@ def read_claims(text: str | bytes, source: str = "verdict", folder: Path | None 
             except FormatError as error:
                 problems.append(refuted(name, error.problem))
     positions = {letter: position for position, letter in enumerate(verdict.alphabet)}
-    judging = _judging(verdict, named, problems)
-    return Claims(verdict, asked, judging, named, tuple(problems), positions)
+    spec = _specification_table(verdict, named, problems)
+    return Claims(verdict, requested, spec, named, tuple(problems), positions)
 
 
-def _judging(verdict: Verdict, named: Mapping[str, Table], problems: list[Check]) -> Table | None:
-    """What words are judged by: the specification, where they count; None where that cannot be made."""
+def _specification_table(verdict: Verdict, named: Mapping[str, Table], problems: list[Check]) -> Table | None:
+    """The specification, ignoring words that do not count; None where that cannot be computed."""
     spec, assumption = named.get("specification"), verdict.assumption
     if spec is None or assumption is None or any(check.name == "assumption" for check in problems):
         return spec if assumption is None else None
@@ -155,8 +155,8 @@ def _judging(verdict: Verdict, named: Mapping[str, Table], problems: list[Check]
         return None
 
 
-def _mended(raw: dict[str, Any]) -> list[Check]:
-    """Put something harmless in the place of damaged pieces, and refute each."""
+def _replace_damaged(raw: dict[str, Any]) -> list[Check]:
+    """Replace damaged pieces by harmless values, and refute each."""
     problems = []
     for part in msgspec.structs.fields(Verdict):
         name = part.encode_name

@@ -1,4 +1,4 @@
-"""What a replay tells while it is at work, and how long it may go on."""
+"""The time limit and the progress reports of a replay."""
 
 from __future__ import annotations
 
@@ -14,31 +14,32 @@ from rnncheck.words import Codes, WordBatch
 _WORDS_AT_ONCE = 100  # between two looks at the clock
 
 
-class Watch:
-    """Told what is being looked at; raises BudgetExceeded when the time is over."""
+class Deadline:
+    """Reports what is being checked; raises BudgetExceeded when the time is over."""
 
-    def __init__(self, timeout: float | None = None, tell: Callable[[str], None] | None = None) -> None:
-        self._tell = tell
+    def __init__(self, timeout: float | None = None, report: Callable[[str], None] | None = None) -> None:
+        self._report = report
         self._budget = Budget.lasting(timeout)
         self._doing = "the document"
 
-    def __call__(self, doing: str) -> None:
+    def check(self, doing: str) -> None:
+        """Report the current check, and raise BudgetExceeded when the time is over."""
         self._doing = doing
         self._budget.check()
-        if self._tell is not None:
-            self._tell(doing)
+        if self._report is not None:
+            self._report(doing)
 
     def answers(self, model: Model, words: Sequence[Codes], what: str) -> list[bool]:
         """The model's answers."""
         answers: list[bool] = []
         for start in range(0, len(words), _WORDS_AT_ONCE):
-            self(f"{what}: {start} of {len(words)} words asked")
+            self.check(f"{what}: {start} of {len(words)} words queried")
             part = WordBatch.from_codes(list(words[start : start + _WORDS_AT_ONCE]))
             answers += map(bool, model.accepts_batch(part))
         return answers
 
     def within_time(self, checks: Iterator[Check]) -> Iterator[Check]:
-        """The checks that are made in time, and one that says so where the time is over before the last."""
+        """The checks that finish in time, and one open check that says so if not all do."""
         try:
             with watchdog(self._budget.remaining):
                 while (check := guarded(lambda: next(checks, None), lambda: self._doing)) is not None:
@@ -49,6 +50,6 @@ class Watch:
             )
 
 
-def asked_again(model: Model) -> Model:
-    """The model whose every answer is the reference's; labels of all prefixes are asked of many words together."""
+def reference_model(model: Model) -> Model:
+    """The model with every answer from its reference; labels of all prefixes of many words are queried together."""
     return model.by_reference_together() if isinstance(model, TraceModel) else model.by_reference()

@@ -1,6 +1,6 @@
-"""Check a proof for all words up to a length again: boxes of the states after each length, with intervals of our own.
+"""Check a proof for all words up to a length again, with the checker's own intervals.
 
-Nothing of it is in the document but the length and how many last letters tell words apart: all boxes follow from these.
+The document has only the length and the number of last letters that distinguish words: all boxes follow from these.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rnncheck.checker.checked_network import CheckedNetwork
-from rnncheck.checker.checks import Check, judged, left_open, refuted
+from rnncheck.checker.checks import Check, confirmed_if, left_open, refuted
 from rnncheck.checker.claimed_document import Claims
 from rnncheck.checker.outward import Interval
 from rnncheck.checker.product_table import Table
@@ -28,7 +28,7 @@ _NAME = "proved length"
 
 
 class _Class(NamedTuple):
-    """Words of one length: the specification's state, its state before the last letters, and these."""
+    """Words of one length: the specification's state, its state before the last letters, and the last letters."""
 
     state: int
     before: int
@@ -41,20 +41,20 @@ class _Class(NamedTuple):
         return _Class(state, spec.rows[self.before][letters[0]], letters[1:])
 
 
-def proved_lengths(claims: Claims, model: Model | None, steps: int) -> Iterator[Check]:
-    """Whether boxes show that no word up to the length is a violation, within so many steps of a box."""
+def check_lengths(claims: Claims, model: Model | None, steps: int) -> Iterator[Check]:
+    """Whether boxes show that no word up to the length is a violation, within ``steps`` steps of a box."""
     guarantee, spec = claims.guarantee, claims.spec
     if guarantee is None or guarantee.lengths is None or guarantee.exact_length is None or spec is None:
         return
     if guarantee.lengths.arithmetic != KNOWN_ARITHMETIC.sentence():
         yield refuted(_NAME, f"it assumes another arithmetic than {KNOWN_ARITHMETIC.sentence()}")
     elif model is None:
-        yield left_open(_NAME, "the network was not asked; give --model")
+        yield left_open(_NAME, "the network was not queried; give --model")
     else:
-        yield _walked(claims, spec, model, guarantee.exact_length, guarantee.lengths.context, steps)
+        yield _prove_lengths(claims, spec, model, guarantee.exact_length, guarantee.lengths.context, steps)
 
 
-def _walked(claims: Claims, spec: Table, model: Model, length: int, context: int, steps: int) -> Check:
+def _prove_lengths(claims: Claims, spec: Table, model: Model, length: int, context: int, steps: int) -> Check:
     try:
         network = network_of(model)
     except ModelError as error:
@@ -68,24 +68,24 @@ def _walked(claims: Claims, spec: Table, model: Model, length: int, context: int
         spent += len(classes) * len(claims.verdict.alphabet)
         if spent > steps:
             return left_open(_NAME, f"{spent} steps of a box lead to {done} letters; raise --steps")
-        classes, boxes = _next(classes, boxes, stepper, spec, context, reach)
+        classes, boxes = _next_lengths(classes, boxes, stepper, spec, context, reach)
         if not classes:
             break
-        problem = _wrong(classes, boxes, stepper, reach)
+        problem = _problem(classes, boxes, stepper, reach)
         if problem is not None:
             return refuted(_NAME, f"after {done} letters {problem}")
-    return judged(_NAME, True, f"no word of at most {length} letters is a violation ({spent} steps of a box)")
+    return confirmed_if(_NAME, True, f"no word of at most {length} letters is a violation ({spent} steps of a box)")
 
 
-def _next(
+def _next_lengths(
     classes: list[_Class], boxes: Interval, stepper: CheckedNetwork, spec: Table, context: int, reach: Reach
 ) -> tuple[list[_Class], Interval]:
-    """The classes of the words of one letter more, each with bounds of all that leads there."""
+    """The classes of the words with one more letter, each with bounds of all states that lead there."""
     numbers: dict[_Class, int] = {}
     low: list[npt.NDArray[Any]] = []
     high: list[npt.NDArray[Any]] = []
     with np.errstate(all="ignore"):
-        prepared = stepper.prepared(boxes)
+        prepared = stepper.prepare(boxes)
         for letter in range(len(spec.rows[0])):
             after = stepper.step(prepared, letter)
             for row, each in enumerate(classes):
@@ -96,17 +96,17 @@ def _next(
                 if at == len(low):
                     low.append(after.low[row])
                     high.append(after.high[row])
-                else:  # what is not a number stays so
+                else:  # NaN stays NaN
                     low[at], high[at] = np.minimum(low[at], after.low[row]), np.maximum(high[at], after.high[row])
     return list(numbers), Interval(np.array(low), np.array(high))
 
 
-def _wrong(classes: list[_Class], boxes: Interval, stepper: CheckedNetwork, reach: Reach) -> str | None:
+def _problem(classes: list[_Class], boxes: Interval, stepper: CheckedNetwork, reach: Reach) -> str | None:
     if not (np.isfinite(boxes.low).all() and np.isfinite(boxes.high).all()):
         return "a box has no bounds"
     accepted, rejected = stepper.decisions(boxes)
     for number, each in enumerate(classes):
         meant = each.state in reach.table.accepting
-        if reach.breakable[each.state] and not (accepted if meant else rejected)[number]:
+        if reach.may_violate[each.state] and not (accepted if meant else rejected)[number]:
             return f"the network may {'reject' if meant else 'accept'} where it must not"
     return None

@@ -1,4 +1,4 @@
-"""The model asked again: is it the same, and does it say what the document says it said?"""
+"""Query the model again: is it the same model, and does it give the answers that the document claims?"""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from rnncheck.checker.checks import Check, confirmed, judged, left_open, refuted, unchecked
+from rnncheck.checker.checks import Check, confirmed, confirmed_if, left_open, refuted, unchecked
 from rnncheck.checker.claimed_document import Claims
-from rnncheck.checker.deadline import Watch, asked_again
+from rnncheck.checker.deadline import Deadline, reference_model
 from rnncheck.checker.product_table import Table
 from rnncheck.errors import InputError, short_repr
 from rnncheck.models.protocol import Model, SteppingModel
@@ -18,14 +18,14 @@ from rnncheck.models.word_difference import SteppingDifference, WordDifference
 from rnncheck.verdict.violation import FaultyFlow
 from rnncheck.words import Codes
 
-NOT_ASKED = "the network was not asked; give --model"
+NOT_QUERIED = "the network was not queried; give --model"
 _DECISION = ("outputs", "output", "label", "threshold")
-# A state is looked for again within so many loops after the point where it is claimed to settle.
+# The number of loops after the claimed repetition within which the state must repeat.
 _LOOPS_BEYOND = 1000
 
 
 def check_same_model(claims: Claims, model: Model) -> None:
-    """An InputError where the document names another model: what this one answers says nothing about the verdict."""
+    """Raise InputError where the document names another model, whose answers say nothing about the verdict."""
     claimed, facts = claims.verdict.model_facts, _facts(model)
     if "sha256" in claimed and facts.get("sha256") != claimed["sha256"]:
         hints = _other_decisions(claimed, facts)
@@ -40,23 +40,23 @@ def other_model(document: str, claimed: object, found: object) -> str:
     return f"the {document} is about the model with the sha256 {short_repr(claimed, 80)}, and {this}; give that model"
 
 
-def identity(claims: Claims, model: Model) -> Iterator[Check]:
-    """Whether the model is the one that was verified; one with another digest was turned away before."""
+def check_model(claims: Claims, model: Model) -> Iterator[Check]:
+    """Whether the model is the one that was verified; another digest has been reported as an error before."""
     claimed, facts = claims.verdict.model_facts, _facts(model)
     others = _other_decisions(claimed, facts)
     if model.alphabet != claims.verdict.alphabet:
-        yield refuted("model", "its alphabet is another than that of the network verified")
+        yield refuted("model", "its alphabet is not that of the verified network")
     elif "sha256" in claimed:
         yield confirmed("model", "the same network")
     elif "sha256" in facts:
-        yield left_open("model", "the document has no digest of the network verified, so it may be another")
+        yield left_open("model", "the document has no digest of the verified network, so it may be another")
     elif not others:
-        yield unchecked("model", "it has no digest, so it may be another than the one verified")
+        yield unchecked("model", "it has no digest, so it may not be the verified model")
     for seen in others:
         yield refuted("model", seen)
     if claimed.get("queries") != facts.get("queries"):
         seen = f"answers come from another engine than in the document ({short_repr(claimed.get('queries'))})"
-        yield unchecked("engine", f"{seen}; --float64, --threads or the compiled kernel may tell the two apart")
+        yield unchecked("engine", f"{seen}; --float64, --threads or the compiled kernel may explain the difference")
 
 
 def _facts(model: Model) -> dict[str, Any]:
@@ -65,7 +65,7 @@ def _facts(model: Model) -> dict[str, Any]:
 
 
 def _other_decisions(claimed: Mapping[str, Any], facts: Mapping[str, Any]) -> list[str]:
-    """How the model decides otherwise than in the document, and what to do about it."""
+    """The differences in how the model decides, and the option that resolves each."""
     return [
         f"{name} is {short_repr(facts[name])} here and {short_repr(claimed[name])} in the document; give --{name}"
         for name in _DECISION
@@ -73,46 +73,46 @@ def _other_decisions(claimed: Mapping[str, Any], facts: Mapping[str, Any]) -> li
     ]
 
 
-def counterexample(claims: Claims, model: Model | None) -> Iterator[Check]:
-    """Whether the word is a violation: both sides evaluated, the model by its reference, on that word alone."""
+def check_counterexample(claims: Claims, model: Model | None) -> Iterator[Check]:
+    """Whether the word is a violation: specification and model are evaluated, the model by its reference."""
     word, spec = claims.counterexample, claims.spec
     if not claims.verdict.violated or word is None or spec is None:
         return
     if model is None:
-        yield left_open("counterexample", NOT_ASKED)
+        yield left_open("counterexample", NOT_QUERIED)
         return
     if spec.end(word) in spec.ignored:
         yield refuted("counterexample", f"{claims.text(word)} is not among the words that count")
         return
-    accepted, wanted = model.reference_answer(word), spec.accepts(word)
-    seen = f"{claims.text(word)}: the model {_verb(accepted)} it, the specification {_verb(wanted)} it"
-    yield judged("counterexample", spec.breaks(claims.relation, word, accepted), seen)
+    accepted, expected = model.reference_answer(word), spec.accepts(word)
+    seen = f"{claims.text(word)}: the model {_verb(accepted)} it, the specification {_verb(expected)} it"
+    yield confirmed_if("counterexample", spec.breaks(claims.relation, word, accepted), seen)
 
 
-def comparison(claims: Claims, model: Model | None) -> Iterator[Check]:
-    """Whether each of two models says of every prefix of the counterexample what the document says."""
+def check_comparison(claims: Claims, model: Model | None) -> Iterator[Check]:
+    """Whether each of two models answers every prefix of the counterexample as the document says."""
     compared, word = claims.verdict.comparison, claims.counterexample
     if compared is None:
         return
     if word is not None and compared.old_said is not None and compared.new_said is not None:
         if not isinstance(model, WordDifference | SteppingDifference):
-            yield left_open("what the two say", "the networks were not asked; give --model and --against")
+            yield left_open("what the two say", "the networks were not queried; give --model and --against")
         else:
             pairs = [model.said(word[:length]) for length in range(len(word) + 1)]
             names = model.pair.labels
             same = [(names[old], names[new]) for old, new in pairs] == list(
                 zip(compared.old_said, compared.new_said, strict=False)
             )
-            seen = f"{len(pairs)} answers of each, {'the same' if same else 'not those that are claimed'}"
-            yield judged("what the two say", same, seen)
+            seen = f"{len(pairs)} answers of each, {'the same' if same else 'not the claimed ones'}"
+            yield confirmed_if("what the two say", same, seen)
     for change in compared.properties:
         yield unchecked(
             "property", f"{short_repr(change.text)}: verify it on each of the two with --json, and replay these"
         )
 
 
-def other_counterexamples(claims: Claims, model: Model | None) -> Iterator[Check]:
-    """Whether each of the others is a violation too, and of another kind: its last letter takes another edge."""
+def check_other_counterexamples(claims: Claims, model: Model | None) -> Iterator[Check]:
+    """Whether each of the others is a violation of another kind: its last letter takes another edge."""
     named, name = claims.named.get("specification"), "another counterexample"
     kinds = set() if named is None or claims.counterexample is None else {_kind(named, claims.counterexample)}
     for other in claims.verdict.other_counterexamples:
@@ -122,18 +122,18 @@ def other_counterexamples(claims: Claims, model: Model | None) -> Iterator[Check
         elif named is not None and _kind(named, word) in kinds:
             yield refuted(name, f"{claims.text(word)} is of the same kind as one before it")
         elif model is None or claims.spec is None:
-            yield left_open(name, NOT_ASKED)
+            yield left_open(name, NOT_QUERIED)
         else:
             kinds |= set() if named is None else {_kind(named, word)}
             breaks = claims.spec.breaks(claims.relation, word, model.reference_answer(word))
-            yield judged(name, breaks, f"{claims.text(word)} is {'' if breaks else 'not '}a violation")
+            yield confirmed_if(name, breaks, f"{claims.text(word)} is {'' if breaks else 'not '}a violation")
 
 
 def _kind(spec: Table, word: Codes) -> tuple[int, int] | None:
     return (spec.end(word[:-1]), word[-1]) if word else None
 
 
-def trace(claims: Claims, model: Model | None, watch: Watch) -> Iterator[Check]:
+def check_trace(claims: Claims, model: Model | None, deadline: Deadline) -> Iterator[Check]:
     """Whether the model answers every prefix of the counterexample as the document says."""
     word = claims.counterexample
     given = claims.verdict.trace
@@ -143,21 +143,21 @@ def trace(claims: Claims, model: Model | None, watch: Watch) -> Iterator[Check]:
     if len(claimed) != len(word) + 1:
         yield refuted("trace", f"{len(claimed)} answers for the {len(word) + 1} prefixes of the counterexample")
     elif model is None:
-        yield unchecked("trace", NOT_ASKED)
+        yield unchecked("trace", NOT_QUERIED)
     else:
         prefixes = [word[:length] for length in range(len(word) + 1)]
-        answers = watch.answers(asked_again(model), prefixes, "the answers along the counterexample")
+        answers = deadline.answers(reference_model(model), prefixes, "the answers along the counterexample")
         wrong = [length for length, answer in enumerate(answers) if answer != claimed[length]]
         seen = (
             f"the answers after the first {wrong[0]} letters differ" if wrong else f"{len(claimed)} answers, the same"
         )
-        yield judged("trace", not wrong, seen)
+        yield confirmed_if("trace", not wrong, seen)
     if given.scores is not None:
         yield unchecked("trace scores", "they illustrate the answers, and are not claims")
 
 
-def flows(claims: Claims, model: Model | None, steps: int, watch: Watch) -> Iterator[Check]:
-    """Whether each flow is one, with these hits and no others."""
+def check_flows(claims: Claims, model: Model | None, steps: int, deadline: Deadline) -> Iterator[Check]:
+    """Whether each flow is valid, with exactly these hits."""
     spec = claims.spec
     for flow in claims.verdict.faulty_flows:
         parts = [claims.encode(part) for part in (flow.prefix, flow.loop, flow.suffix)]
@@ -172,13 +172,15 @@ def flows(claims: Claims, model: Model | None, steps: int, watch: Watch) -> Iter
             continue
         letters = flow.pumps * (len(prefix) + len(suffix)) + len(loop) * flow.pumps * (flow.pumps + 1) // 2
         if model is None:
-            yield left_open("faulty flow", f"{flow}: {NOT_ASKED}")
+            yield left_open("faulty flow", f"{flow}: {NOT_QUERIED}")
         elif letters > steps:
-            yield left_open("faulty flow", f"asking takes {letters} network steps, {steps} are allowed; raise --steps")
+            yield left_open(
+                "faulty flow", f"its words take {letters} network steps, {steps} are allowed; raise --steps"
+            )
         else:
-            pumped = _Pumped(asked_again(model), spec, claims.relation, (prefix, loop, suffix), watch)
-            yield _hits(flow, pumped)
-            yield from _settling(flow, pumped, steps)
+            pumped = _Pumped(reference_model(model), spec, claims.relation, (prefix, loop, suffix), deadline)
+            yield _check_hits(flow, pumped)
+            yield from _check_settling(flow, pumped, steps)
         if flow.scores is not None:
             yield unchecked("faulty flow scores", "they illustrate the hits, and are not claims")
 
@@ -189,7 +191,7 @@ def _flow_problems(claims: Claims, flow: FaultyFlow, prefix: Codes, loop: Codes,
     if prefix + suffix != claims.counterexample:
         yield "without its loop it is not the counterexample"
     if claims.spec is not None and claims.spec.end(loop, claims.spec.end(prefix)) != claims.spec.end(prefix):
-        yield "the loop does not lead the specification (and what is assumed) back to where it was"
+        yield "the loop does not lead the specification (and the assumption) back to the same state"
     if not 0 < flow.hits <= flow.pumps:
         yield f"{flow.hits} hits of {flow.pumps} pumps are impossible"
     which = flow.violating_pumps
@@ -199,46 +201,46 @@ def _flow_problems(claims: Claims, flow: FaultyFlow, prefix: Codes, loop: Codes,
         if len(which) != flow.hits:
             yield f"{flow.hits} hits are claimed and {len(which)} are listed"
     if flow.forever and flow.settles_at is None:
-        yield "it is claimed to go on for ever, and not where it settles"
+        yield "it is claimed to continue for ever, and not from which n on"
     elif flow.forever and which is not None and flow.settles_at is not None:
         hits = set(which)
         missing = next((n for n in range(max(1, flow.settles_at), flow.pumps + 1) if n not in hits), None)
         if missing is not None:
-            yield f"it is claimed to go on for ever from {flow.settles_at} on, and {missing} is no hit"
+            yield f"it is claimed to continue for ever from {flow.settles_at} on, and {missing} is no hit"
 
 
 class _Pumped:
     """prefix · loopⁿ · suffix for every n, and whether it is a violation."""
 
     def __init__(
-        self, model: Model, spec: Table, relation: str, parts: tuple[Codes, Codes, Codes], watch: Watch
+        self, model: Model, spec: Table, relation: str, parts: tuple[Codes, Codes, Codes], deadline: Deadline
     ) -> None:
         self._model = model
         self._spec = spec
         self._relation = relation
         self._prefix, self._loop, self._suffix = parts
-        self._watch = watch
+        self._deadline = deadline
 
     def violations(self, numbers: Sequence[int]) -> list[int]:
-        """Those n for which the word is a violation."""
+        """The n for which the word is a violation."""
         words = [self._prefix + self._loop * n + self._suffix for n in numbers]
-        answers = self._watch.answers(self._model, words, "faulty flows")
+        answers = self._deadline.answers(self._model, words, "faulty flows")
         return [
             n
             for n, word, answer in zip(numbers, words, answers, strict=True)
             if self._spec.breaks(self._relation, word, answer)
         ]
 
-    def settles(self, most: int) -> tuple[int, int] | None:
-        """The first n after which the state comes back, and after how many loops, looking at n = 0 … ``most``."""
+    def repetition(self, most: int) -> tuple[int, int] | None:
+        """The first n from which the state repeats, and its period, for n = 0 … ``most``; None without any."""
         if not isinstance(self._model, SteppingModel):
             return None
         state = self._model.initial(1)
         for letter in self._prefix:
             state = self._model.step(state, np.array([letter]))
-        met: dict[bytes, int] = {}
+        seen_at: dict[bytes, int] = {}
         for n in range(most + 1):
-            before = met.setdefault(state.tobytes(), n)
+            before = seen_at.setdefault(state.tobytes(), n)
             if before < n:
                 return before, n - before
             for letter in self._loop:
@@ -249,36 +251,36 @@ class _Pumped:
         return len(self._loop)
 
 
-def _hits(flow: FaultyFlow, pumped: _Pumped) -> Check:
+def _check_hits(flow: FaultyFlow, pumped: _Pumped) -> Check:
     hits = pumped.violations(range(1, flow.pumps + 1))
     same = len(hits) == flow.hits and flow.violating_pumps in (None, tuple(hits))
     seen = f"{flow}: {len(hits)} of {flow.pumps} pumps are violations"
-    return judged("faulty flow", same, seen if same else f"{seen}, not those that are claimed")
+    return confirmed_if("faulty flow", same, seen if same else f"{seen}, not the claimed ones")
 
 
-def _settling(flow: FaultyFlow, pumped: _Pumped, steps: int) -> Iterator[Check]:
+def _check_settling(flow: FaultyFlow, pumped: _Pumped, steps: int) -> Iterator[Check]:
     claimed = flow.settles_at
     if claimed is None:
         return
     loops = claimed + _LOOPS_BEYOND
     if loops * len(pumped) > steps:
-        why = f"looking takes {loops * len(pumped)} network steps, and {steps} are allowed; raise --steps"
+        why = f"it takes {loops * len(pumped)} network steps, and {steps} are allowed; raise --steps"
         yield left_open("settling", why)
         return
-    settled = pumped.settles(loops)
-    if settled is None or settled[0] != claimed:
-        # Bits are those of one processor's arithmetic, so this refutes nothing.
-        seen = "does not settle" if settled is None else f"settles from {settled[0]} on"
+    repetition = pumped.repetition(loops)
+    if repetition is None or repetition[0] != claimed:
+        # The exact bits depend on the processor's arithmetic, so this refutes nothing.
+        seen = "does not repeat" if repetition is None else f"repeats from {repetition[0]} on"
         why = f"{flow} {seen} here, and from {claimed} on in the document"
         yield left_open("settling", f"{why}; another processor's arithmetic may be why")
         return
-    start, period = settled
+    start, period = repetition
     forever = len(pumped.violations(range(start, start + period))) == period
     seen = f"{flow}: the state comes back every {period} loops from {start} on"
     if forever == flow.forever:
         yield confirmed("settling", f"{seen}, {'always' if forever else 'not always'} with a violation")
     else:
-        yield refuted("settling", f"{seen}, and the violations {'go' if forever else 'do not go'} on for ever")
+        yield refuted("settling", f"{seen}, and the violations {'continue' if forever else 'do not continue'} for ever")
 
 
 def _verb(accepted: bool) -> str:

@@ -1,7 +1,7 @@
-"""Interval arithmetic for checking proofs, the plainest there is: two numbers, and every result rounded outwards.
+"""Simple interval arithmetic for checking proofs, with every result rounded outwards.
 
-Products with weights are the exception: all of their roundings are bounded at once. It shares nothing with the boxes
-that proofs are found with. An interval of float64 numbers contains what exact arithmetic gives; ``Evaluator.error``
+Products with weights are the exception: all of their roundings are bounded at once. This shares no code with the proof
+search. An interval of float64 numbers contains what exact arithmetic gives; ``Evaluator.error``
 then adds what an evaluator in float32 may add.
 """
 
@@ -32,7 +32,7 @@ def down(x: npt.ArrayLike) -> Numbers:
 def up(x: npt.ArrayLike) -> Numbers:
     """The next number or one a little above it: a float is followed by another within 2⁻⁵² of its size.
 
-    ``np.nextafter`` takes several times as long. Of -infinity it is not a number, which no bound exceeds.
+    ``np.nextafter`` takes several times as long. For -infinity the result is NaN, which no bound exceeds.
     """
     number = np.asarray(x, dtype=np.float64)
     return np.asarray(number + (np.abs(number) * 2.0**-52 + _SMALLEST))
@@ -105,7 +105,7 @@ def linear(weight: npt.NDArray[Any], bias: npt.NDArray[Any] | None, x: Interval)
         exact, sizes, terms = exact + offset, sizes + np.abs(offset), terms + 1
     sizes = up(up(sizes * (1.0 + (terms + 4) * _PRODUCT_ERROR)) + terms * _UNDERFLOWN)
     apart = up(reach @ amounts + up((terms + 8) * _PRODUCT_ERROR * sizes + terms * _UNDERFLOWN))
-    # The largest factor counts where it meets zeros, too: infinity times zero is not a number.
+    # The largest factor counts even times zero: infinity times zero is NaN.
     factor = np.maximum(size.max(axis=-1, keepdims=True), max(1.0, float(amounts.max())))
     return Total(Interval(exact, exact).spread(apart), sizes, terms, factor)
 
@@ -123,7 +123,7 @@ def of_products(*pairs: tuple[Interval, Interval]) -> Total:
 
 @dataclass(frozen=True)
 class Evaluator:
-    """What is assumed of whoever computes: the relative error of an operation, and the functions' in such units."""
+    """What is assumed of an evaluator: the relative error of an operation, and that of functions in such units."""
 
     unit: float
     tanh_units: float
@@ -136,9 +136,9 @@ class Evaluator:
         return of_products(*pairs)
 
     def error(self, total: Total) -> Numbers:
-        """Of the sum as computed in any order: a rounding a term, and five for what is stored before and after.
+        """The error of the sum computed in any order: one rounding per term, and five for stored values.
 
-        Not a number, which no bound exceeds, where a computation could overflow.
+        NaN, which no bound exceeds, where a computation could overflow.
         """
         share = (total.terms + 5) * self.unit
         error = up(up(share / (1.0 - share) * (1.0 + 2.0**-50)) * total.sizes)
@@ -147,7 +147,7 @@ class Evaluator:
         )
 
     def rounded(self, total: Total) -> Interval:
-        """The sum as somebody computes it."""
+        """The sum as an evaluator computes it."""
         return total.exact.spread(self.error(total))
 
     def tanh(self, x: Interval) -> Interval:

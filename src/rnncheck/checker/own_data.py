@@ -1,19 +1,19 @@
-"""Somebody's own sequences again: are they these, and is the model wrong about as many?"""
+"""Check the user's own sequences again: the same file, and the same violations."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rnncheck.checker.checks import Check, judged, left_open, refuted
+from rnncheck.checker.checks import Check, confirmed_if, left_open, refuted
 from rnncheck.checker.claimed_document import Claims
-from rnncheck.checker.deadline import Watch
+from rnncheck.checker.deadline import Deadline
 from rnncheck.checker.strata_checks import FreshAnswers
 from rnncheck.models.protocol import Model
 from rnncheck.word_files import Sequences
 
 
-def data(claims: Claims, model: Model | None, given: Sequences | None, watch: Watch) -> Iterator[Check]:
-    """Ask the sequences, of the reference; without their file, those that are in the document."""
+def check_data(claims: Claims, model: Model | None, given: Sequences | None, deadline: Deadline) -> Iterator[Check]:
+    """Query the reference for the sequences again; open without the model or their file."""
     facts, spec = claims.verdict.data, claims.spec
     if facts is None:
         return
@@ -23,7 +23,7 @@ def data(claims: Claims, model: Model | None, given: Sequences | None, watch: Wa
     if facts.violations and not claims.verdict.violated:
         yield refuted("data", f"it says {claims.verdict.outcome.value}, and that sequences are violations")
     if model is None or spec is None or given is None:
-        why = "the network was not asked; give --model" if model is None else "give their file with --on-data"
+        why = "the network was not queried; give --model" if model is None else "give their file with --on-data"
         yield left_open("data", why)
         return
     if given.sha256() != facts.sha256:
@@ -31,10 +31,10 @@ def data(claims: Claims, model: Model | None, given: Sequences | None, watch: Wa
         return
     words = [claims.encode(word) for word in given.words]
     known = [word for word in words if word is not None]
-    broken = set(FreshAnswers(model, known, watch, "your data").breaking(spec, claims.relation))
+    broken = set(FreshAnswers(model, known, deadline, "your data").violations(spec, claims.relation))
     wrong = [row for row, word in enumerate(words) if word in broken]
     counted = sum(spec.end(word) not in spec.ignored for word in known)
     first = [(given.lines[row], given.words[row]) for row in wrong[: len(facts.first)]]
     same = (len(words), counted, len(wrong)) == (facts.words, facts.counted, facts.violations)
     same = same and first == [(each.line, each.word) for each in facts.first]
-    yield judged("data", same, f"{len(wrong)} of {counted} of {len(words)} sequences are violations")
+    yield confirmed_if("data", same, f"{len(wrong)} of {counted} of {len(words)} sequences are violations")

@@ -1,4 +1,4 @@
-"""Automata as plain tables, walked one letter at a time, and what a relation asks of two of them.
+"""Automata as plain tables, read one letter at a time, and the relation between two of them.
 
 None of this is shared with the automata that verification works on.
 """
@@ -44,7 +44,7 @@ class Table:
         return len(self.rows)
 
     def end(self, word: Sequence[int], state: int | None = None) -> int:
-        """The state in which a word ends that is read from ``state``, or from the initial one."""
+        """The state after reading a word from ``state``, or from the initial one."""
         state = self.initial if state is None else state
         for letter in word:
             state = self.rows[state][letter]
@@ -53,14 +53,14 @@ class Table:
     def accepts(self, word: Sequence[int]) -> bool:
         return self.end(word) in self.accepting
 
-    def can_break(self, relation: str, state: int) -> bool:
+    def may_violate(self, relation: str, state: int) -> bool:
         """Whether a word that ends in a state could break the relation to this automaton."""
-        return state not in self.ignored and can_break(relation, state in self.accepting)
+        return state not in self.ignored and may_violate(relation, state in self.accepting)
 
     def breaks(self, relation: str, word: Sequence[int], answer: bool) -> bool:
-        """Whether a word breaks it, to which the model gives this answer."""
+        """Whether a word with this answer of the model breaks the relation."""
         state = self.end(word)
-        return self.can_break(relation, state) and answer != (state in self.accepting)
+        return self.may_violate(relation, state) and answer != (state in self.accepting)
 
     def assuming(self, other: Table | None, longest: int | None) -> Table:
         """The same automaton, with words ignored that the other rejects or that have more than ``longest`` letters."""
@@ -109,8 +109,8 @@ class Table:
         return hashlib.sha256(text.encode()).hexdigest()
 
 
-def can_break(relation: str, other: bool) -> bool:
-    """Whether a word could break the relation, whatever the model says to it."""
+def may_violate(relation: str, other: bool) -> bool:
+    """Whether a word could break the relation, for some answer of the model."""
     return relation == "equal" or other == (relation == "superset")
 
 
@@ -121,7 +121,7 @@ def first_broken(first: Table, second: Table, relation: str) -> Codes | None:
     queue = deque([start])
     while queue:
         pair = queue.popleft()
-        if second.can_break(relation, pair[1]) and (pair[0] in first.accepting) != (pair[1] in second.accepting):
+        if second.may_violate(relation, pair[1]) and (pair[0] in first.accepting) != (pair[1] in second.accepting):
             word: list[int] = []
             while (step := came_from[pair]) is not None:
                 pair, letter = step

@@ -1,4 +1,4 @@
-"""Check a proof again: one step of every letter from every box, and every decision, with intervals of our own."""
+"""Check a proof again: one step of every letter from every box, and every decision, with separate intervals."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ import numpy.typing as npt
 
 from rnncheck.automata.dfa import DFA
 from rnncheck.checker.checked_network import CheckedNetwork
-from rnncheck.checker.checks import Check, Status, confirmed, judged, left_open, refuted, unchecked
+from rnncheck.checker.checks import Check, Status, confirmed, confirmed_if, left_open, refuted, unchecked
 from rnncheck.checker.claimed_document import Claims
-from rnncheck.checker.drawn_words import drawn
-from rnncheck.checker.induction_steps import followed, must_answer
+from rnncheck.checker.drawn_words import document_distribution
+from rnncheck.checker.induction_steps import check_induction, required_answer
 from rnncheck.checker.model_checks import other_model
 from rnncheck.checker.outward import Interval
-from rnncheck.checker.product_table import Table, can_break
+from rnncheck.checker.product_table import Table, may_violate
 from rnncheck.checker.word_tree import Reach
 from rnncheck.errors import FormatError, InputError, ModelError, short_repr
 from rnncheck.models.labelled import network_of
@@ -27,7 +27,7 @@ from rnncheck.models.protocol import Model
 from rnncheck.verdict.certificate import Arithmetic, Certificate, ProofCell
 from rnncheck.words import Word, format_word
 
-# What this code checks proofs for; a certificate that assumes anything else is none.
+# The arithmetic that this code checks proofs for; a certificate that assumes another one is rejected.
 KNOWN_ARITHMETIC = Arithmetic(unit=2.0**-24, tanh=8.0, sigmoid=8.0)
 _FIRST = 0
 Bounds = npt.NDArray[Any]
@@ -36,17 +36,17 @@ _DEEPEST = 32  # classes that follow each other: the work grows with the square
 
 
 def check_same_network(proof: Certificate, model: Model) -> None:
-    """An InputError where a certificate that nobody changed names another network: it says nothing about this one."""
+    """Raise InputError where an intact certificate names another network: it says nothing about this one."""
     try:
         found = network_of(model).sha256()
-    except ModelError:  # the checks say what was wrong with it
+    except ModelError:  # the checks report what is wrong with it
         return
     if found != proof.network.sha256 and proof.sealed().sha256 == proof.sha256:
         raise InputError(other_model("proof", proof.network.sha256, found))
 
 
-def proof_checks(certificate: Certificate, model: Model | None = None) -> Iterator[Check]:
-    """Check everything that a certificate says of a network; without the network, whether it is well formed."""
+def check_proof(certificate: Certificate, model: Model | None = None) -> Iterator[Check]:
+    """Check every claim of a certificate; without the network, whether it is well formed."""
     yield from _checks(certificate, model)
     if certificate.of_a_part:
         where = f"{len(certificate.left or ())} classes, or end in one of {len(certificate.undecided or ())} others"
@@ -54,7 +54,7 @@ def proof_checks(certificate: Certificate, model: Model | None = None) -> Iterat
         yield left_open("unproved words", why)
 
 
-def named_proof(
+def check_named_proof(
     claims: Claims, model: Model | None, proof: Certificate | None, words_like: Sequence[Word] | None
 ) -> Iterator[Check]:
     """Check the certificate that a verdict rests on, and that it is about what the verdict says."""
@@ -70,30 +70,32 @@ def named_proof(
         )
         return
     named = proof.sha256 == invariant.sha256
-    yield judged("proof", named, f"the certificate is {'the one' if named else 'another than the one'} that is named")
+    yield confirmed_if("proof", named, f"the certificate is {'' if named else 'not '}the one that is named")
     same = proof.relation.value == claims.relation and proof.alphabet == claims.verdict.alphabet
     try:
-        same = same and _same_question(_judging(proof), claims.spec, claims.relation)
+        same = same and _same_question(_specification_table(proof), claims.spec, claims.relation)
     except FormatError:
         same = False
-    yield judged("proof: question", same, f"it is about {'the same' if same else 'another'} relation and specification")
+    yield confirmed_if(
+        "proof: question", same, f"it is about {'the same' if same else 'another'} relation and specification"
+    )
     if model is not None and not model.covers_reference and not invariant.about:
-        yield refuted("proof: about", "it is said to be about the module, and only the weights read from it are proved")
+        yield refuted("proof: about", "it claims to be about the module, and only the weights read from it are proved")
     for check in _checks(proof, model):
         yield dataclasses.replace(check, name=f"proof: {check.name}")
     if invariant.unproved is None:
-        yield judged("proof: of every word", not proof.of_a_part, "the certificate leaves no word unproved")
+        yield confirmed_if("proof: of every word", not proof.of_a_part, "the certificate leaves no word unproved")
     elif same and _malformed(proof) is None:
         yield _unproved(claims, proof, invariant.unproved, words_like)
 
 
 def _unproved(claims: Claims, proof: Certificate, claimed: float, words_like: Sequence[Word] | None) -> Check:
-    """Whether the words that the certificate leaves unproved have the probability that is claimed, or less."""
-    words = drawn(claims, words_like)
+    """Whether the words that the certificate leaves unproved have at most the claimed probability."""
+    words = document_distribution(claims, words_like)
     if isinstance(words, Check):
         return dataclasses.replace(words, name="unproved words")
-    spec, left, classes = _judging(proof), proof.left or (), len(proof.cells)
-    beyond = [[classes + state for state in row] for row in spec.rows]  # words that have passed a class that is left
+    spec, left, classes = _specification_table(proof), proof.left or (), len(proof.cells)
+    beyond = [[classes + state for state in row] for row in spec.rows]  # words that have passed a class left open
     rows = [
         [
             beyond[cell.state][letter] if successor is None or successor in left else successor
@@ -102,20 +104,20 @@ def _unproved(claims: Claims, proof: Certificate, claimed: float, words_like: Se
         for cell in proof.cells
     ]
     ends = [number in (proof.undecided or ()) for number in range(classes)]
-    ends += [spec.can_break(proof.relation.value, state) for state in range(len(spec))]
+    ends += [spec.may_violate(proof.relation.value, state) for state in range(len(spec))]
     mass = words.mass(DFA(proof.alphabet, rows + beyond, ends, _FIRST))
     seen = f"a random word is one of them with probability {mass:.6g}; {claimed:.6g} is claimed"
-    return judged("unproved words", claimed >= mass * (1.0 - _ROUNDING), seen)
+    return confirmed_if("unproved words", claimed >= mass * (1.0 - _ROUNDING), seen)
 
 
 def _same_question(one: Table, other: Table, relation: str) -> bool:
-    """Whether the same words could be violations of both, by the same answers."""
+    """Whether the same answers to the same words would be violations of both."""
     waiting = [(one.initial, other.initial)]
     seen = set(waiting)
     while waiting:
         a, b = waiting.pop()
-        checked = one.can_break(relation, a)
-        if checked != other.can_break(relation, b) or (checked and (a in one.accepting) != (b in other.accepting)):
+        checked = one.may_violate(relation, a)
+        if checked != other.may_violate(relation, b) or (checked and (a in one.accepting) != (b in other.accepting)):
             return False
         found = set(zip(one.rows[a], other.rows[b], strict=True)) - seen
         seen |= found
@@ -125,11 +127,13 @@ def _same_question(one: Table, other: Table, relation: str) -> bool:
 
 def _checks(proof: Certificate, model: Model | None) -> Iterator[Check]:
     whole = proof.sealed().sha256 == proof.sha256
-    yield judged("document", whole, f"its digest is {'right' if whole else 'that of another document'}")
+    yield confirmed_if("document", whole, f"its digest is {'right' if whole else 'that of another document'}")
     fits = proof.arithmetic == KNOWN_ARITHMETIC
-    yield judged("arithmetic", fits, proof.arithmetic.sentence() if fits else f"unknown: {proof.arithmetic}")
+    yield confirmed_if("arithmetic", fits, proof.arithmetic.sentence() if fits else f"unknown: {proof.arithmetic}")
     problem = _malformed(proof)
-    yield judged("classes", problem is None, problem or f"{len(proof.cells)} classes take in every word that matters")
+    yield confirmed_if(
+        "classes", problem is None, problem or f"{len(proof.cells)} classes contain every word that matters"
+    )
     if proof.ignored:
         yield unchecked("assumption", f"words that lead to {len(proof.ignored)} of its states do not count")
     if proof.origin is not None:
@@ -143,21 +147,21 @@ def _checks(proof: Certificate, model: Model | None) -> Iterator[Check]:
         yield refuted("network", str(error))
         return
     same = network.sha256() == proof.network.sha256 and network.alphabet == proof.alphabet
-    yield judged("network", same, f"{'the same as' if same else 'another than'} the one that the proof is about")
+    yield confirmed_if("network", same, f"{'' if same else 'not '}the network that the proof is about")
     if not model.covers_reference:
         yield confirmed(
             "about", "it is proved for the weights read from the module; its code may compute something else"
         )
     yield _empty_word(proof, model)
     if problem is not None or not same or not fits:
-        return  # what the boxes say is about another network, or nothing
+        return  # the boxes are about another network, or malformed
     yield from _invariant(proof, network)
 
 
 def _malformed(proof: Certificate) -> str | None:
-    """What keeps the classes from being a partition of the words, if anything does."""
+    """Why the classes are not a partition of the words; None where they are."""
     try:
-        spec = _judging(proof)
+        spec = _specification_table(proof)
     except FormatError as error:
         return error.problem
     if not proof.cells or proof.cells[_FIRST].state != spec.initial:
@@ -165,7 +169,7 @@ def _malformed(proof: Certificate) -> str | None:
     can_follow = np.isfinite(Reach.of(spec, proof.relation.value).distance)
     width, left, unsure = len(proof.cells[_FIRST].lower), proof.left or (), proof.undecided or ()
     if not all(_FIRST < number < len(proof.cells) for number in (*left, *unsure)) or set(left) & set(unsure):
-        return "a class is left open or undecided that is none, or both, or that of the empty word"
+        return "a class left open or undecided does not exist, is both, or is that of the empty word"
     for number, cell in enumerate(proof.cells):
         if cell.state >= len(spec) or len(cell.successors) != len(proof.alphabet):
             return f"class {number} has no such state, or not a successor for each letter"
@@ -180,7 +184,7 @@ def _malformed(proof: Certificate) -> str | None:
             if successor is None and can_follow[state]:
                 return f"class {number} has no successor under {proof.alphabet[letter]}, and a violation can follow"
             if successor is not None and not 0 < successor < len(proof.cells):
-                return f"class {number} has the successor {successor}, which is none"
+                return f"class {number} has the successor {successor}, which does not exist"
             if successor is not None and proof.cells[successor].state != state:
                 return f"class {number} has the successor {successor}, which is of another state of the specification"
     return _bad_following(proof)
@@ -198,10 +202,10 @@ def _bad_bounds(cell: ProofCell, width: int) -> str | None:
 
 
 def _bad_following(proof: Certificate) -> str | None:
-    """Whether a class that follows another is the successor of that one, which comes before it, and of no other."""
+    """What is wrong with a class that follows another: it must be the successor of that earlier class alone."""
     follows = {number: cell.follows for number, cell in enumerate(proof.cells) if cell.follows is not msgspec.UNSET}
     if follows and proof.of_a_part:
-        return "classes that follow others belong to a proof of every word, and this is one of a part"
+        return "only proofs of every word have classes that follow others, and this proof is partial"
     leading: dict[int, list[int]] = {number: [] for number in follows}
     for number, cell in enumerate(proof.cells):
         for successor in cell.successors:
@@ -217,25 +221,25 @@ def _bad_following(proof: Certificate) -> str | None:
     return None
 
 
-def _judging(proof: Certificate) -> Table:
+def _specification_table(proof: Certificate) -> Table:
     """The specification, with the words ignored that do not count."""
     table = Table.of(proof.spec, None, proof.alphabet, "specification")
     if any(state >= len(table) for state in proof.ignored):
-        raise FormatError("a state of it is to be ignored that it does not have", "specification")
+        raise FormatError("it ignores a state that it does not have", "specification")
     return dataclasses.replace(table, ignored=frozenset(proof.ignored))
 
 
 def _empty_word(proof: Certificate, model: Model) -> Check:
-    said = model.reference_answer(())
+    accepted = model.reference_answer(())
     state = proof.spec.initial
-    checked = state not in proof.ignored and can_break(proof.relation.value, bool(proof.spec.accepting[state]))
-    fine = said == proof.accepts_empty and (said == proof.spec.accepting[state] or not checked)
-    return judged("empty word", fine, f"the network {'accepts' if said else 'rejects'} it")
+    checked = state not in proof.ignored and may_violate(proof.relation.value, bool(proof.spec.accepting[state]))
+    correct = accepted == proof.accepts_empty and (accepted == proof.spec.accepting[state] or not checked)
+    return confirmed_if("empty word", correct, f"the network {'accepts' if accepted else 'rejects'} it")
 
 
 def _invariant(proof: Certificate, network: RecurrentNetwork) -> Iterator[Check]:
     stepper = CheckedNetwork(network, proof.arithmetic)
-    nothing = (0.0,) * len(proof.cells[_FIRST].lower)  # in the place of bounds that nobody claims
+    nothing = (0.0,) * len(proof.cells[_FIRST].lower)  # in place of missing bounds
     low, high = (np.array([getattr(cell, end) or nothing for cell in proof.cells]) for end in ("lower", "upper"))
     if low.shape[1] != stepper.width:
         yield refuted("boxes", f"they bound {low.shape[1]} numbers, and a state of the network has {stepper.width}")
@@ -248,20 +252,20 @@ def _invariant(proof: Certificate, network: RecurrentNetwork) -> Iterator[Check]
 
 
 def _led_into_boxes(proof: Certificate, stepper: CheckedNetwork, low: Bounds, high: Bounds) -> Check:
-    """By intervals where they do, which is quick and plain; linked numbers are narrower, also after one letter."""
+    """By intervals where they are enough, which is fast and simple; zonotopes are narrower, also after one letter."""
     if any(cell.follows is not msgspec.UNSET for cell in proof.cells):
-        return followed(proof, stepper, low, high)
+        return check_induction(proof, stepper, low, high)
     by_intervals = _closed(proof, stepper, low, high)
     if by_intervals.status is Status.CONFIRMED or proof.of_a_part:
         return by_intervals
-    linked = followed(proof, stepper, low, high)
-    return linked if linked.status is Status.CONFIRMED else by_intervals
+    by_zonotopes = check_induction(proof, stepper, low, high)
+    return by_zonotopes if by_zonotopes.status is Status.CONFIRMED else by_intervals
 
 
 def _closed(proof: Certificate, stepper: CheckedNetwork, low: Bounds, high: Bounds) -> Check:
     left = frozenset(proof.left or ())
     with np.errstate(all="ignore"):
-        prepared = stepper.prepared(Interval(low, high))
+        prepared = stepper.prepare(Interval(low, high))
         for letter, name in enumerate(proof.alphabet):
             after = stepper.step(prepared, letter)
             goals = [cell.successors[letter] for cell in proof.cells]
@@ -272,7 +276,7 @@ def _closed(proof: Certificate, stepper: CheckedNetwork, low: Bounds, high: Boun
                 number = begun[int(out.argmax())]
                 words = f"after words that end in {format_word(proof.cells[number].letters)}"
                 return refuted("boxes", f"{name} leads from box {number} ({words}) out of box {goals[number]}")
-    return confirmed("boxes", f"every letter leads from each of the {len(proof.cells)} boxes into the box it must")
+    return confirmed("boxes", f"every letter leads from each of the {len(proof.cells)} boxes into its successor")
 
 
 def _decided(proof: Certificate, stepper: CheckedNetwork, boxes: Interval) -> Check:
@@ -281,10 +285,10 @@ def _decided(proof: Certificate, stepper: CheckedNetwork, boxes: Interval) -> Ch
     for number, cell in enumerate(proof.cells[1:], start=1):
         if number in unclaimed or cell.follows is not msgspec.UNSET:
             continue
-        meant = must_answer(proof, cell)
+        meant = required_answer(proof, cell)
         if meant is not None and not (accepted if meant else rejected)[number]:
             return refuted(
                 "decisions", f"the network may {'reject' if meant else 'accept'} in box {number}, and must not"
             )
-    part = f", but for {len(unclaimed)} classes of which nothing is claimed" if unclaimed else ""
+    part = f", but for {len(unclaimed)} classes without a claim" if unclaimed else ""
     return confirmed("decisions", f"no box reaches the decision where a violation could be seen{part}")

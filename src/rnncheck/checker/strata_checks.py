@@ -1,4 +1,4 @@
-"""How bad violations are said to be: exact masses again, and fresh words of every language they were measured in."""
+"""Check the severity of violations: exact probabilities, and fresh words of every language in the measurement."""
 
 from __future__ import annotations
 
@@ -8,46 +8,51 @@ from collections.abc import Iterator
 import numpy as np
 
 from rnncheck.automata.dfa import DFA
-from rnncheck.checker.checks import SURPRISE, Check, judged, refuted, unchecked
+from rnncheck.checker.checks import SURPRISE, Check, confirmed_if, refuted, unchecked
 from rnncheck.checker.claimed_document import Claims
-from rnncheck.checker.deadline import Watch, asked_again
-from rnncheck.checker.drawn_words import possible_words
+from rnncheck.checker.deadline import Deadline, reference_model
+from rnncheck.checker.drawn_words import may_violate_words
 from rnncheck.checker.product_table import Table
 from rnncheck.checker.structure import impossible_mass
 from rnncheck.models.protocol import Model
 from rnncheck.probability.conditioned import conditioned
 from rnncheck.probability.distributions import WordDistribution
 from rnncheck.probability.statistics import clopper_pearson
-from rnncheck.verdict.strata import divided, interval_of
+from rnncheck.verdict.strata import divide, interval_of
 from rnncheck.words import Codes
 
 _ROUNDING = 1e-9
 
 
 class FreshAnswers:
-    """The words drawn, and the answers of the model's reference to those that were asked."""
+    """The words drawn, and the reference's answers to those that were queried."""
 
-    def __init__(self, model: Model, words: list[Codes], watch: Watch, what: str) -> None:
-        """``what`` they are is told while they are asked."""
-        self._model, self._watch, self._what = asked_again(model), watch, what
+    def __init__(self, model: Model, words: list[Codes], deadline: Deadline, what: str) -> None:
+        """``what`` names the words in progress reports."""
+        self._model, self._deadline, self._what = reference_model(model), deadline, what
         self._known: dict[Codes, bool] = {}
         self.words = words
 
-    def breaking(self, other: Table, relation: str) -> list[Codes]:
+    def violations(self, other: Table, relation: str) -> list[Codes]:
         """The words on which the model breaks the relation to an automaton."""
-        matter = [word for word in dict.fromkeys(self.words) if other.can_break(relation, other.end(word))]
-        asked = [word for word in matter if word not in self._known]
-        answers = self._watch.answers(self._model, asked, self._what)
-        self._known.update(zip(asked, answers, strict=True))
+        matter = [word for word in dict.fromkeys(self.words) if other.may_violate(relation, other.end(word))]
+        queried = [word for word in matter if word not in self._known]
+        answers = self._deadline.answers(self._model, queried, self._what)
+        self._known.update(zip(queried, answers, strict=True))
         wrong = {word for word in matter if other.breaks(relation, word, self._known[word])}
         return [word for word in self.words if word in wrong]
 
 
 def strata(
-    claims: Claims, model: Model, distribution: WordDistribution, rng: np.random.Generator, words: int, watch: Watch
+    claims: Claims,
+    model: Model,
+    distribution: WordDistribution,
+    rng: np.random.Generator,
+    words: int,
+    deadline: Deadline,
 ) -> Iterator[Check]:
     """Whether the languages have the masses, and their words the share of violations, that are claimed."""
-    verdict, word, possible = claims.verdict, claims.counterexample, possible_words(claims)
+    verdict, word, possible = claims.verdict, claims.counterexample, may_violate_words(claims)
     claimed = verdict.mass_strata
     if not claimed or word is None or possible is None or claims.spec is None or impossible_mass(claims) is not None:
         return
@@ -56,34 +61,34 @@ def strata(
         math.isclose(one, other, rel_tol=_ROUNDING, abs_tol=0.0)
         for one, other in zip(verdict.violation_mass, (low, high), strict=True)
     )
-    yield judged("violation mass", same, f"what was counted shows {low:.4g} to {high:.4g}")
+    yield confirmed_if("violation mass", same, f"what was counted shows {low:.4g} to {high:.4g}")
     loops = [(len(flow.prefix), claims.encode(flow.loop) or ()) for flow in verdict.faulty_flows]
-    languages = dict(divided(possible, word, loops, _learned(claims)))
+    languages = dict(divide(possible, word, loops, _learned(claims)))
     for stratum in claimed:
         language = languages.get(stratum.name)
-        drawn = None if language is None else conditioned(distribution, language)
-        if language is None or drawn is None:
+        sampled = None if language is None else conditioned(distribution, language)
+        if language is None or sampled is None:
             yield refuted("violation mass", f"there are no {stratum.name} in which a violation could be")
             continue
         mass = distribution.mass(language)
         seen = f"{stratum.name} have probability {mass:.4g}; {stratum.mass:.4g} is claimed"
-        yield judged("violation mass", math.isclose(mass, stratum.mass, rel_tol=_ROUNDING, abs_tol=0.0), seen)
+        yield confirmed_if("violation mass", math.isclose(mass, stratum.mass, rel_tol=_ROUNDING, abs_tol=0.0), seen)
         if not stratum.words:
             continue
         many = max(1, words // len(claimed))
-        fresh = FreshAnswers(model, list(drawn.sample(rng, many)), watch, f"fresh {stratum.name}")
-        found = len(fresh.breaking(claims.spec, claims.relation))
+        fresh = FreshAnswers(model, list(sampled.sample(rng, many)), deadline, f"fresh {stratum.name}")
+        found = len(fresh.violations(claims.spec, claims.relation))
         here = clopper_pearson(found, many, 1 - SURPRISE)
         there = clopper_pearson(stratum.violations, stratum.words, 1 - SURPRISE)
         seen = (
             f"{found} of {many} fresh {stratum.name} are violations; {stratum.violations} of {stratum.words} is claimed"
         )
-        yield judged("violation mass", here[0] <= there[1] and there[0] <= here[1], seen)
-    yield unchecked("violation mass", "how many words were drawn is only told")
+        yield confirmed_if("violation mass", here[0] <= there[1] and there[0] <= here[1], seen)
+    yield unchecked("violation mass", "the number of words drawn cannot be checked")
 
 
 def _learned(claims: Claims) -> DFA | None:
-    """The automaton of the violations that were learned, or of those of the hypothesis."""
+    """The automaton of the learned violations, or of the hypothesis's violations."""
     verdict = claims.verdict
     if verdict.error_language is not None:
         automaton = verdict.error_language.automaton

@@ -1,4 +1,4 @@
-"""What each verdict must have and must not have, and whether its numbers fit together. No model is asked here."""
+"""What each verdict must have and must not have, and whether its numbers agree. No model is queried here."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from typing import get_args
 
-from rnncheck.checker.checks import Check, confirmed, judged, left_open, refuted
+from rnncheck.checker.checks import Check, confirmed, confirmed_if, left_open, refuted
 from rnncheck.checker.claimed_document import Claims
 from rnncheck.checker.product_table import first_broken
 from rnncheck.errors import short_repr
@@ -16,11 +16,11 @@ from rnncheck.verdict.guarantee import Guarantee
 
 _BOUNDS = [bound.value for bound in Bound]
 _ROUNDING = 1e-9
-_MOST_WORDS = 10**15  # nobody has drawn more
+_MOST_WORDS = 10**15  # more is implausible
 
 
-def structure(claims: Claims) -> Iterator[Check]:
-    """Whether the pieces that are there are those of such a verdict."""
+def check_structure(claims: Claims) -> Iterator[Check]:
+    """Whether the document has the parts of such a verdict, and no others."""
     problems = list(_contradictions(claims))
     for problem in problems:
         yield refuted("document", problem)
@@ -50,26 +50,26 @@ def _contradictions(claims: Claims) -> Iterator[str]:
             "a counterexample": verdict.counterexample is not None,
             "faulty flows": bool(verdict.faulty_flows),
             "the trace of a counterexample": verdict.trace is not None,
-            "further counterexamples": bool(verdict.other_counterexamples or verdict.mistakes),
+            "further counterexamples": bool(verdict.other_counterexamples or verdict.failure_clusters),
             "a mass of violations": verdict.violation_mass is not None or bool(verdict.mass_strata),
         }
         for name in (name for name, there in pieces.items() if there):
             yield f"{says} has {name}"
     yield from _how_short(claims, says)
-    yield from _mistakes(claims)
+    yield from _clusters(claims)
     yield from _first_violation(claims, says)
     if verdict.satisfied and guarantee is None:
         yield f"{says} has no guarantee"
     if verdict.satisfied and guarantee is not None and not guarantee.proof and guarantee.epsilon is None:
-        possible, asked = guarantee.possible, claims.asked.epsilon
-        by_mass = possible is not None and asked is not None and possible.mass < asked
+        possible, requested = guarantee.possible, claims.requested.epsilon
+        by_mass = possible is not None and requested is not None and possible.mass < requested
         if not (by_mass and verdict.method in ("smc", "auto")) and not _enough_proved(claims, guarantee):
             yield f"{says} claims neither a proof nor an epsilon"
     if verdict.undecided and guarantee is not None and guarantee.proof:
         yield f"{says} claims a proof"
     facts = None if guarantee is None else guarantee.invariant
     if guarantee is not None and facts is not None and guarantee.proof == (facts.unproved is not None):
-        yield "it claims a proof, and one of a part; or it has the facts of a proof, and claims none"
+        yield "it claims a full and a partial proof at once; or it has the facts of a proof, and claims none"
     if guarantee is not None and guarantee.lengths is not None and guarantee.exact_length is None:
         yield "it has the facts of a proof up to a length, and names none"
     if verdict.counterexample is not None and claims.counterexample is None:
@@ -78,20 +78,22 @@ def _contradictions(claims: Claims) -> Iterator[str]:
 
 
 def _enough_proved(claims: Claims, guarantee: Guarantee) -> bool:
-    """Whether what is left unproved is less probable than was asked for."""
-    facts, asked = guarantee.invariant, claims.verdict.settings.get("proof")
+    """Whether the unproved words are less probable than requested."""
+    facts, requested = guarantee.invariant, claims.verdict.settings.get("proof")
     if facts is None or facts.unproved is None or claims.verdict.method != "prove":
         return False
-    allowed = asked.get("epsilon") if isinstance(asked, dict) else None
+    allowed = requested.get("epsilon") if isinstance(requested, dict) else None
     return isinstance(allowed, float) and facts.unproved < allowed
 
 
-def _mistakes(claims: Claims) -> Iterator[str]:
+def _clusters(claims: Claims) -> Iterator[str]:
     verdict = claims.verdict
-    words = sorted(number for mistake in verdict.mistakes for number in mistake.words)
+    words = sorted(number for mistake in verdict.failure_clusters for number in mistake.words)
     if words and words != list(range(1 + len(verdict.other_counterexamples))):
         yield "its mistakes do not name every counterexample once"
-    if any(mistake.flow is not None and mistake.flow >= len(verdict.faulty_flows) for mistake in verdict.mistakes):
+    if any(
+        mistake.flow is not None and mistake.flow >= len(verdict.faulty_flows) for mistake in verdict.failure_clusters
+    ):
         yield "its mistakes name a faulty flow that it does not have"
 
 
@@ -101,24 +103,24 @@ def _how_short(claims: Claims, says: str) -> Iterator[str]:
     length, word = verdict.no_violation_up_to, verdict.counterexample
     if word is None:
         if verdict.shortest or length is not None:
-            yield f"{says} tells how short a counterexample is, without one"
+            yield f"{says} claims how short a counterexample is, without one"
         return
     if length is not None and length >= len(word):
         yield f"no word of at most {length} letters is said to be a violation, and the counterexample has {len(word)}"
     proved = len(word) == 1 + (-1 if length is None else length)
     if verdict.shortest and not proved:
-        yield f"its {len(word)} letters are said to be the fewest, and words of fewer were not all asked"
+        yield f"its {len(word)} letters are said to be the fewest, and not all shorter words were queried"
     if proved and not verdict.shortest:
-        yield f"words of fewer than {len(word)} letters were all asked, and it is not said to be the shortest"
+        yield f"words of fewer than {len(word)} letters were all queried, and it is not said to be the shortest"
 
 
 def _first_violation(claims: Claims, says: str) -> Iterator[str]:
     cost = claims.verdict.cost
     seconds, steps = cost.first_violation_seconds, cost.first_violation_steps
     if not claims.verdict.violated and (seconds is not None or steps is not None):
-        yield f"{says} tells when a violation was found"
+        yield f"{says} claims when a violation was found"
     if (seconds is None) != (steps is None):
-        yield "of the first violation it tells the seconds or the steps, and not the other"
+        yield "it has the seconds or the steps of the first violation, and not the other"
     if seconds is not None and not 0.0 <= seconds <= cost.seconds:
         yield f"the first violation is said to be found after {seconds} of {cost.seconds} seconds"
     if steps is not None and steps > cost.network_steps:
@@ -139,8 +141,8 @@ def _of_the_method(claims: Claims, says: str) -> Iterator[str]:
         yield f"the method {verdict.method} says satisfied when its hypothesis passed a test, and none is claimed"
 
 
-def numbers(claims: Claims) -> Iterator[Check]:
-    """Whether the numbers of the guarantee follow from one another and meet what was asked for."""
+def check_numbers(claims: Claims) -> Iterator[Check]:
+    """Whether the numbers of the guarantee agree with each other and with the requested settings."""
     verdict, guarantee = claims.verdict, claims.guarantee
     if verdict.method not in get_args(MethodName):
         yield left_open("method", f"what the method {short_repr(verdict.method)} must show is not known here")
@@ -157,7 +159,7 @@ def numbers(claims: Claims) -> Iterator[Check]:
     yield from _possible_sample(guarantee)
     yield from _hypothesis_sample(claims, guarantee)
     yield from _history(claims, guarantee)
-    yield from _asked(claims, guarantee)
+    yield from _as_requested(claims, guarantee)
 
 
 def _out_of_range(guarantee: Guarantee) -> Iterator[str]:
@@ -188,7 +190,7 @@ def _out_of_range(guarantee: Guarantee) -> Iterator[str]:
 
 
 def _shown_by(samples: int, log_gamma: float, bound: str) -> float:
-    """The ε that so many words without a failure show."""
+    """The ε that ``samples`` words without a failure show."""
     if bound == "hoeffding":
         return min(1.0, math.sqrt((math.log(2) - log_gamma) / (2 * samples)))
     return -math.expm1(log_gamma / samples)
@@ -199,7 +201,7 @@ def _sample(guarantee: Guarantee) -> Iterator[Check]:
         return
     achieved = _shown_by(guarantee.samples, math.log(guarantee.gamma), guarantee.bound)
     seen = f"{guarantee.samples} words show a probability below {achieved:.4g}; {guarantee.epsilon:.4g} is claimed"
-    yield judged("sample", guarantee.epsilon >= achieved * (1 - _ROUNDING), seen)
+    yield confirmed_if("sample", guarantee.epsilon >= achieved * (1 - _ROUNDING), seen)
 
 
 def _possible_sample(guarantee: Guarantee) -> Iterator[Check]:
@@ -208,7 +210,7 @@ def _possible_sample(guarantee: Guarantee) -> Iterator[Check]:
         return
     achieved = _shown_by(possible.samples, math.log(possible.gamma), guarantee.bound) if possible.samples else 1.0
     seen = f"{possible.samples} of them show a probability below {achieved:.4g}; {possible.epsilon:.4g} is claimed"
-    yield judged("possible words", possible.epsilon >= achieved * (1 - _ROUNDING), seen)
+    yield confirmed_if("possible words", possible.epsilon >= achieved * (1 - _ROUNDING), seen)
     if possible.gamma != guarantee.gamma:
         yield refuted("possible words", f"gamma is {possible.gamma} of them and {guarantee.gamma} of all words")
 
@@ -220,7 +222,7 @@ def _hypothesis_sample(claims: Claims, guarantee: Guarantee) -> Iterator[Check]:
     log_share = math.log(guarantee.gamma) - (0.0 if claims.verdict.method == "aamc" else math.log(2))
     least = _shown_by(guarantee.samples, log_share, guarantee.bound)
     seen = f"{guarantee.samples} words show at best {least:.4g} of it; {guarantee.hypothesis_epsilon:.4g} is claimed"
-    yield judged("hypothesis test", guarantee.hypothesis_epsilon >= least * (1 - _ROUNDING), seen)
+    yield confirmed_if("hypothesis test", guarantee.hypothesis_epsilon >= least * (1 - _ROUNDING), seen)
 
 
 def _history(claims: Claims, guarantee: Guarantee) -> Iterator[Check]:
@@ -228,54 +230,52 @@ def _history(claims: Claims, guarantee: Guarantee) -> Iterator[Check]:
     if claims.verdict.history:
         words = claims.verdict.history[-1].words
         seen = f"{words} words had been drawn when the last round ended; {guarantee.samples} are claimed"
-        yield judged("history", words == guarantee.samples, seen)
+        yield confirmed_if("history", words == guarantee.samples, seen)
 
 
-def _asked(claims: Claims, guarantee: Guarantee) -> Iterator[Check]:
-    asked, verdict = claims.asked, claims.verdict
+def _as_requested(claims: Claims, guarantee: Guarantee) -> Iterator[Check]:
+    requested, verdict = claims.requested, claims.verdict
     by_part = guarantee.invariant is not None and guarantee.invariant.unproved is not None
     sampled = (guarantee.epsilon, guarantee.hypothesis_epsilon, guarantee.possible) != (None, None, None)
     if not (sampled or by_part) and (guarantee.proof or not verdict.satisfied):
         return
-    if asked.epsilon is not None and not 0.0 < asked.epsilon < 1.0:
-        yield refuted("what was asked", f"epsilon {asked.epsilon} is not between 0 and 1 (both excluded)")
+    if requested.epsilon is not None and not 0.0 < requested.epsilon < 1.0:
+        yield refuted("settings", f"epsilon {requested.epsilon} is not between 0 and 1 (both excluded)")
         return
-    yield _as_asked("gamma", guarantee.gamma, asked.gamma)
-    yield _as_asked("bound", guarantee.bound, asked.bound)
-    yield _as_asked("distribution", guarantee.distribution, asked.distribution)
-    if not verdict.satisfied or guarantee.proof or by_part:  # of a part, ``_enough_proved`` looks
+    yield _same_as_requested("gamma", guarantee.gamma, requested.gamma)
+    yield _same_as_requested("bound", guarantee.bound, requested.bound)
+    yield _same_as_requested("distribution", guarantee.distribution, requested.distribution)
+    if not verdict.satisfied or guarantee.proof or by_part:  # ``_enough_proved`` checks partial proofs
         return
-    if asked.epsilon is None:
-        yield left_open("what was asked", "the document does not say which epsilon was asked for")
+    if requested.epsilon is None:
+        yield left_open("settings", "the document does not say which epsilon was requested")
         return
     if guarantee.epsilon is None and guarantee.possible is not None:
         bound = guarantee.possible.bound
-        seen = (
-            f"epsilon {asked.epsilon:.4g} was asked for; of the words that could be violations {bound:.4g} is claimed"
-        )
-        yield judged("what was asked", bound <= asked.epsilon, seen)
+        seen = f"epsilon {requested.epsilon:.4g} was requested; among possible violations {bound:.4g} is claimed"
+        yield confirmed_if("settings", bound <= requested.epsilon, seen)
     for name in ("epsilon", "hypothesis_epsilon"):
         value = getattr(guarantee, name)
         if value is not None or (name == "epsilon" and guarantee.possible is None):
-            told = "none" if value is None else format(value, ".4g")
-            seen = f"{name} {asked.epsilon:.4g} was asked for; {told} is claimed"
-            yield judged("what was asked", value is not None and value <= asked.epsilon * (1 + _ROUNDING), seen)
+            claimed = "none" if value is None else format(value, ".4g")
+            seen = f"{name} {requested.epsilon:.4g} was requested; {claimed} is claimed"
+            yield confirmed_if("settings", value is not None and value <= requested.epsilon * (1 + _ROUNDING), seen)
 
 
-def _as_asked(name: str, claimed: object, asked: object) -> Check:
-    if asked is None:
-        return left_open(name, "the document does not say which one was asked for")
-    if claimed == asked:
-        return confirmed(name, f"{short_repr(asked, 90)}, as was asked for")
-    return refuted(name, f"{short_repr(claimed, 90)}, not {short_repr(asked, 90)}")
+def _same_as_requested(name: str, claimed: object, requested: object) -> Check:
+    if requested is None:
+        return left_open(name, "the document does not say which one was requested")
+    if claimed == requested:
+        return confirmed(name, f"{short_repr(requested, 90)}, as requested")
+    return refuted(name, f"{short_repr(claimed, 90)}, not {short_repr(requested, 90)}")
 
 
 def impossible_mass(claims: Claims) -> str | None:
-    """What is wrong about the mass of violations, whatever the model says; None where nothing is."""
+    """What is wrong with the claimed probability of violations without querying the model; None where nothing is."""
     claimed = claims.verdict.violation_mass
     for stratum in claims.verdict.mass_strata:
         if not 0.0 < stratum.mass <= 1.0 or stratum.violations > stratum.words or claimed is None:
-            return f"{short_repr(stratum)} is no measurement"
+            return f"{short_repr(stratum)} is not a measurement"
     if claimed is None:
         return None
     low, high = claimed
@@ -286,23 +286,23 @@ def impossible_mass(claims: Claims) -> str | None:
     return None
 
 
-def automata(claims: Claims) -> Iterator[Check]:
-    """Whether the specification is the one named, and the hypothesis satisfies it where that is claimed."""
+def check_automata(claims: Claims) -> Iterator[Check]:
+    """Whether the specification has its digest, and the hypothesis satisfies it where that is claimed."""
     verdict, spec, hypothesis = claims.verdict, claims.named.get("specification"), claims.hypothesis
     if verdict.specification is None and not verdict.violated:
         yield left_open("specification", "its automaton is not in the document")
     if spec is None:
         return
     if verdict.spec_facts.sha256 is None:
-        yield left_open("specification", "the document has no digest of it, so it may be any")
+        yield left_open("specification", "the document has no digest of it, so it may be another one")
     else:
         same = spec.digest(list(verdict.alphabet)) == verdict.spec_facts.sha256
         seen = f"{len(spec)} states; " + ("its digest is right" if same else "its digest is that of another language")
-        yield judged("specification", same, seen)
+        yield confirmed_if("specification", same, seen)
     tested = claims.guarantee is not None and claims.guarantee.hypothesis_epsilon is not None
     if hypothesis is not None and tested and claims.spec is not None:
         word = first_broken(hypothesis, claims.spec, claims.relation)
         seen = f"the automaton of {len(hypothesis)} states satisfies the specification"
         if word is not None:
             seen = f"the automaton breaks the property on {claims.text(word)}"
-        yield judged(f"hypothesis ({claims.relation})", word is None, seen)
+        yield confirmed_if(f"hypothesis ({claims.relation})", word is None, seen)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rnncheck.cli.output import Line
 from rnncheck.cli.verdict_text import glimpse
 from rnncheck.repairs.repair_report import Ending, PropertyRepair, RepairReport, RepairRound, Standing
-from rnncheck.verdict.strata import how_often
+from rnncheck.verdict.strata import frequency_sentence
 from rnncheck.words import format_word
 
 _COLOURS = {Ending.PROVED: "green", Ending.NOTHING_FOUND: "green", Ending.NOT_REPAIRED: "red"}
@@ -58,7 +58,7 @@ def _standing(standing: Standing) -> str:
     if not standing.proved and standing.search_steps:
         parts[0] += f" ({standing.search_steps:,} search steps)"
     if standing.mass is not None and not standing.proved:
-        parts.append(f"{how_often(standing.mass.interval)} (95 %)")
+        parts.append(f"{frequency_sentence(standing.mass.interval)} (95 %)")
     if standing.on_data is not None:
         parts.append(f"{standing.on_data} of your words violate it")
     return "; ".join(parts)

@@ -6,9 +6,9 @@ from rnncheck.cli.output import Line
 from rnncheck.relations import Relation
 from rnncheck.report.page.label_pairs import pairs_along
 from rnncheck.verdict.questions import Comparison, PropertyChange
-from rnncheck.verdict.strata import how_often
+from rnncheck.verdict.strata import frequency_sentence
 from rnncheck.verdict.value import Verdict
-from rnncheck.verdict.violation import mistake_sentences
+from rnncheck.verdict.violation import cluster_sentences
 from rnncheck.words import EPSILON, Word, format_word
 
 _COLOURS = {"violated": "red", "satisfied": "green", "undecided": "yellow"}
@@ -37,7 +37,7 @@ def described(verdict: Verdict) -> list[str | Line]:
         lines.append(f"  how short       {how_short}")
     for other in verdict.other_counterexamples:
         lines.append(f"  another         {glimpse(format_word(other))} ({_counted(len(other), 'letter')})")
-    lines += [f"  one mistake     {glimpse(sentence)}" for sentence in mistake_sentences(verdict.mistakes)]
+    lines += [f"  one mistake     {glimpse(sentence)}" for sentence in cluster_sentences(verdict.failure_clusters)]
     lines.append(f"  reason          {verdict.reason}")
     if verdict.assumption is not None:
         lines.append(f"  assumed         {glimpse(verdict.assumption.sentence())}")
@@ -52,7 +52,7 @@ def described(verdict: Verdict) -> list[str | Line]:
         lines.append(f"  evaluated       {verdict.evaluation.sentence()}")
     if verdict.violation_mass is not None:
         scope = "" if verdict.assumption is None else verdict.assumption.scope
-        told = f"{how_often(verdict.violation_mass, scope)} (95 %)"
+        told = f"{frequency_sentence(verdict.violation_mass, scope)} (95 %)"
         shown = "; ".join(str(stratum) for stratum in verdict.mass_strata if stratum.violations)
         lines.append(f"  severity        {told}{f': violations are {shown}' if shown else ''}")
     if verdict.data is not None:

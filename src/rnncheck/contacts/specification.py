@@ -90,11 +90,11 @@ def _steps(network: TemporalNetwork, states: IntArray, *, strict: bool) -> tuple
     index = network.index
     person = np.searchsorted(index.person_offsets + np.arange(len(index.person_offsets)), states, "right") - 1
     position = states - person
-    going_on = position < index.person_offsets[person + 1]
-    start, not_before = person[going_on], index.person_rank[position[going_on]]
+    continuing = position < index.person_offsets[person + 1]
+    start, not_before = person[continuing], index.person_rank[position[continuing]]
     question, met, rank = _first_meetings(network, start, not_before)
     next_contact = np.searchsorted(index.person_keys, met * index.width + rank + strict)
-    return states[going_on][question], met, next_contact + met
+    return states[continuing][question], met, next_contact + met
 
 
 def _first_meetings(

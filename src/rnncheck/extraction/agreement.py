@@ -149,7 +149,7 @@ def _visits(dfa: DFA, distribution: WordDistribution, letters: int = 1_000) -> P
         ended += here @ distribution.stopping
         after = np.zeros_like(here)
         for letter in range(len(dfa.alphabet)):
-            moving = here * distribution.going_on[:, letter]
+            moving = here * distribution.continuing[:, letter]
             np.add.at(after, (dfa.transitions[:, letter, None], distribution.next_context[None, :, letter]), moving)
         here = after
     return ended

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from rnncheck.runtime.cooperative import Turns
+from rnncheck.runtime.cooperative import CooperativeWork
 from rnncheck.words import IntArray
 
 Points = npt.NDArray[np.float32]
@@ -42,7 +42,7 @@ class Bisection:
         """The number of cells."""
         return (len(self.left) + 1) // 2
 
-    def cells(self, points: Points) -> Turns[IntArray]:
+    def cells(self, points: Points) -> CooperativeWork[IntArray]:
         """The cell of each point."""
         found: IntArray = np.zeros(len(points), dtype=np.int64)
         for start in range(0, len(points), _ROWS_AT_ONCE):
@@ -50,7 +50,7 @@ class Bisection:
             yield
         return found
 
-    def grow(self, points: Points, size: int, rng: np.random.Generator) -> Turns[None]:
+    def grow(self, points: Points, size: int, rng: np.random.Generator) -> CooperativeWork[None]:
         """Halve cells by these points until there are ``size``, or no cell has two different points."""
         at = self.leaves[(yield from self.cells(points))]
         while self.size < size:

@@ -23,7 +23,7 @@ from rnncheck.extraction.quantisation import observed_words
 from rnncheck.learning.learning_task import LearningTask
 from rnncheck.models.protocol import States, letters_in_step, slices_within
 from rnncheck.oracle import Stepper
-from rnncheck.runtime.cooperative import Turns
+from rnncheck.runtime.cooperative import CooperativeWork
 from rnncheck.words import IntArray, WordBatch
 
 _FITTED_ON = 4_000  # letters after which states are used to fit the features
@@ -76,7 +76,7 @@ class _GrowingTree:
         self._bisection = Bisection(self._points.shape[1])
 
     @classmethod
-    def start(cls, task: LearningTask) -> Turns[_GrowingTree]:
+    def start(cls, task: LearningTask) -> CooperativeWork[_GrowingTree]:
         """Start with the first words, all short ones among them, and features fitted to some of their states."""
         words, stepper, rng = observed_words(task, _LETTERS), task.oracle.stepper, task.rng("tree view")
         states = yield from _states(stepper, words)
@@ -89,7 +89,7 @@ class _GrowingTree:
         """Whether the limit of words is reached."""
         return len(self._words.codes) >= _MOST_LETTERS or len(self._words) >= _MOST_LETTERS
 
-    def automaton(self, size: int) -> Turns[DFA]:
+    def automaton(self, size: int) -> CooperativeWork[DFA]:
         """An automaton of about ``size`` cells, and a state for the empty word, whose answer may differ."""
         yield from self._read(min(_MOST_LETTERS, max(_LETTERS, _PER_CELL * size)))
         yield from self._bisection.grow(self._points[: max(_LETTERS, _POINTS_PER_CELL * size)], size, self._rng)
@@ -104,7 +104,7 @@ class _GrowingTree:
         answers = np.where(seen, _majority_answers(visited, self._answers, len(rough)), answers)
         return DFA(rough.alphabet, rough.transitions, answers, initial=rough.initial)
 
-    def _read(self, letters: int) -> Turns[None]:
+    def _read(self, letters: int) -> CooperativeWork[None]:
         """Draw further words until there are ``letters`` letters, or as many words."""
         words, points, answers = [self._words], [self._points], [self._answers]
         missing = letters - len(self._words.codes)
@@ -122,7 +122,7 @@ class _GrowingTree:
     def _answers_at(self, states: States, words: WordBatch) -> Mask:
         return self._stepper.answers(self._stepper.scores(states), words.prefix_ending_at)
 
-    def _table(self, cells: IntArray) -> Turns[IntArray]:
+    def _table(self, cells: IntArray) -> CooperativeWork[IntArray]:
         """The cell that each cell goes to by each letter."""
         words, bisection, columns = self._words, self._bisection, []
         later: Mask = np.ones(len(words.codes), dtype=np.bool_)
@@ -151,7 +151,7 @@ def _each_letter(stepper: Stepper) -> tuple[IntArray, IntArray]:
     return letters, np.zeros(len(letters), dtype=np.int64)
 
 
-def _states(stepper: Stepper, words: WordBatch) -> Turns[States]:
+def _states(stepper: Stepper, words: WordBatch) -> CooperativeWork[States]:
     """The state after every letter of every word."""
     now = stepper.initial(len(words))
     states = np.empty((len(words.codes), *now.shape[1:]), dtype=now.dtype)

@@ -22,10 +22,10 @@ from rnncheck.models.engine.stepped_reference import SteppedReference
 from rnncheck.models.labelled import network_of
 from rnncheck.models.network import RecurrentNetwork
 from rnncheck.proofs.invariant import Progress
-from rnncheck.proofs.partial_invariant import Cells, best_cells, mass_above
+from rnncheck.proofs.partial_invariant import PartialInvariant, best_partial_invariant, probability_bound
 from rnncheck.proofs.proof_search import ProofSettings
 from rnncheck.relations import Property, Relation
-from rnncheck.runtime.cooperative import Turns, telling
+from rnncheck.runtime.cooperative import CooperativeWork, reporting
 from rnncheck.words import Codes
 
 _ROUNDS = 100  # proofs that close mostly need fewer
@@ -70,7 +70,7 @@ class _Cells:
 
     def best(self) -> Extracting:
         """The cells with the least probability of words whose answer is open, over all contexts."""
-        best: Cells | None = None
+        best: PartialInvariant | None = None
         least = 1.0
         for context in range(self._settings.context + 1):
             found = yield from self._find_cells(context, lambda each: self._mass(each.open_words()))
@@ -79,27 +79,29 @@ class _Cells:
             mass = self._mass(found.open_words())
             if best is None or mass < least:
                 best, least = found, mass
-                self.task.hypothesis = minimise(found.containing())
+                self.task.hypothesis = minimise(found.over_approximation())
                 self.task.so_far = partial(self._extraction, best)
             if not least:
                 break
         return self._extraction(best, "the boxes leave the answers to other words open")
 
-    def _find_cells(self, context: int, weight: Callable[[Cells], float]) -> Turns[Cells | None]:
+    def _find_cells(
+        self, context: int, weight: Callable[[PartialInvariant], float]
+    ) -> CooperativeWork[PartialInvariant | None]:
         empty = self.task.oracle.reference_answer(())
-        work = best_cells(self.network, self.guide, context, empty, self._settings, weight)
-        return (yield from telling(work, self._report))
+        work = best_partial_invariant(self.network, self.guide, context, empty, self._settings, weight)
+        return (yield from reporting(work, self._report))
 
     def _report(self, progress: Progress) -> None:
         self.task.boxes = (progress.growing, progress.classes)
 
-    def _extraction(self, found: Cells | None, unfinished: str) -> Extraction:
+    def _extraction(self, found: PartialInvariant | None, unfinished: str) -> Extraction:
         task = self.task
         task.rounds += 1
         if found is None:  # this automaton contains every language
             task.hypothesis = task.constants()[1]
             return Extraction(task.hypothesis, task.confidence, unfinished=unfinished, open_mass=1.0)
-        task.hypothesis = minimise(found.containing() if task.watched is None else found.surrogate())
+        task.hypothesis = minimise(found.over_approximation() if task.watched is None else found.surrogate())
         own = isinstance(task.oracle.model.by_reference(), SteppedReference)
         return Extraction(
             task.hypothesis,
@@ -112,7 +114,7 @@ class _Cells:
         )
 
     def _mass(self, words: DFA) -> float:
-        return mass_above(self.task.distribution, words)
+        return probability_bound(self.task.distribution, words)
 
     @property
     def _most(self) -> int:

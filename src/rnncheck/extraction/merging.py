@@ -17,7 +17,7 @@ from rnncheck.automata.moore import Hypothesis
 from rnncheck.extraction.method import Extracting, check_on_fresh_words
 from rnncheck.learning.learning_task import LearningTask
 from rnncheck.oracle import MembershipOracle, Query
-from rnncheck.runtime.cooperative import Turns
+from rnncheck.runtime.cooperative import CooperativeWork
 from rnncheck.words import Codes, WordBatch
 
 _LETTERS = 30_000  # of sampled words
@@ -57,7 +57,7 @@ def merging(task: LearningTask) -> Extracting:
     return (yield from check_on_fresh_words(task, merger.machine(), f"merged {merger.nodes} prefixes of {own}"))
 
 
-def _tree(task: LearningTask) -> Turns[_Node]:
+def _tree(task: LearningTask) -> CooperativeWork[_Node]:
     """The prefix tree of the words with all answers."""
     oracle = task.oracle
     oracle.budget.check()
@@ -99,7 +99,7 @@ class _Merger:
         self.nodes = 0
         self._root = root
 
-    def run(self) -> Turns[None]:
+    def run(self) -> CooperativeWork[None]:
         """Give every node of the tree a state, breadth first."""
         self._add(self._root)
         queue: list[tuple[int, int, _Node]] = [(0, letter, node) for letter, node in sorted(self._root.below.items())]
@@ -130,7 +130,7 @@ class _Merger:
         self._goes_to.append([None] * self._letters)
         return len(self._access) - 1
 
-    def _find_same_state(self, node: _Node) -> Turns[int | None]:
+    def _find_same_state(self, node: _Node) -> CooperativeWork[int | None]:
         """The state with the most evidence of being the same, confirmed by queries; None where there is none."""
         seen = node.suffixes(_SUFFIXES_ASKED)
         yield from self._ask(node.word, seen, self._common)
@@ -145,7 +145,7 @@ class _Merger:
                 return state
         return None
 
-    def _complete(self) -> Turns[None]:
+    def _complete(self) -> CooperativeWork[None]:
         """Direct each undetermined transition to the state with the most similar answers."""
         for state in range(len(self._access)):
             yield from self._ask(self._access[state], self._known[state], self._common)
@@ -159,7 +159,7 @@ class _Merger:
                 row[letter] = int((rows == answers).sum(axis=1).argmax())
             self._task.hypothesis = self.machine()
 
-    def _ask(self, word: Codes, known: dict[Codes, int], suffixes: list[Codes]) -> Turns[None]:
+    def _ask(self, word: Codes, known: dict[Codes, int], suffixes: list[Codes]) -> CooperativeWork[None]:
         """Query the unknown answers after a word and add them to ``known``."""
         queries: list[Query] = [(word, suffix) for suffix in suffixes if suffix not in known]
         if self._task.max_length is not None:

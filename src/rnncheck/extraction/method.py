@@ -16,7 +16,7 @@ from rnncheck.extraction.agreement import AgreementCurve, Point
 from rnncheck.learning.equivalence.sampling import SamplingEquivalence
 from rnncheck.learning.learning_task import LearningTask
 from rnncheck.probability.confidence import Confidence
-from rnncheck.proofs.partial_invariant import Cells
+from rnncheck.proofs.partial_invariant import PartialInvariant
 from rnncheck.relations import Relation
 from rnncheck.verdict.facts import TotalCost
 from rnncheck.verdict.guarantee import at_most
@@ -45,7 +45,7 @@ class Extraction:
     violation: Codes | None = None
     refine: Callable[[Sequence[Codes]], Extracting] | None = field(default=None, repr=False, compare=False)
     cost: TotalCost | None = None
-    cells: Cells | None = None
+    cells: PartialInvariant | None = None
     open_mass: float | None = None
     measured: Point | None = None
     curve: AgreementCurve | None = None

@@ -22,7 +22,7 @@ from rnncheck.extraction.agreement import AgreementCurve, Point
 from rnncheck.extraction.method import Extracting, Extraction
 from rnncheck.extraction.reduction import reductions
 from rnncheck.learning.learning_task import LearningTask
-from rnncheck.runtime.cooperative import Turns
+from rnncheck.runtime.cooperative import CooperativeWork
 from rnncheck.words import WordBatch
 
 _CHOOSING = 500
@@ -43,7 +43,7 @@ class _Sample:
         self.words = WordBatch.from_codes([])
         self.answers: npt.NDArray[np.int64] = np.zeros(0, dtype=np.int64)
 
-    def query(self, words: int) -> Turns[None]:
+    def query(self, words: int) -> CooperativeWork[None]:
         """Query that many further words."""
         drawn = self._task.distribution.sample(self._rng, words)
         if self._task.max_length is not None:
@@ -102,7 +102,7 @@ class ModelSelection:
         self._maker: dict[int, str] = {}  # of the automaton with that id, which is kept in a point
         self._last_size: dict[str, int] = {}
 
-    def query(self) -> Turns[None]:
+    def query(self) -> CooperativeWork[None]:
         """Query the first words."""
         yield from self._choosing.query(_CHOOSING)
         yield from self._measuring.query(_MEASURING)

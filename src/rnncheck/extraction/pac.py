@@ -11,7 +11,7 @@ from rnncheck.learning.equivalence.oracle import EquivalenceOracle
 from rnncheck.learning.learners.learner import Learner
 from rnncheck.learning.learning_task import LearningTask, refining
 from rnncheck.relations import Relation
-from rnncheck.runtime.cooperative import Turns
+from rnncheck.runtime.cooperative import CooperativeWork
 from rnncheck.words import Codes
 
 # The bounds of bounded L*, unless the task's are tighter.
@@ -40,7 +40,7 @@ def _learn(task: LearningTask, learner: Learner[Any]) -> Extracting:
 
 
 def _until_passed(
-    task: LearningTask, learner: Learner[Any], equivalence: EquivalenceOracle, before: Turns[None]
+    task: LearningTask, learner: Learner[Any], equivalence: EquivalenceOracle, before: CooperativeWork[None]
 ) -> Extracting:
     """Do the work ``before``, then refine until a hypothesis passes its test."""
 

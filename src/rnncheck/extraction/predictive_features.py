@@ -8,7 +8,7 @@ from rnncheck.extraction.bisection import Floats, Points
 from rnncheck.extraction.quantisation import squashed, widest_directions
 from rnncheck.models.protocol import States
 from rnncheck.oracle import Stepper
-from rnncheck.runtime.cooperative import Turns
+from rnncheck.runtime.cooperative import CooperativeWork
 from rnncheck.words import Codes
 
 _SUFFIXES = 40
@@ -29,7 +29,7 @@ class PredictiveFeatures:
         self._map = map_.astype(np.float32)
 
     @classmethod
-    def fit(cls, stepper: Stepper, states: States, rng: np.random.Generator) -> Turns[PredictiveFeatures]:
+    def fit(cls, stepper: Stepper, states: States, rng: np.random.Generator) -> CooperativeWork[PredictiveFeatures]:
         """Fit the map to the network's scores after these states."""
         inside = squashed(states)
         inside = inside - inside.mean(axis=0)
@@ -66,7 +66,7 @@ def _suffixes(letters: int, rng: np.random.Generator) -> list[Codes]:
     return [*short, *(tuple(rng.integers(letters, size=int(size)).tolist()) for size in sizes)]
 
 
-def _scores_after(stepper: Stepper, states: States, suffix: Codes) -> Turns[Floats]:
+def _scores_after(stepper: Stepper, states: States, suffix: Codes) -> CooperativeWork[Floats]:
     for letter in suffix:
         states = stepper.step(states, np.full(len(states), letter))
         yield

@@ -26,7 +26,7 @@ from rnncheck.probability.confidence import Confidence
 from rnncheck.probability.distributions import WordDistribution
 from rnncheck.relations import Property, Relation
 from rnncheck.runtime.budget import INTERRUPTED, BudgetExceeded
-from rnncheck.runtime.cooperative import Turns
+from rnncheck.runtime.cooperative import CooperativeWork
 from rnncheck.search.plain_sampler import PlainSampler
 from rnncheck.search.sampler import Sampler
 from rnncheck.words import Codes, Word, WordBatch, format_word
@@ -106,7 +106,7 @@ class LearningTask:
         twin.so_far = None
         return twin
 
-    def run_test(self, test: Turns[Result]) -> Turns[Result]:
+    def run_test(self, test: CooperativeWork[Result]) -> CooperativeWork[Result]:
         """Run a test with ``testing`` set, and return its result."""
         self.testing = True
         try:
@@ -227,7 +227,9 @@ class LearningTask:
         return ending.reason if isinstance(ending, BudgetExceeded) else INTERRUPTED
 
 
-def refining(learner: Learner[Any], counterexample: Codes, others: Mapping[Codes, int] | None = None) -> Turns[None]:
+def refining(
+    learner: Learner[Any], counterexample: Codes, others: Mapping[Codes, int] | None = None
+) -> CooperativeWork[None]:
     """Refine by a word on which hypothesis and model differed; if they no longer do, the model's answers change.
 
     Refines by ``others`` too, with the model's answers, which are not queried again.

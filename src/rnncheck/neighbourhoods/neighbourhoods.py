@@ -19,7 +19,7 @@ from rnncheck.neighbourhoods.uniform_words import UniformWords
 from rnncheck.neighbourhoods.walk import Ball, Walk, prefixes
 from rnncheck.oracle import MembershipOracle
 from rnncheck.probability.confidence import Confidence
-from rnncheck.proofs.proof_search import Invariant, ProofSettings, prove_words
+from rnncheck.proofs.proof_search import Invariant, ProofSettings, search_proof
 from rnncheck.relations import Property, Relation
 from rnncheck.runtime.budget import INTERRUPTED, BudgetExceeded
 from rnncheck.search.guided import GuidedSearch
@@ -182,7 +182,7 @@ class Neighbourhoods:
         model = self.oracle.model
         if not isinstance(model.by_reference(), SteppedReference):
             return None
-        attempts = prove_words(network_of(model), wanted, _PROOF)
+        attempts = search_proof(network_of(model), wanted, _PROOF)
         while True:
             try:
                 next(attempts)

@@ -1,1 +1,1 @@
-"""How random words are drawn, and what may be claimed of all words after looking at some."""
+"""Distributions of random words, and what a sample shows about all words."""

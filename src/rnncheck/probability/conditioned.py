@@ -1,4 +1,4 @@
-"""Random words given that they are in a regular language: how a rare language is sampled without waiting for it."""
+"""Random words from a regular language, also from a rare one, without rejection sampling."""
 
 from __future__ import annotations
 
@@ -17,31 +17,31 @@ def conditioned(
 ) -> WordDistribution | None:
     """The distribution given that a word is in the language; None where no word of it has a positive probability.
 
-    A letter is as likely as before, times the chance that the word is accepted in the end. So every word drawn is in
-    the language, however small its mass, and comes as often as it would there. A context is a pair of a state of the
-    automaton and a context of before. ``given`` names the language among the facts.
+    The probability of a letter is multiplied by the chance that the word is accepted in the end. So every word drawn is
+    in the language, however small its mass, with its conditional probability. A context is a pair of a state of the
+    automaton and a context of ``distribution``. ``given`` names the language in the facts.
     """
     beside = BesideAutomaton(distribution, dfa)
     if beside.accepted[beside.start] <= 0.0:
         return None
-    met, front = np.zeros(len(beside.accepted), dtype=bool), np.array([beside.start])
-    met[front] = True
+    reached, front = np.zeros(len(beside.accepted), dtype=bool), np.array([beside.start])
+    reached[front] = True
     possible = (beside.chance > 0.0) & (beside.accepted[beside.goes_to] > 0.0)
     order = [front]
     while len(front):
         onward = np.unique(beside.goes_to[front][possible[front]])
-        front = onward[~met[onward]]
-        met[front] = True
+        front = onward[~reached[onward]]
+        reached[front] = True
         order.append(front)
     pairs = np.concatenate(order)
-    number = np.zeros(len(met), dtype=np.int32)
+    number = np.zeros(len(reached), dtype=np.int32)
     number[pairs] = np.arange(len(pairs))
     goes_to, accepted = beside.goes_to[pairs], beside.accepted[pairs]
-    going_on = np.where(possible[pairs], beside.chance[pairs] * beside.accepted[goes_to], 0.0) / accepted[:, None]
+    continuing = np.where(possible[pairs], beside.chance[pairs] * beside.accepted[goes_to], 0.0) / accepted[:, None]
     facts = distribution.describe() if given is None else {**distribution.describe(), "given": dict(given)}
     return WordDistribution.of_contexts(
         distribution.alphabet,
-        going_on=going_on,
+        continuing=continuing,
         stopping=beside.accepted_here[pairs] / accepted,
         next_context=np.where(possible[pairs], number[goes_to], 0),
         facts=facts,

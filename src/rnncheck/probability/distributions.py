@@ -1,7 +1,7 @@
-"""How random words are drawn, and how much probability a language has.
+"""Distributions of random words, and the probability of a language under them.
 
-Every distribution here is a Markov chain over contexts: in a context the word stops, or goes on with a letter that
-leads to the next context. Independent letters need one context; an n-gram model has one for each history it has seen.
+Every distribution is a Markov chain over contexts: in a context the word stops, or continues with a letter that leads
+to the next context. Independent letters need one context; an n-gram model has one for each history in its data.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class WordDistribution:
     after each letter the word stops with probability ``stop``, so P(w) = p_a1 ⋯ p_an · (1 − stop)^n · stop and the
     mean length is 1/stop − 1. ``WordDistribution.fit`` learns an n-gram model from words.
 
-    ``going_on[c, a]``: in context c, the probability to go on with letter a. ``stopping[c]``: to stop.
+    ``continuing[c, a]`` is the probability of letter a in context c, ``stopping[c]`` that of the end.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class WordDistribution:
             )
         letters = _normalised(alphabet, weights)
         self.alphabet = alphabet
-        self.going_on: Probabilities = (1.0 - stop) * letters[None, :]
+        self.continuing: Probabilities = (1.0 - stop) * letters[None, :]
         self.stopping: Probabilities = np.array([stop])
         self.next_context: Table = np.zeros((1, len(alphabet)), dtype=np.int32)
         self._facts: dict[str, object] = {
@@ -71,7 +71,7 @@ class WordDistribution:
         """An n-gram model of ``order`` n: the next letter, or the end, depends on the last n − 1 letters.
 
         The start of the word counts as a letter there, so first letters, and empty words, are as frequent as given.
-        Counts are smoothed towards the next shorter history, and at last towards the uniform choice among all letters
+        Counts are smoothed towards the next shorter history, and finally towards the uniform choice among all letters
         and the end, each with ``smoothing`` extra observations: every word keeps a positive probability.
         """
         if order < 1:
@@ -89,7 +89,7 @@ class WordDistribution:
         digest = hashlib.sha256(batch.codes.tobytes() + batch.offsets.tobytes())
         return cls.of_contexts(
             alphabet,
-            going_on=rows[:, :-1],
+            continuing=rows[:, :-1],
             stopping=rows[:, -1],
             next_context=_next_histories(histories, order, len(alphabet)),
             facts={
@@ -106,14 +106,14 @@ class WordDistribution:
         cls,
         alphabet: Alphabet,
         *,
-        going_on: Probabilities,
+        continuing: Probabilities,
         stopping: Probabilities,
         next_context: npt.NDArray[np.integer],
         facts: Mapping[str, object],
     ) -> Self:
-        """The distribution of such a Markov chain, which begins in context 0; ``facts`` name it in a verdict."""
+        """The distribution of a Markov chain that begins in context 0; ``facts`` name it in a verdict."""
         model = cls(alphabet)
-        model.going_on, model.stopping, model.next_context = going_on, stopping, next_context.astype(np.int32)
+        model.continuing, model.stopping, model.next_context = continuing, stopping, next_context.astype(np.int32)
         model._facts = dict(facts)
         return model
 
@@ -130,7 +130,7 @@ class WordDistribution:
         columns = [self.alphabet.index(letter) for letter in alphabet]
         return self.of_contexts(
             alphabet,
-            going_on=self.going_on[:, columns],
+            continuing=self.continuing[:, columns],
             stopping=self.stopping,
             next_context=self.next_context[:, columns],
             facts=self._facts,
@@ -143,7 +143,7 @@ class WordDistribution:
     def sample(self, rng: np.random.Generator, count: int) -> WordBatch:
         """Draw ``count`` independent words."""
         if count < 0:
-            raise InputError(f"{count} words cannot be drawn; ask for 0 or more")
+            raise InputError(f"{count} words cannot be drawn; give 0 or more")
         if len(self.stopping) == 1:
             return self._sample_independent(rng, count)
         chances = self._chances
@@ -167,16 +167,16 @@ class WordDistribution:
     @functools.cached_property
     def _chances(self) -> Probabilities:
         """In each context: to stop, or to stop or go on with one of the first letters. What is impossible adds 0."""
-        chances = np.cumsum(np.hstack([self.stopping[:, None], self.going_on]), axis=1)
+        chances = np.cumsum(np.hstack([self.stopping[:, None], self.continuing]), axis=1)
         return _padded(chances / chances[:, -1:])
 
     def _sample_independent(self, rng: np.random.Generator, count: int) -> WordBatch:
         offsets = np.zeros(count + 1, dtype=np.int64)
         np.cumsum(rng.geometric(self.stopping[0], size=count) - 1, out=offsets[1:])
         total = int(offsets[-1])
-        if (self.going_on == self.going_on[0, 0]).all():
+        if (self.continuing == self.continuing[0, 0]).all():
             return WordBatch(rng.integers(len(self.alphabet), size=total, dtype=np.int32), offsets)
-        chances = np.cumsum(self.going_on[0])
+        chances = np.cumsum(self.continuing[0])
         codes = np.searchsorted(chances[:-1], rng.random(total) * chances[-1], side="right")
         return WordBatch(codes, offsets)
 
@@ -184,24 +184,26 @@ class WordDistribution:
         """The probability of exactly this word."""
         context, chance = 0, 1.0
         for code in codes:
-            chance *= float(self.going_on[context, code])
+            chance *= float(self.continuing[context, code])
             context = int(self.next_context[context, code])
         return chance * float(self.stopping[context])
 
     def mean_length(self) -> float:
         """The expected number of letters of a word."""
-        return float(expected_rewards(self.next_context, self.going_on, self.stopping, self.going_on.sum(axis=1))[0])
+        return float(
+            expected_rewards(self.next_context, self.continuing, self.stopping, self.continuing.sum(axis=1))[0]
+        )
 
     def mass(self, dfa: DFA) -> float:
-        """The probability that a word drawn here is in the language of ``dfa``; exact even if tiny."""
+        """The probability that a random word is in the language of ``dfa``; exact even if tiny."""
         beside = BesideAutomaton(self, dfa)
         return float(min(1.0, beside.accepted[beside.start]))
 
 
 def distribution_over(alphabet: Alphabet, given: WordDistribution | None) -> WordDistribution:
-    """The distribution that was given, over an alphabet; the default one where none was.
+    """The given distribution over an alphabet; without one, the default.
 
-    Claims are about exact probabilities and not about samples alone, so an object that only draws words does not do.
+    Claims need exact probabilities, not only samples, so an object that only draws words is not accepted.
     """
     if given is None:
         return WordDistribution(alphabet)
@@ -214,8 +216,10 @@ def distribution_over(alphabet: Alphabet, given: WordDistribution | None) -> Wor
 
 
 class BesideAutomaton:
-    """A distribution beside an automaton that reads along: pairs of a state and a context, numbered ``state · contexts
-    + context``. ``accepted`` is, for each, the probability that a word which has come there is accepted in the end.
+    """The product of a distribution and an automaton.
+
+    Pairs of a state and a context are numbered ``state · contexts + context``. ``accepted`` is the probability, for
+    each pair, that a word which has reached it is accepted in the end.
     """
 
     def __init__(self, distribution: WordDistribution, dfa: DFA) -> None:
@@ -225,20 +229,20 @@ class BesideAutomaton:
         self.start = dfa.initial * contexts
         goes_to = dfa.transitions[:, None, :].astype(np.int64) * contexts + distribution.next_context[None, :, :]
         self.goes_to: IntArray = goes_to.reshape(pairs, -1)
-        self.chance: Probabilities = np.tile(distribution.going_on, (len(dfa), 1))
+        self.chance: Probabilities = np.tile(distribution.continuing, (len(dfa), 1))
         stops = np.tile(distribution.stopping, len(dfa))
         self.accepted_here: Probabilities = np.where(np.repeat(dfa.accepting, contexts), stops, 0.0)
         self.accepted = expected_rewards(self.goes_to, self.chance, stops, self.accepted_here)
 
 
 def _padded(table: Probabilities) -> Probabilities:
-    """Rows of 2ᵏ − 1 numbers, for the bisection of ``_places``."""
+    """Pad rows to 2ᵏ − 1 numbers, for the bisection of ``_places``."""
     wide = (1 << table.shape[1].bit_length()) - 1
     return np.pad(table, ((0, 0), (0, wide - table.shape[1])), constant_values=np.inf)
 
 
 def _places(padded: Probabilities, rows: npt.NDArray[np.integer], values: Probabilities) -> IntArray:
-    """How many numbers of its row, which never fall, each value has reached: by bisection, so that no row is copied."""
+    """For each value the count of numbers in its nondecreasing row that are not larger, by bisection without copies."""
     flat, before = padded.ravel(), rows * np.int64(padded.shape[1]) - 1
     found: IntArray = np.zeros(len(values), dtype=np.int64)
     step = (padded.shape[1] + 1) // 2
@@ -267,7 +271,9 @@ def _normalised(alphabet: Alphabet, weights: Mapping[str, float] | Sequence[floa
     except (TypeError, ValueError):
         raise InputError(f"letter weights {short_repr(given)} are not numbers") from None
     if values.shape != (len(alphabet),):
-        raise InputError(f"{values.size} weights for {len(alphabet)} letters; give one each, or a mapping by letter")
+        raise InputError(
+            f"{values.size} weights for {len(alphabet)} letters; give one per letter, or a mapping by letter"
+        )
     if not np.isfinite(values).all() or (values < 0).any() or not values.any():
         raise InputError(f"letter weights {short_repr(values.tolist())} must be at least 0, finite, and not all 0")
     values /= values.max()  # so that the sum cannot overflow
@@ -291,7 +297,7 @@ def _history_counts(batch: WordBatch, order: int, outcomes: int) -> dict[Codes, 
 
 
 def _smoothed(counts: dict[Codes, Probabilities], smoothing: float) -> dict[Codes, Probabilities]:
-    """The probability of each outcome after each history; shorter histories must stand first."""
+    """The probability of each outcome after each history; shorter histories must come first."""
     chances: dict[Codes, Probabilities] = {}
     for history, row in counts.items():
         prior = chances[history[1:]] if history else np.full(len(row), 1.0 / len(row))

@@ -1,10 +1,10 @@
-"""What is expected of a random walk that ends: sums of rewards, exact to nearly the last digit however small they are.
+"""Expected rewards of a random walk that ends, accurate in nearly every digit however small they are.
 
-The probability of a rare language is such a sum. A linear solve would get it right to some digits of 1, and the
-probability of a rare language has none of these. So nothing is ever subtracted here: states are eliminated one by one
-as Grassmann, Taksar and Heyman do for stationary chains. Where there are too many, they are taken component by
-component, the last ones first: a deep automaton has many small ones, and each state of it is looked at once. Within a
-large component steps are added up until nothing changes.
+The probability of a rare language is such a sum. A linear solver has a small error relative to 1, which may be larger
+than that probability. So nothing is ever subtracted here: states are eliminated one by one, as Grassmann, Taksar and
+Heyman do for stationary chains. Larger chains are solved component by component, the last ones first: a deep automaton
+has many small components, and each of its states is visited once. Within a large component steps are summed until
+nothing changes.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from rnncheck.words import IntArray
 Probabilities: TypeAlias = npt.NDArray[np.float64]
 Integers: TypeAlias = npt.NDArray[np.integer]
 
-# Up to so many states of a component are eliminated (under 0.3 s); above, steps are added up.
+# The largest component that is eliminated (under 0.3 s); in larger ones steps are summed.
 _ELIMINATED = 600
-_STEPS = 16  # between two looks whether anything changes
+_STEPS = 16  # between two checks whether anything changes
 
 
 def expected_rewards(
@@ -43,7 +43,7 @@ def expected_rewards(
     number = np.zeros(len(rewards), dtype=np.int64)
     number[rows] = np.arange(len(rows))
     goals, moves = goes_to[rows], chance[rows]
-    lost = ~alive[goals]  # where nothing can be gained any more the walk may as well end
+    lost = ~alive[goals]  # where no reward is left the walk may as well end
     gone = ends[rows] + np.where(lost, moves, 0.0).sum(axis=1)
     goals, moves = number[goals], np.where(lost, 0.0, moves)
     solve = _eliminated if len(rows) <= _ELIMINATED else _by_components
@@ -52,7 +52,7 @@ def expected_rewards(
 
 
 def _eliminated(goals: IntArray, moves: Probabilities, gone: Probabilities, rewards: Probabilities) -> Probabilities:
-    """By elimination from the last state to the first: 1 − p(k, k) is what leads elsewhere from k, a sum."""
+    """By elimination from the last state to the first: 1 − p(k, k) is the sum of what leads elsewhere from k."""
     size = len(rewards)
     table = np.zeros((size, size + 2))
     np.add.at(table, (np.repeat(np.arange(size), goals.shape[1]), goals.ravel()), moves.ravel())
@@ -71,13 +71,13 @@ def _eliminated(goals: IntArray, moves: Probabilities, gone: Probabilities, rewa
 
 
 def _by_components(goals: IntArray, moves: Probabilities, gone: Probabilities, rewards: Probabilities) -> Probabilities:
-    """Component by component: what leads out of one leads to states whose expectation is known."""
+    """Component by component: edges out of a component lead to states whose expectation is known."""
     size = len(rewards)
     expected = np.zeros(size)
     number = np.full(size, -1)
     for rounds, states in enumerate(components(np.where(moves > 0.0, goals, np.arange(size)[:, None]))):
         look_at_time(rounds, len(states))
-        if len(states) == 1:  # as in the general case, without arrays: a deep automaton has many of these
+        if len(states) == 1:  # like the general case, without arrays: a deep automaton has many of these
             (state,) = states
             away, gain = gone[state], rewards[state]
             for successor, move in zip(goals[state].tolist(), moves[state].tolist(), strict=True):
@@ -97,7 +97,7 @@ def _by_components(goals: IntArray, moves: Probabilities, gone: Probabilities, r
 
 
 def _added_up(goals: IntArray, moves: Probabilities, gone: Probabilities, rewards: Probabilities) -> Probabilities:
-    """Step after step, until no sum changes any more: they only grow, so then none ever will."""
+    """Sum step after step until nothing changes: the sums only grow, so then none ever will."""
     total = rewards
     while True:
         check_time()

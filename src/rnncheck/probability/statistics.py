@@ -1,4 +1,4 @@
-"""Intervals for a probability of which some failures were seen."""
+"""Confidence intervals for the probability of a failure."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Proofs for all words of a bounded length, where none for every word closes: a box for each class and length.
+"""Proofs for all words up to a length, for networks without a proof for every word: one box per class and length.
 
-Boxes of one length are not joined with those of others, and nothing is padded, so they stay narrow for as long as the
-network's own errors do. There is no search: the boxes of each length follow from those of the length before.
+Boxes of different lengths are not joined, and nothing is padded, so they stay narrow for as long as the network's own
+errors do. There is no search: the boxes of each length follow from those of the length before.
 """
 
 from __future__ import annotations
@@ -13,40 +13,41 @@ import numpy as np
 
 from rnncheck.models.network import RecurrentNetwork
 from rnncheck.proofs.abstract_network import AbstractNetwork
-from rnncheck.proofs.domains.interval import Box
-from rnncheck.proofs.invariant import Ints, Progress, bounded, stepped, undecided
+from rnncheck.proofs.domains.interval import Interval
+from rnncheck.proofs.invariant import Ints, Progress, is_bounded, step_images, undecided_classes
 from rnncheck.proofs.proof_search import ProofSettings
-from rnncheck.proofs.word_classes import INITIAL, last_letters
+from rnncheck.proofs.word_classes import INITIAL, partition_by_last_letters
 from rnncheck.relations import Property
 
 
 @dataclass(frozen=True)
-class Layers:
-    """No word of one letter and at most ``length`` is a violation, by boxes of the partition by ``context`` letters."""
+class BoundedProof:
+    """No word of 1 to ``length`` letters is a violation, by boxes of the partition by ``context`` letters."""
 
     length: int
     context: int
 
 
-def prove_lengths(
-    network: RecurrentNetwork, wanted: Property, context: int, settings: ProofSettings
-) -> Generator[Progress, None, Layers | None]:
-    """As long as every decision is right, at most to ``settings.longest`` letters; None where there are too many
-    classes.
+def prove_bounded(
+    network: RecurrentNetwork, prop: Property, context: int, settings: ProofSettings
+) -> Generator[Progress, None, BoundedProof | None]:
+    """Prove increasing lengths while every decision is correct, up to ``settings.longest`` letters.
+
+    None where there are too many classes.
     """
-    partition = last_letters(wanted, context, settings.classes)
+    partition = partition_by_last_letters(prop, context, settings.classes)
     if partition is None:
         return None
     abstract = AbstractNetwork(network, settings.rounding)
-    boxes = Box(np.zeros((len(partition), abstract.width)), np.zeros((len(partition), abstract.width)))
+    boxes = Interval(np.zeros((len(partition), abstract.width)), np.zeros((len(partition), abstract.width)))
     here: Ints = np.array([INITIAL])
     for length in range(1, settings.longest + 1):
-        after = stepped(abstract, boxes[here], partition.successors[here])
+        after = step_images(abstract, boxes[here], partition.successors[here])
         here = after.goals
         boxes.lo[here], boxes.hi[here] = after.joined
         yield Progress(length, len(here), len(partition))
-        if not bounded(boxes[here]).all() or len(undecided(abstract, partition, boxes, here)):
-            return Layers(length - 1, context)
+        if not is_bounded(boxes[here]).all() or len(undecided_classes(abstract, partition, boxes, here)):
+            return BoundedProof(length - 1, context)
         if not len(here):  # no word of this length or longer could be a violation
             break
-    return Layers(settings.longest, context)
+    return BoundedProof(settings.longest, context)

@@ -1,4 +1,4 @@
-"""From an invariant, or cells that prove a part, to a certificate."""
+"""Write an invariant, or a partial one, as a certificate."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rnncheck.automata.dfa import Mask
 from rnncheck.models.network import RecurrentNetwork
 from rnncheck.proofs.domains.interval import Bounds
 from rnncheck.proofs.induction import NO_PARENT
-from rnncheck.proofs.partial_invariant import Cells
+from rnncheck.proofs.partial_invariant import PartialInvariant
 from rnncheck.proofs.proof_search import Invariant
 from rnncheck.proofs.word_classes import NO_CLASS
 from rnncheck.relations import Property
@@ -18,13 +18,13 @@ from rnncheck.version import __version__
 
 
 def certificate_of(
-    invariant: Invariant | Cells, network: RecurrentNetwork, wanted: Property, accepts_empty: bool
+    invariant: Invariant | PartialInvariant, network: RecurrentNetwork, prop: Property, accepts_empty: bool
 ) -> Certificate:
     """The certificate; ``accepts_empty`` is the model's answer to the empty word."""
     partition, boxes, rounding = invariant.partition, invariant.boxes, invariant.rounding
     decode = network.alphabet.decode
     left = undecided = None
-    if isinstance(invariant, Cells):
+    if isinstance(invariant, PartialInvariant):
         left, undecided = invariant.left, invariant.undecided
         parents, bounded = np.full(len(partition), NO_PARENT), ~left
     else:
@@ -39,11 +39,11 @@ def certificate_of(
         strict=True,
     )
     return Certificate(
-        relation=wanted.relation,
+        relation=prop.relation,
         alphabet=network.alphabet,
         network=ProvedNetwork(network.sha256(), network.cell.value, tuple(layer.hidden for layer in network.layers)),
-        spec=wanted.spec,
-        ignored=() if wanted.counts is None else tuple(np.flatnonzero(~wanted.counts).tolist()),
+        spec=prop.spec,
+        ignored=() if prop.counts is None else tuple(np.flatnonzero(~prop.counts).tolist()),
         accepts_empty=accepts_empty,
         arithmetic=Arithmetic(rounding.unit, rounding.tanh, rounding.sigmoid),
         cells=tuple(
@@ -64,5 +64,5 @@ def certificate_of(
 
 
 def _bounds(ends: Bounds, bounded: Mask) -> list[list[float]]:
-    """The bounds of each class, none where it has no box of its own."""
+    """The bounds of each class; empty where it has no box of its own."""
     return [row if bounded[number] else [] for number, row in enumerate(ends.tolist())]

@@ -1,9 +1,9 @@
 """The search for an invariant: one box for each class of words, grown until no letter leads out of any.
 
-This is Kleene iteration: the boxes of the classes that grew are stepped by all letters at once, and what comes out is
-joined to the boxes of the classes where it belongs. A bound that has to move is moved a little further than it must, so
-that the growth ends. A box that reaches the decision ends the search for a proof, for boxes never shrink; where part
-of a proof will do, the search goes on past it, or leaves its class open.
+This is Kleene iteration: the boxes of the classes that grew are stepped by all letters at once, and the images are
+joined to the boxes of their classes. A bound that moves is moved a little further than necessary, so that the growth
+ends. Boxes never shrink, so a box that reaches the decision ends the search for a proof; where a partial proof is
+enough, the search continues past it, or leaves its class open.
 """
 
 from __future__ import annotations
@@ -18,31 +18,32 @@ import numpy.typing as npt
 
 from rnncheck.automata.dfa import Mask
 from rnncheck.proofs.abstract_network import AbstractNetwork
-from rnncheck.proofs.domains.interval import Bounds, Box
+from rnncheck.proofs.domains.interval import Bounds, Interval
 from rnncheck.proofs.word_classes import INITIAL, NO_CLASS, Partition
 from rnncheck.words import Codes
 
 Ints: TypeAlias = npt.NDArray[np.int64]
 
-# A proof leaves so much room between what a step leads to and the box it must lie in, relative to 1 and the value.
+# The slack that a proof keeps between the image of a step and the box around it, relative to 1 and the value.
 MARGIN = 1e-9
-_DOUBLING_ROUNDS = 100  # after so many rounds the padding is doubled, and again after as many
+_DOUBLING_ROUNDS = 100  # the padding is doubled every time after this many rounds
 
 
 class AtDecision(enum.Enum):
-    """What becomes of the search where a box reaches the decision and must not.
+    """What to do where a box reaches the decision and must not.
 
-    ``LEAVE``: the class is left open, and nothing is propagated from it. ``GO_ON``: it is propagated like any other.
+    ``STOP``: end the search. ``LEAVE``: leave the class open, and propagate nothing from it. ``CONTINUE``: propagate it
+    like any other.
     """
 
     STOP = "stop"
     LEAVE = "leave"
-    GO_ON = "go on"
+    CONTINUE = "continue"
 
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a search has come: classes that still grow, and all that were reached."""
+    """The progress of a search: the classes that still grow, and all that were reached."""
 
     round: int
     growing: int
@@ -50,26 +51,26 @@ class Progress:
 
 
 @dataclass(frozen=True, eq=False)
-class Closed:
-    """The boxes of all classes but those ``left`` open, from which nothing was propagated and whose boxes are none."""
+class ClosedBoxes:
+    """Boxes that no letter leads out of. Classes ``left`` open have no box, and nothing was propagated from them."""
 
-    boxes: Box
+    boxes: Interval
     left: Mask
 
 
 @dataclass(frozen=True)
 class Stuck:
-    """Why no invariant was found: the class, what its box does, and a word that leads there the way boxes grew."""
+    """Why no invariant was found: the class, what its box does, and a word along which the boxes grew."""
 
     at: int
     why: str
     word: Codes
 
 
-Search: TypeAlias = Generator[Progress, None, Closed | Stuck]
+Search: TypeAlias = Generator[Progress, None, ClosedBoxes | Stuck]
 
 
-def close(
+def grow_boxes(
     network: AbstractNetwork,
     partition: Partition,
     padding: float,
@@ -78,7 +79,7 @@ def close(
 ) -> Search:
     """Grow boxes from the initial state until they are closed under every letter.
 
-    Unless it stops at the decision, it always ends closed: boxes that have no bounds, or grow for too long, are left.
+    Except with ``STOP`` it always ends closed: boxes without bounds, or that grow for too long, are left open.
     """
     growth, stops = _Growth(network, partition), at_decision is AtDecision.STOP
     growing = np.array([INITIAL])
@@ -98,18 +99,18 @@ def close(
     return Stuck(int(growing[0]), f"was still growing after {rounds} rounds", growth.word_to(int(growing[0])))
 
 
-def holds(network: AbstractNetwork, partition: Partition, boxes: Box) -> bool:
-    """Whether boxes are a proof, from nothing but themselves: every letter from every box, and every decision."""
+def is_invariant(network: AbstractNetwork, partition: Partition, boxes: Interval) -> bool:
+    """Whether boxes are a proof, checked from the boxes alone: every letter from every box, and every decision."""
     left = np.zeros(len(partition), dtype=bool)
-    return not len(leaks(network, partition, boxes, left)) and not len(
-        undecided(network, partition, boxes, np.arange(len(partition)))
+    return not len(leaking_classes(network, partition, boxes, left)) and not len(
+        undecided_classes(network, partition, boxes, np.arange(len(partition)))
     )
 
 
-def leaks(network: AbstractNetwork, partition: Partition, boxes: Box, left: Mask) -> Ints:
-    """The classes, of those that are not left open, whose box does not take in all that must lie in it."""
+def leaking_classes(network: AbstractNetwork, partition: Partition, boxes: Interval, left: Mask) -> Ints:
+    """The classes not left open whose box does not contain every image that must lie in it."""
     found = np.zeros(len(partition), dtype=bool)
-    if boxes.lo[INITIAL].any() or boxes.hi[INITIAL].any():  # the initial state is zero, and nothing else
+    if boxes.lo[INITIAL].any() or boxes.hi[INITIAL].any():  # the initial state is exactly zero
         found[INITIAL] = True
     kept = np.flatnonzero(~left)
     after = network.step(boxes[kept])
@@ -117,83 +118,85 @@ def leaks(network: AbstractNetwork, partition: Partition, boxes: Box, left: Mask
         successors = partition.successors[kept, letter]
         inside = np.flatnonzero((successors != NO_CLASS) & ~left[successors])
         image, goals = after[inside, letter], successors[inside]
-        found[goals[~boxes[goals].contains(image.widened(margin(image))).all(axis=1)]] = True
+        found[goals[~boxes[goals].contains(image.inflate(slack(image))).all(axis=1)]] = True
     return np.flatnonzero(found)
 
 
-def undecided(network: AbstractNetwork, partition: Partition, boxes: Box, among: Ints) -> Ints:
-    """The classes among these whose box does not lie on the side of the decision where it must."""
+def undecided_classes(network: AbstractNetwork, partition: Partition, boxes: Interval, among: Ints) -> Ints:
+    """The classes among these whose box does not lie on the required side of the decision."""
     found = [
-        where[~(network.clearance(boxes[where], accept) > 0.0)]
+        where[~(network.margin(boxes[where], accept) > 0.0)]
         for accept, needed in ((True, partition.must_accept), (False, partition.must_reject))
         if len(where := among[needed[among]])
     ]
     return np.sort(np.concatenate(found)) if found else np.zeros(0, dtype=np.int64)
 
 
-def bounded(boxes: Box) -> Mask:
+def is_bounded(boxes: Interval) -> Mask:
     """The boxes that have bounds in every number."""
     return np.asarray(np.isfinite(boxes.lo).all(axis=1) & np.isfinite(boxes.hi).all(axis=1))
 
 
-def margin(box: Box) -> Bounds:
-    """By how much what lies in a box must lie inside it."""
+def slack(box: Interval) -> Bounds:
+    """The slack by which images must lie inside a box."""
     return np.asarray(MARGIN * (1.0 + box.magnitude))
 
 
 @dataclass(frozen=True, eq=False)
-class Stepped:
-    """What every letter makes of some boxes, by the classes where it belongs.
+class StepImages:
+    """The images of some boxes under every letter, grouped by the class they belong to.
 
-    ``edges`` are box · letters + letter, those to the same of the ``goals`` side by side from one of the ``starts`` on;
-    ``images`` is what each leads to.
+    ``edges`` are box · letters + letter, sorted by goal; ``starts`` is where the edges to each of the ``goals`` begin,
+    and ``images`` is the image of each edge.
     """
 
     edges: Ints
     goals: Ints
     starts: Ints
-    images: Box
+    images: Interval
 
     @property
     def joined(self) -> tuple[Bounds, Bounds]:
-        """For each goal the bounds that hold all of it, with a margin."""
+        """For each goal the bounds that contain all its images, with slack."""
         images, starts = self.images, self.starts
         if not len(starts):
             return images.lo, images.hi
-        room = margin(images)
+        room = slack(images)
         return np.minimum.reduceat(images.lo - room, starts), np.maximum.reduceat(images.hi + room, starts)
 
 
-def stepped(network: AbstractNetwork, boxes: Box, successors: Ints) -> Stepped:
-    """The boxes stepped; ``successors`` are the classes where that leads, a row a box, or ``NO_CLASS``."""
+def step_images(network: AbstractNetwork, boxes: Interval, successors: Ints) -> StepImages:
+    """Step boxes; ``successors`` has one row per box with the class that each letter leads to, or ``NO_CLASS``."""
     after, goals_of = network.step(boxes), successors.ravel()
     edges = np.flatnonzero(goals_of != NO_CLASS)
     edges = edges[np.argsort(goals_of[edges], kind="stable")]
     goals, starts = np.unique(goals_of[edges], return_index=True)
-    images = Box(after.lo.reshape(-1, network.width), after.hi.reshape(-1, network.width))[edges]
-    return Stepped(edges, goals, starts, images)
+    images = Interval(after.lo.reshape(-1, network.width), after.hi.reshape(-1, network.width))[edges]
+    return StepImages(edges, goals, starts, images)
 
 
 @dataclass(eq=False)
 class _Growth:
-    """The boxes so far, and how each class came to its last growth."""
+    """The boxes so far, and the edge by which each class last grew."""
 
     network: AbstractNetwork
     partition: Partition
-    boxes: Box = field(init=False)
+    boxes: Interval = field(init=False)
     left: Mask = field(init=False)
-    history: list[Ints] = field(init=False, default_factory=list)  # a row a round: the edge that made a class grow
+    history: list[Ints] = field(
+        init=False, default_factory=list
+    )  # one row per round: the edge that made each class grow
 
     def __post_init__(self) -> None:
         shape = (len(self.partition), self.network.width)
         self.left = np.zeros(len(self.partition), dtype=bool)
-        self.boxes = Box(np.full(shape, np.inf), np.full(shape, -np.inf))
+        self.boxes = Interval(np.full(shape, np.inf), np.full(shape, -np.inf))
         self.boxes.lo[INITIAL] = self.boxes.hi[INITIAL] = 0.0
 
     def advance(self, growing: Ints, padding: float) -> Ints:
-        """Step the classes that grew, join what comes out; the classes that grow now."""
+        """Step the classes that grew and join the images; return the classes that grow now."""
         successors = self.partition.successors[growing]
-        after = stepped(self.network, self.boxes[growing], np.where(self.left[successors], NO_CLASS, successors))
+        after = step_images(self.network, self.boxes[growing], np.where(self.left[successors], NO_CLASS, successors))
         goals, (lo, hi) = after.goals, after.joined
         old = self.boxes[goals]
         lower, higher = ~(old.lo <= lo), ~(hi <= old.hi)
@@ -204,33 +207,31 @@ class _Growth:
         self._remember(growing, after, old, grew)
         return goals[grew]
 
-    def closed(self) -> Closed:
-        """The boxes, now that no letter leads out of any; what no word leads to without passing a class that is left
-        is left, too.
-        """
+    def closed(self) -> ClosedBoxes:
+        """The boxes, once no letter leads out of any. Classes reached only through a class left open are left, too."""
         self.left |= ~(self.boxes.lo[:, 0] <= self.boxes.hi[:, 0])
-        return Closed(self.boxes, self.left)
+        return ClosedBoxes(self.boxes, self.left)
 
     def leave(self, growing: Ints, *, undecided_too: bool) -> Ints:
-        """Leave the classes open whose boxes have no bounds (or reach the decision); those that go on growing."""
-        self.left[growing[~bounded(self.boxes[growing])]] = True
+        """Leave classes open whose boxes have no bounds (or reach the decision); return those that continue to grow."""
+        self.left[growing[~is_bounded(self.boxes[growing])]] = True
         if undecided_too:
             growing = growing[~self.left[growing]]
-            self.left[undecided(self.network, self.partition, self.boxes, growing)] = True
+            self.left[undecided_classes(self.network, self.partition, self.boxes, growing)] = True
         gone = np.flatnonzero(self.left)
         self.boxes.lo[gone], self.boxes.hi[gone] = np.inf, -np.inf
         return growing[~self.left[growing]]
 
     def problem(self, growing: Ints) -> Stuck | None:
-        """What rules out an invariant already, if anything does."""
-        for at in growing[~bounded(self.boxes[growing])].tolist():
+        """The first reason why there can be no invariant, if any."""
+        for at in growing[~is_bounded(self.boxes[growing])].tolist():
             return Stuck(at, "has no bounds that float32 could hold", self.word_to(at))
-        for at in undecided(self.network, self.partition, self.boxes, growing).tolist():
+        for at in undecided_classes(self.network, self.partition, self.boxes, growing).tolist():
             return Stuck(at, "reaches the decision", self.word_to(at))
         return None
 
     def word_to(self, at: int) -> Codes:
-        """A word of the class: back along the edges that made the boxes grow, each in an earlier round."""
+        """A word of the class, found by walking back along the edges that made the boxes grow."""
         letters: list[int] = []
         for edges in reversed(self.history):
             if at != INITIAL and edges[at] >= 0:
@@ -239,14 +240,14 @@ class _Growth:
         return tuple(reversed(letters))
 
     def _spread(self, lo: Bounds, hi: Bounds) -> Bounds:
-        """How far each number ranges over all classes that were reached."""
+        """The range of each number over all classes that were reached."""
         reached = self.boxes.lo[:, 0] <= self.boxes.hi[:, 0]
         low = np.minimum(self.boxes.lo[reached].min(axis=0), lo.min(axis=0, initial=0.0))
         high = np.maximum(self.boxes.hi[reached].max(axis=0), hi.max(axis=0, initial=0.0))
         return np.asarray(high - low)
 
-    def _remember(self, growing: Ints, after: Stepped, old: Box, grew: Mask) -> None:
-        """For every class that grew, the edge by which it grew most."""
+    def _remember(self, growing: Ints, after: StepImages, old: Interval, grew: Mask) -> None:
+        """Record for every class that grew the edge by which it grew most."""
         edges, goals, starts, images = after.edges, after.goals, after.starts, after.images
         which = np.repeat(np.arange(len(goals)), np.diff(np.append(starts, len(edges))))
         with np.errstate(invalid="ignore"):

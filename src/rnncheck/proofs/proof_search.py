@@ -1,4 +1,4 @@
-"""The proof that a network satisfies a specification on every word, or what stands in its way."""
+"""Search for a proof that a network satisfies a specification on every word, or report what prevents it."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ import numpy as np
 from rnncheck.errors import InputError, renamed_fields
 from rnncheck.models.network import RecurrentNetwork
 from rnncheck.proofs.abstract_network import AbstractNetwork
-from rnncheck.proofs.domains.interval import Box, Rounding
-from rnncheck.proofs.induction import NO_PARENT, Followed, Following, follow
-from rnncheck.proofs.invariant import Closed, Ints, Progress, Stuck, close, holds
-from rnncheck.proofs.word_classes import Partition, last_letters
+from rnncheck.proofs.domains.interval import Interval, Rounding
+from rnncheck.proofs.induction import NO_PARENT, InductionLimits, InductiveBoxes, find_inductive_boxes
+from rnncheck.proofs.invariant import ClosedBoxes, Ints, Progress, Stuck, grow_boxes, is_invariant
+from rnncheck.proofs.word_classes import Partition, partition_by_last_letters
 from rnncheck.relations import Property
 from rnncheck.runtime.cooperative import finish
 from rnncheck.words import Alphabet, format_word
 
-_INFLATIONS = (0.3, 0.1, 0.03, 0.01, 0.003)  # of small boxes, as shares of the range of each number
+_INFLATIONS = (0.3, 0.1, 0.03, 0.01, 0.003)  # of small boxes, relative to the range of each number
 
 
 @renamed_fields(ahead="induction_depth")
 @dataclass(frozen=True)
 class ProofSettings:
-    """How hard to try.
+    """How much effort a proof search makes.
 
-    ``context`` is the largest k of a partition by the last k letters; k grows from 0 as long as there are at most
+    ``context`` is the largest k of a partition by the last k letters; k grows from 0 while there are at most
     ``classes`` classes. Bounds that move are moved further by ``padding`` times the range of their number, for at most
-    ``rounds`` rounds. Then many small boxes are tried, from each of which words lead to others within
-    ``induction_depth`` letters; with 0 they are not. Where no proof closes, words of at most ``longest`` letters are
-    tried by themselves; with ``epsilon`` it is enough that the words left unproved have a probability below it.
+    ``rounds`` rounds. Then k-induction is tried, with many small boxes, from each of which words lead into others
+    within ``induction_depth`` letters; 0 leaves it out. Where no proof is found, words of at most ``longest`` letters
+    are proved separately; with ``epsilon`` it is enough that the words left unproved have a probability below it.
     """
 
     context: int = 6
@@ -55,25 +55,25 @@ class ProofSettings:
 
 @dataclass(frozen=True, eq=False)
 class Invariant:
-    """A closed set of boxes, one for each class of words, in which every answer is right: a proof.
+    """A proof: boxes, one for each class of words, closed under every letter, in which every answer is correct.
 
-    A class with a parent has no box of its own: its states are what a letter makes of the parent's, and are in its
-    bounds.
+    A class with a parent has no box of its own: its states are the images of the parent's states under one letter, and
+    lie in its bounds.
     """
 
     partition: Partition
-    boxes: Box
+    boxes: Interval
     rounding: Rounding
     parents: Ints
 
     @classmethod
-    def of_boxes(cls, partition: Partition, boxes: Box, rounding: Rounding) -> Invariant:
-        """Every class has a box of its own."""
+    def of_boxes(cls, partition: Partition, boxes: Interval, rounding: Rounding) -> Invariant:
+        """An invariant in which every class has its own box."""
         return cls(partition, boxes, rounding, np.full(len(partition), NO_PARENT))
 
     @property
     def own_boxes(self) -> Ints:
-        """The classes that have a box of their own."""
+        """The classes with their own box."""
         return np.flatnonzero(self.parents == NO_PARENT)
 
 
@@ -87,13 +87,13 @@ class Obstacle:
 
 @dataclass(frozen=True)
 class NotProved:
-    """Every attempt failed, the last with the finest partition; ``why`` there was none after it."""
+    """Every attempt failed, the last with the finest partition; ``why`` it was the last."""
 
     obstacles: tuple[Obstacle, ...]
     why: str
 
     def sentence(self, alphabet: Alphabet) -> str:
-        """For a person: which words' box did what, and why nothing finer was tried."""
+        """In words: what the box of which words does, and why nothing finer was tried."""
         if not self.obstacles:
             return self.why
         last = self.obstacles[-1]
@@ -110,41 +110,42 @@ Event: TypeAlias = Progress | Stuck
 Attempts: TypeAlias = Generator[Event, None, Invariant | NotProved]
 
 
-def prove_words(network: RecurrentNetwork, wanted: Property, settings: ProofSettings | None = None) -> Attempts:
-    """Look for a proof for all words but the empty one; yields between pieces of work, and after each failed attempt.
+def search_proof(network: RecurrentNetwork, prop: Property, settings: ProofSettings | None = None) -> Attempts:
+    """Search for a proof for all words except the empty one.
 
-    Whoever runs it may try the word that an attempt got stuck with: it may be a violation.
+    Yields between pieces of work, and after each failed attempt. The caller may query the word that an attempt got
+    stuck with: it may be a violation.
     """
     settings = settings or ProofSettings()
-    found = yield from _a_box_a_class(network, wanted, settings)
+    found = yield from _one_box_per_class(network, prop, settings)
     if isinstance(found, Invariant) or not settings.induction_depth:
         return found
-    following = Following.within(
+    limits = InductionLimits.within(
         AbstractNetwork(network, settings.rounding), settings.induction_depth, settings.classes
     )
-    if following is None:
+    if limits is None:
         return found
     for inflation in _INFLATIONS:
-        end = yield from follow(following, wanted, inflation)
-        if isinstance(end, Followed):
+        end = yield from find_inductive_boxes(limits, prop, inflation)
+        if isinstance(end, InductiveBoxes):
             return Invariant(end.partition, end.boxes, settings.rounding, end.parents)
         yield end
         if not end.word:  # there were too many boxes; with less inflation there would be more
             break
-    also = f"nor do small boxes that are followed for {following.k} letters close"
+    also = f"nor do small boxes that are followed for {limits.k} letters close"
     return NotProved(found.obstacles, f"{found.why}; {also}")
 
 
-def _a_box_a_class(network: RecurrentNetwork, wanted: Property, settings: ProofSettings) -> Attempts:
+def _one_box_per_class(network: RecurrentNetwork, prop: Property, settings: ProofSettings) -> Attempts:
     abstract = AbstractNetwork(network, settings.rounding)
     obstacles: list[Obstacle] = []
     for context in range(settings.context + 1):
-        partition = last_letters(wanted, context, settings.classes)
+        partition = partition_by_last_letters(prop, context, settings.classes)
         if partition is None:
             return NotProved(tuple(obstacles), f"contexts of {context} letters need more than {settings.classes} boxes")
-        end = yield from close(abstract, partition, settings.padding, settings.rounds)
-        if isinstance(end, Closed):
-            if holds(abstract, partition, end.boxes):
+        end = yield from grow_boxes(abstract, partition, settings.padding, settings.rounds)
+        if isinstance(end, ClosedBoxes):
+            if is_invariant(abstract, partition, end.boxes):
                 return Invariant.of_boxes(partition, end.boxes, settings.rounding)
             end = Stuck(0, "is not closed with room to spare", ())
         obstacles.append(Obstacle(partition, end))
@@ -154,9 +155,9 @@ def _a_box_a_class(network: RecurrentNetwork, wanted: Property, settings: ProofS
 
 def find_invariant(
     network: RecurrentNetwork,
-    wanted: Property,
+    prop: Property,
     settings: ProofSettings | None = None,
     between: Callable[[], None] = lambda: None,
 ) -> Invariant | NotProved:
-    """The same without a stop; ``between`` is called between pieces of work and may raise to end it."""
-    return finish(prove_words(network, wanted, settings), between)
+    """Like ``search_proof``, run to its end; ``between`` is called between pieces of work and may raise to end it."""
+    return finish(search_proof(network, prop, settings), between)

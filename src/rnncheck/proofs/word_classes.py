@@ -1,7 +1,7 @@
-"""Into which classes words are sorted, so that the states of each class fit into one box.
+"""Partitions of the words into classes, so that the network states of each class fit into one box.
 
-A class is the last k letters that were read, and the state of the specification before them; shorter words are classes
-of their own. Class 0 is the empty word alone. Words after which no violation can come any more belong to no class.
+A class is given by the last k letters and the specification's state before them; each shorter word is its own class.
+Class 0 is the empty word alone. Words after which no violation is possible belong to no class.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ class Partition:
         return len(self.successors)
 
 
-def last_letters(wanted: Property, k: int, at_most: int) -> Partition | None:
-    """The partition by the last ``k`` letters and the state before them; None where it has more than so many classes.
+def partition_by_last_letters(prop: Property, k: int, at_most: int) -> Partition | None:
+    """The partition by the last ``k`` letters and the state before them; None with more than ``at_most`` classes.
 
     With k = 0 a class is a state of the specification.
     """
-    spec, is_open = wanted.spec, wanted.open_states
+    spec, is_open = prop.spec, prop.open_states
     numbers: dict[Any, int] = {None: INITIAL}
     waiting: deque[_Class] = deque([_Class(spec.initial, spec.initial, ())])
     classes, rows = [waiting[0]], []
@@ -62,8 +62,8 @@ def last_letters(wanted: Property, k: int, at_most: int) -> Partition | None:
         rows.append(row)
     states = np.array([each.state for each in classes], dtype=np.int64)
     accepting = spec.accepting[states]
-    checked = wanted.may_violate[states]
-    checked[INITIAL] = False  # the empty word is asked by itself
+    checked = prop.may_violate[states]
+    checked[INITIAL] = False  # the empty word is checked separately
     return Partition(
         np.array(rows, dtype=np.int64).reshape(len(rows), len(spec.alphabet)),
         states,
@@ -74,7 +74,7 @@ def last_letters(wanted: Property, k: int, at_most: int) -> Partition | None:
 
 
 class _Class(NamedTuple):
-    """The letters last read, the specification's state before them, and its state now."""
+    """The last letters, the specification's state before them, and its current state."""
 
     before: int
     state: int

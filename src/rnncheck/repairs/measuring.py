@@ -55,7 +55,7 @@ class ViolationSample:
     ) -> None:
         self._parts: list[tuple[Requirement, float, WordBatch]] = []
         for each in requirements:
-            possible = None if each.about_labels else each.wanted.may_violate_language
+            possible = None if each.about_labels else each.wanted.possible_violations
             source = distribution if possible is None else conditioned(distribution, possible)
             mass = 1.0 if possible is None else distribution.mass(possible)
             words = WordBatch.from_codes([]) if source is None else source.sample(rng, _AUDITED)

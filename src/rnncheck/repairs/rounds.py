@@ -24,7 +24,7 @@ from rnncheck.repairs.requirements import UNKNOWN
 from rnncheck.repairs.training_set import Lesson
 from rnncheck.repairs.verifier import FIRST_STEPS, Verifier, is_proved, standing_of
 from rnncheck.runtime.budget import INTERRUPTED, Budget, BudgetExceeded
-from rnncheck.runtime.checkpoint import saved
+from rnncheck.runtime.checkpoint import try_save
 from rnncheck.training.fine_tuning import FineTuned, fine_tune
 from rnncheck.verdict.facts import Outcome
 from rnncheck.verdict.value import Verdict
@@ -301,11 +301,11 @@ class Run:
         state, lesson = msgspec.structs.replace(self._state, seconds=self._seconds), self._lesson
         weights = self._question.pupil.arrays(), self._best_arrays, self._verified_arrays
         now = Saved(state, *weights, lesson.errors, lesson.kept, lesson.random)
-        self._trouble = saved(lambda: file.save(now))
+        self._trouble = try_save(lambda: file.save(now))
 
-    def _go_on_from(self, saved: Saved) -> None:
-        self._state = saved.progressed
-        self._best_arrays, self._verified_arrays = dict(saved.best_weights), dict(saved.verified_weights)
+    def _go_on_from(self, try_save: Saved) -> None:
+        self._state = try_save.progressed
+        self._best_arrays, self._verified_arrays = dict(try_save.best_weights), dict(try_save.verified_weights)
         lesson = self._lesson
-        lesson.errors, lesson.kept, lesson.random = saved.errors, saved.kept, saved.random
-        self._question.pupil.load(saved.weights)
+        lesson.errors, lesson.kept, lesson.random = try_save.errors, try_save.kept, try_save.random
+        self._question.pupil.load(try_save.weights)

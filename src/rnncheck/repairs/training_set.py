@@ -115,7 +115,7 @@ class Lesson:
             if spec is None:
                 drawn = list(self._distribution.sample(rng, _part(_SOUGHT // 10, share)))
             else:
-                drawn = words_in(each.wanted.may_violate_language, self._distribution, rng, _part(_SOUGHT, share))
+                drawn = words_in(each.wanted.possible_violations, self._distribution, rng, _part(_SOUGHT, share))
             if drawn:
                 wrong = violating(each, model, WordBatch.from_codes(drawn))
                 mistakes = [drawn[place] for place in np.flatnonzero(wrong).tolist()]

@@ -1,4 +1,4 @@
-"""Results for people: pictures, pages, and how values show themselves in notebooks.
+"""Readable results: pictures, pages, and how values show themselves in notebooks.
 
 Reading order: ``markup`` (text that cannot become markup), ``automaton/`` (what to draw, where to put it, pictures),
 ``contacts/`` (pictures of contact sequences), ``plots`` and ``charts/``, ``page/`` (the pages), ``notebook``.

@@ -110,7 +110,7 @@ def section(key: str, heading: str, *content: Child) -> Markup:
 
 
 def script_json(value: object) -> Markup:
-    """JSON that can stand in a script element: no character in it means anything to HTML."""
+    """JSON for a script element: no character in it has a meaning in HTML."""
     text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     return Markup(text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e"))
 

@@ -64,7 +64,7 @@ def _verdict(verdict: Verdict) -> Markup:
         *(_flow(flow) for flow in verdict.faulty_flows[:1]),
         *(tag("p", tag("em", f"{note.check}: "), note.message) for note in verdict.health),
         tag("p", f"{verdict.cost.seconds:.2f} s, {verdict.cost.membership_queries:,} queries, "
-            f"{verdict.cost.network_steps:,} network steps. verdict.save_report('report.html') tells all."),
+            f"{verdict.cost.network_steps:,} network steps. verdict.save_report('report.html') shows everything."),
     ]  # fmt: skip
     loops = [(flow.prefix, flow.loop) for flow in verdict.faulty_flows[:1]]
     word = verdict.counterexample

@@ -1,4 +1,4 @@
-"""Small plots made by hand: a score as a loop is pumped, and a quantity as learning goes on."""
+"""Small plots: a score as a loop is pumped, and a quantity over the rounds of learning."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def gauge(score: float | None, largest: float) -> Markup:
 
 
 def ticks(low: float, high: float, *, whole: bool = False, most: int = 5) -> list[float]:
-    """Round numbers between two bounds, at most so many and two."""
+    """About ``most`` round numbers between two bounds."""
     if not high > low:
         return [low]
     raw = (high - low) / most
@@ -162,8 +162,8 @@ def _around_zero(values: Sequence[float]) -> tuple[float, float]:
 
 
 def _about(n: int, hit: bool, score: float | None = None) -> str:
-    told = "" if score is None else f"score {score:.4g}, "
-    return f"n = {n}: {told}{'a violation' if hit else 'no violation'}"
+    prefix = "" if score is None else f"score {score:.4g}, "
+    return f"n = {n}: {prefix}{'a violation' if hit else 'no violation'}"
 
 
 def signed(value: float) -> str:

@@ -1,4 +1,4 @@
-"""How long work may go on: a deadline and a way to cancel, checked between steps."""
+"""Limits of work: a deadline and a way to cancel, checked between steps."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from rnncheck.errors import InputError, ResourceLimitError, WrongTypeError
 
 Clock = Callable[[], float]
 
-INTERRUPTED = "interrupted"  # why work ended that Ctrl-C ended
+INTERRUPTED = "interrupted"  # the reason where Ctrl-C ended the work
 
 
 class BudgetExceeded(ResourceLimitError):  # noqa: N818 - an expected end of work, not a defect
-    """The budget ended first. What was found out until then is kept by whoever found it out."""
+    """The budget ended first. The caller keeps the results until then."""
 
     def __init__(self, reason: str) -> None:
         self.reason = reason
@@ -22,13 +22,13 @@ class BudgetExceeded(ResourceLimitError):  # noqa: N818 - an expected end of wor
 
 
 def never() -> bool:
-    """Nobody cancels: the silent default."""
+    """The default of ``cancelled``: no."""
     return False
 
 
 @dataclass(frozen=True)
 class Budget:
-    """A deadline on a clock, and a question asked along with it: has somebody cancelled?
+    """A deadline on a clock, and a function that reports cancellation.
 
     ``deadline`` is a reading of ``clock``; None means no limit. ``cancelled`` is called between steps, perhaps from
     several threads.
@@ -42,7 +42,7 @@ class Budget:
     def lasting(
         cls, seconds: float | None, *, clock: Clock = time.monotonic, cancelled: Callable[[], bool] = never
     ) -> Budget:
-        """A budget that ends so many seconds from now, or never."""
+        """A budget that ends ``seconds`` from now, or never."""
         if seconds is not None and (isinstance(seconds, bool) or not isinstance(seconds, int | float)):
             raise WrongTypeError(f"a time limit of {seconds!r} was given; give a number of seconds, or leave it out")
         if seconds is not None and not seconds >= 0.0:
@@ -55,7 +55,7 @@ class Budget:
 
     @property
     def left(self) -> float | None:
-        """The same as a time limit: None where there is none."""
+        """``remaining()`` as a time limit: None without a deadline."""
         return None if self.deadline is None else self.remaining()
 
     def check(self) -> None:

@@ -1,4 +1,4 @@
-"""Checkpoints: what is the same for every kind of work that can be gone on with."""
+"""Checkpoints: the parts that all kinds of resumable work share."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from rnncheck.runtime.files import read_limited, write_atomically
 _DIGEST_BYTES = 32
 
 
-def saved(save: Callable[[], None]) -> str | None:
-    """Write a checkpoint; what to note where that fails, by which the work that goes on loses nothing."""
+def try_save(save: Callable[[], None]) -> str | None:
+    """Write a checkpoint; on failure return a note for the result, and let the work continue."""
     try:
         save()
     except InputError as error:
-        return f"{error}; the run went on, but could not have been resumed from there"
+        return f"{error}; the run continued, but could not have been resumed from there"
     return None
 
 
 def write_checkpoint(path: Path, content: bytes) -> None:
-    """Write it as a whole, with its digest: results that were damaged or edited would be told as this run's own."""
+    """Write it in one step, with its digest: damaged or edited results would look like those of this run."""
     write_atomically(path, content + hashlib.sha256(content).digest())
 
 
 def read_checkpoint(path: Path) -> bytes:
-    """What was written; an error says what to do where there is none, or another."""
+    """The content; an error names the remedy where the file is missing or not a checkpoint."""
     try:
         written = read_limited(path, "checkpoint")
     except FileNotFoundError:
-        raise InputError(f"{path}: there is no checkpoint to go on from; leave out --resume to begin") from None
+        raise InputError(f"{path}: there is no checkpoint to resume; leave out --resume to begin") from None
     except OSError as error:
         raise FormatError(f"cannot be read: {error.strerror or error}", str(path)) from None
     content, digest = written[:-_DIGEST_BYTES], written[-_DIGEST_BYTES:]
@@ -44,10 +44,10 @@ def read_checkpoint(path: Path) -> bytes:
 def check_same_question(
     path: Path, before: Mapping[str, Any], now: Mapping[str, Any], *, may_change: Collection[str] = ()
 ) -> None:
-    """Refuse a checkpoint of another question: its answers would be told for this one's."""
+    """Raise InputError for a checkpoint of another question: its answers would look like this one's."""
     for name in sorted((before.keys() | now.keys()) - set(may_change)):
         if before.get(name) != now.get(name):
             raise InputError(
                 f"{path}: the checkpoint is of another question: its {name} is {short_repr(before.get(name))}, "
-                f"and {short_repr(now.get(name))} was asked for; ask the same, or begin anew without --resume"
+                f"and {short_repr(now.get(name))} was requested; repeat the same, or begin anew without --resume"
             )

@@ -1,4 +1,4 @@
-"""Work in turns: a generator that yields between pieces of work and returns its result."""
+"""Cooperative work: a generator that yields between pieces of work and returns its result."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TypeAlias, TypeVar
 Result = TypeVar("Result")
 Event = TypeVar("Event")
 
-Turns: TypeAlias = Generator[None, None, Result]
+CooperativeWork: TypeAlias = Generator[None, None, Result]
 
 
 def _nothing() -> None:
@@ -16,7 +16,7 @@ def _nothing() -> None:
 
 
 def finish(work: Generator[object, None, Result], between: Callable[[], None] = _nothing) -> Result:
-    """The result of work that is done to its end; ``between`` is called after each piece."""
+    """Run work to its end and return its result; ``between`` is called after each piece."""
     while True:
         try:
             next(work)
@@ -26,13 +26,13 @@ def finish(work: Generator[object, None, Result], between: Callable[[], None] = 
         between()
 
 
-def telling(work: Generator[Event, None, Result], tell: Callable[[Event], None]) -> Turns[Result]:
-    """The work, where what it yields is told between its pieces."""
+def reporting(work: Generator[Event, None, Result], report: Callable[[Event], None]) -> CooperativeWork[Result]:
+    """The same work, with each event that it yields passed to ``report``."""
     while True:
         try:
             event = next(work)
         except StopIteration as end:
             result: Result = end.value
             return result
-        tell(event)
+        report(event)
         yield

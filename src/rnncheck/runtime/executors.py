@@ -1,8 +1,8 @@
-"""Where independent pieces of work are done: processes of this machine, or a Dask cluster.
+"""Executors for independent pieces of work: processes of this machine, or a Dask cluster.
 
-An executor takes a function and picklable arguments and gives a future. A worker that dies is replaced and its piece
-is done again, so a result never depends on how many workers there are or what became of them. A piece that kills its
-worker several times is given up with an error. What many pieces need is shared: it travels to a worker once.
+An executor takes a function and picklable arguments and returns a future. A worker that dies is replaced and its piece
+is run again, so results never depend on the number of workers or on their failures. A piece that kills its worker
+several times fails with an error. Values that many pieces need are shared: each is sent to a worker once.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from rnncheck.runtime.budget import BudgetExceeded
 
 Result = TypeVar("Result")
 
-_ATTEMPTS = 4  # a piece is begun at most so often; what kills four workers would kill the fifth
+_ATTEMPTS = 4  # at most; a piece that kills four workers would kill the fifth
 _CONNECT_SECONDS = 20.0
-_KEPT = 2  # shared values that a process keeps: one network's pieces mostly end before another's begin
+_KEPT = 2  # shared values that a process keeps; the pieces of one network mostly end before those of the next begin
 _NEVER = "1024 PiB"  # larger than any value
-_SPAWN = multiprocessing.get_context("spawn")  # a fork would copy threads and locks in whatever state they are
+_SPAWN = multiprocessing.get_context("spawn")  # a fork would copy threads and locks in arbitrary states
 
 
 class WorkerLostError(RnncheckError):
@@ -39,13 +39,13 @@ class WorkerLostError(RnncheckError):
 
 
 class _DiedError(Exception):
-    """A worker process is no more."""
+    """A worker process has ended."""
 
 
 class Executor(Protocol):
-    """Does pieces of work elsewhere. ``close`` gives up what is not finished.
+    """Runs pieces of work in other processes. ``close`` cancels unfinished pieces.
 
-    What ``share`` returns stands for the value among the arguments of pieces, which get the value itself.
+    Pass what ``share`` returns as an argument of pieces; they receive the value itself.
     """
 
     @property
@@ -73,7 +73,7 @@ def open_executor(workers: int, cluster: str | None = None, *, seconds: float = 
 
 @dataclass(frozen=True, eq=False)
 class _Shared:
-    """A value that a process is sent once. In what is sent later its number stands for it."""
+    """A value that is sent to a process once; later messages refer to it by its number."""
 
     value: object
     number: int = field(default_factory=itertools.count().__next__)
@@ -81,7 +81,7 @@ class _Shared:
 
 @dataclass(frozen=True)
 class _Number:
-    """Of a shared value that the process has."""
+    """Refers to a shared value that the process already has."""
 
     number: int
 
@@ -91,7 +91,7 @@ class LocalProcesses:
 
     def __init__(self, workers: int) -> None:
         if workers < 1:
-            raise InputError(f"{workers} workers cannot do anything; ask for at least 1")
+            raise InputError(f"{workers} workers cannot do anything; give at least 1")
         self.workers = workers
         self._idle: queue.SimpleQueue[_Worker] = queue.SimpleQueue()
         self._all = [_Worker() for _ in range(workers)]
@@ -133,11 +133,11 @@ class _Worker:
         self._lock = threading.Lock()
         self._process: Any = None
         self._pipe: multiprocessing.connection.Connection[Any, Any] | None = None
-        self._has: list[int] = []  # the numbers of shared values, the latest last
+        self._has: list[int] = []  # the numbers of its shared values, the latest last
         self._stopped = False
 
     def run(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
-        """The function's result or its exception; _DiedError when the process is no more."""
+        """The function's result or its exception; _DiedError when the process has ended."""
         pipe = self._connected()
         shared = {part.number: part.value for part in arguments if isinstance(part, _Shared)}
         sent = [_Number(part.number) if isinstance(part, _Shared) else part for part in arguments]
@@ -167,7 +167,7 @@ class _Worker:
                 self._pipe, theirs = _SPAWN.Pipe()
                 self._process = _SPAWN.Process(target=_work, args=(theirs,), daemon=True)
                 self._process.start()
-                theirs.close()  # or the end of the process would not end the pipe
+                theirs.close()  # otherwise the end of the process would not close the pipe
             return self._pipe
 
     def _forget(self) -> None:
@@ -180,7 +180,7 @@ class _Worker:
 
 
 def _work(pipe: multiprocessing.connection.Connection[Any, Any]) -> None:
-    """A worker's life: piece after piece until the other end of the pipe is gone."""
+    """The main loop of a worker: run pieces until the other end of the pipe closes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that has the terminal
     threading.Thread(target=_end_with_parent, daemon=True).start()
     shared: dict[int, object] = {}
@@ -201,13 +201,13 @@ def _work(pipe: multiprocessing.connection.Connection[Any, Any]) -> None:
             pipe.send(answer)
         except (EOFError, OSError):
             return
-        except Exception as error:  # what does not pickle cannot travel
+        except Exception as error:  # results that cannot be pickled cannot be sent
             kind = "result" if answer[0] else "error"
             pipe.send((False, RnncheckError(f"the {kind} {short_repr(answer[1])} cannot be sent back: {error}")))
 
 
 def _end_with_parent() -> None:
-    """Without this a worker whose parent was killed would go on with its piece, beside the run that continues it."""
+    """Without this a worker whose parent was killed would continue its piece beside the resumed run."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         multiprocessing.connection.wait([parent.sentinel])
@@ -215,7 +215,7 @@ def _end_with_parent() -> None:
 
 
 def _in_time(seconds: float, call: Callable[[], Result]) -> Result:
-    """The result of a call, or TimeoutError: a client's own limit does not hold for a server that keeps silent."""
+    """The result of a call, or TimeoutError: a client's own limit does not cover a server that never answers."""
     future: Future[Result] = Future()
 
     def work() -> None:
@@ -232,7 +232,7 @@ def _in_time(seconds: float, call: Callable[[], Result]) -> Result:
 
 
 class DaskCluster:
-    """The workers behind a Dask scheduler. They need rnncheck installed, and unpickle what they are sent."""
+    """The workers of a Dask scheduler. They need rnncheck installed, and unpickle what they receive."""
 
     def __init__(self, address: str, seconds: float = math.inf) -> None:
         try:
@@ -256,7 +256,7 @@ class DaskCluster:
         return max(1, threads)
 
     def share(self, value: object) -> object:
-        """The result of a piece: workers fetch it from each other, and one that is lost is computed again."""
+        """Share it as the result of a piece: workers fetch it from each other, and a lost one is computed again."""
         from dask.config import set as set_options
 
         with set_options({"distributed.admin.large-graph-warning-threshold": _NEVER}):  # large, and sent for once

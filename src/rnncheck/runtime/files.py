@@ -1,4 +1,4 @@
-"""Files: written so that nothing is lost (the old one stays until the new one is whole), read up to a size."""
+"""Writing files without loss (the old file stays until the new one is complete), and reading them up to a size."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rnncheck.errors import FormatError, InputError
 from rnncheck.runtime import locks
 
 _PREFIX, _SUFFIX = ".rnncheck-", ".part"
-# What is read at most of each kind of file, in bytes: far above what there is, far below what memory holds.
+# The largest size of each kind of file, in bytes: far above real files, far below the memory.
 MOST_BYTES = {
     "automaton": 1 << 30,
     "edits": 1 << 20,
@@ -29,31 +29,31 @@ MOST_BYTES = {
 
 
 def read_limited(path: str | Path, kind: str) -> bytes:
-    """The content of a file; a FormatError where it is larger than its kind may be. An OSError is the caller's."""
+    """The content of a file; a FormatError where it is too large for its kind. The caller handles OSError."""
     check_size(path, kind)
     with open(path, "rb") as file:
-        content = file.read(MOST_BYTES[kind] + 1)  # a device has no size, and perhaps no end
+        content = file.read(MOST_BYTES[kind] + 1)  # a device has no size, and may never end
     if len(content) > MOST_BYTES[kind]:
         raise _too_large(path, kind)
     return content
 
 
 def check_size(path: str | Path, kind: str) -> None:
-    """Raise FormatError where a file is larger than its kind may be."""
+    """Raise FormatError where a file is too large for its kind."""
     if os.stat(path).st_size > MOST_BYTES[kind]:
         raise _too_large(path, kind)
 
 
 def _too_large(path: str | Path, kind: str) -> FormatError:
     mib = MOST_BYTES[kind] / (1 << 20)
-    return FormatError(f"larger than {mib:g} MiB, the most that is read of a {kind} file; is it one?", str(path))
+    return FormatError(f"larger than {mib:g} MiB, the limit for a {kind} file; is it one?", str(path))
 
 
 def write_atomically(path: str | Path, data: bytes | str, *, mode: int | None = None) -> None:
     """Replace a file's content in one step; where that fails, the old file is as it was and the error says why.
 
-    It keeps its permissions unless ``mode`` is given. A link stays, and the file that it leads to is replaced. A device
-    or a pipe is written to: it keeps nothing.
+    It keeps its permissions unless ``mode`` is given. A link stays, and its target is replaced. A device or a pipe is
+    written to directly.
     """
     target = Path(path)
     content = data.encode("utf-8") if isinstance(data, str) else data
@@ -63,7 +63,7 @@ def write_atomically(path: str | Path, data: bytes | str, *, mode: int | None = 
                 device.write(content)
             return
         file = Path(os.path.realpath(target))
-        _swept_once(file.parent)
+        _remove_leftovers_once(file.parent)
         handle, temporary = _locked_part(file.parent)
     except OSError as error:
         raise _failure(target, error) from None
@@ -86,12 +86,12 @@ def write_atomically(path: str | Path, data: bytes | str, *, mode: int | None = 
 
 
 def check_writable(path: str | Path) -> None:
-    """Raise InputError where a file cannot be written: better before hours of work than after them."""
+    """Raise InputError where a file cannot be written: before hours of work, not after them."""
     target = Path(path)
     try:
         if target.is_dir():
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-        if keeps_nothing(target):  # opening a pipe would wait for its reader, or end the reader's waiting
+        if keeps_nothing(target):  # opening a pipe would wait for its reader, or wake the reader
             if not os.access(target, os.W_OK):
                 raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
             return
@@ -103,7 +103,7 @@ def check_writable(path: str | Path) -> None:
 
 
 def keeps_nothing(path: Path) -> bool:
-    """Whether what stands there is a device or a pipe."""
+    """Whether the path is a device or a pipe."""
     try:
         mode = path.stat().st_mode
     except FileNotFoundError:
@@ -112,9 +112,9 @@ def keeps_nothing(path: Path) -> bool:
 
 
 def remove_leftovers(folder: Path) -> None:
-    """Remove what killed processes were in the middle of writing; what a living one writes is locked, and stays.
+    """Remove the partial files of killed processes; those of running processes are locked, and stay.
 
-    Where a lock does not last until the file has its name (Windows), leftovers are not told apart and stay too.
+    Where a lock does not last until the file has its name (Windows), the two cannot be distinguished, and all stay.
     """
     if not locks.HELD_TO_THE_END:
         return
@@ -129,8 +129,8 @@ def remove_leftovers(folder: Path) -> None:
 
 
 @functools.lru_cache(maxsize=1024)
-def _swept_once(folder: Path) -> None:
-    """Once for each folder and process: listing a large folder at every write would be dear."""
+def _remove_leftovers_once(folder: Path) -> None:
+    """Once per folder and process: listing a large folder at every write would be expensive."""
     remove_leftovers(folder)
 
 
@@ -138,7 +138,7 @@ def _locked_part(folder: Path) -> tuple[int, Path]:
     while True:
         handle, name = tempfile.mkstemp(dir=folder, prefix=_PREFIX, suffix=_SUFFIX)
         ours = True
-        with contextlib.suppress(OSError):  # some network drives know no locks; there leftovers are not swept either
+        with contextlib.suppress(OSError):  # some network drives have no locks; there leftovers stay
             ours = locks.lock(handle)
         if ours and os.fstat(handle).st_nlink:
             return handle, Path(name)
@@ -146,7 +146,7 @@ def _locked_part(folder: Path) -> tuple[int, Path]:
 
 
 def _mode(target: Path) -> int:
-    """The permissions that the file has, or that an ordinary new file would get."""
+    """The permissions of the file, or of an ordinary new file."""
     try:
         return target.stat().st_mode & 0o777
     except OSError:
@@ -157,6 +157,6 @@ def _mode(target: Path) -> int:
 
 def _failure(target: Path, error: OSError) -> InputError:
     why: object = error.strerror or error
-    if isinstance(error, FileNotFoundError):  # /proc is a folder, and takes no new files
-        why = "its folder takes no new files" if target.parent.is_dir() else f"there is no folder {target.parent}"
+    if isinstance(error, FileNotFoundError):  # /proc is a folder, and accepts no new files
+        why = "its folder accepts no new files" if target.parent.is_dir() else f"there is no folder {target.parent}"
     return InputError(f"{target}: cannot be written: {why}; nothing was changed")

@@ -1,7 +1,6 @@
-"""Locks on open files, which the system takes back when the process ends, however it ends.
+"""Locks on open files, which the system releases when the process ends in any way.
 
-By flock where there is one, on Windows by its own means. A system with neither has no locks: there two runs in one
-folder are not told apart.
+They use flock, or msvcrt on Windows. A system with neither has no locks: two runs in one folder go unnoticed there.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ def _module(name: str) -> Any:
 
 _fcntl, _msvcrt = _module("fcntl"), _module("msvcrt")
 
-# Windows renames and removes no open file, so that a file has to be closed, and its lock given back, before its end.
+# Windows cannot rename or remove an open file, so a file must be closed, and its lock released, first.
 HELD_TO_THE_END = _fcntl is not None
 
 

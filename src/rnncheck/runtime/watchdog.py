@@ -1,10 +1,10 @@
-"""How long a call may take that cannot look at a clock itself: where it never returns, a timer ends it.
+"""A timer that ends calls which do not check the time themselves and may never return.
 
-A time limit is looked at between calls, which is no use when one of them hangs. Within ``watchdog`` such a call is
-interrupted a little after the time is over; a module that is being imported is let finish, if it takes no ten seconds.
-The timer is the system's alarm, so this works in the main thread only, for code that Python runs or that waits for the
-system, and not where the program uses the alarm for itself. Where there is no alarm (Windows, other threads), a call
-that hangs is not ended, and a time limit holds between calls alone.
+Time limits are checked between calls, which does not help when a call hangs. Within ``watchdog`` such a call is
+interrupted shortly after the deadline; an import in progress may finish within ten seconds. The timer is the system's
+alarm, so it works only in the main thread, for Python code and for code that waits for the system, and not where the
+program uses the alarm itself. Without an alarm (Windows, other threads), a hanging call is not ended, and time limits
+are checked only between calls.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from rnncheck.runtime.budget import Budget, BudgetExceeded
 
 T = TypeVar("T")
 
-_GRACE = 1.0  # seconds; a call that is only slow is let finish
-_LONGEST_IMPORT = 10  # rings, one each grace: a module that is half imported would be broken for all that comes after
+_GRACE = 1.0  # seconds; a slow call may finish
+_LONGEST_IMPORT = 10  # alarms, one per grace period: a half-imported module would be broken for the rest of the program
 _remaining: ContextVar[Callable[[], float]] = ContextVar("remaining", default=lambda: math.inf)
 
 
 class _Overdue(BaseException):
-    """Not an Exception, so that code which tries again whatever happens lets it through."""
+    """Not an Exception, so that code which retries after any Exception does not catch it."""
 
 
 class _Bell:
-    """The alarm's handler; it rings until it is put away."""
+    """The alarm's handler; it fires until it is disarmed."""
 
     def __init__(self) -> None:
         self.armed = True
@@ -42,13 +42,13 @@ class _Bell:
         if not self.armed:
             return
         if self._during_imports < _LONGEST_IMPORT and _importing(frame):
-            self._during_imports += 1  # and rings again
+            self._during_imports += 1  # and fires again
             return
         raise _Overdue
 
 
 def _importing(frame: FrameType | None) -> bool:
-    """Whether a module is being imported there."""
+    """Whether a module is being imported in this frame or its callers."""
     while frame is not None:
         if frame.f_code.co_filename.startswith("<frozen importlib"):
             return True
@@ -58,7 +58,7 @@ def _importing(frame: FrameType | None) -> bool:
 
 @contextlib.contextmanager
 def watchdog(remaining: Callable[[], float]) -> Iterator[None]:
-    """Calls made meanwhile may take as long as ``remaining`` says when they begin, and a second."""
+    """Limit guarded calls to the time that is ``remaining`` when they begin, plus one second."""
     token = _remaining.set(remaining)
     try:
         yield
@@ -67,13 +67,13 @@ def watchdog(remaining: Callable[[], float]) -> Iterator[None]:
 
 
 def guarded(call: Callable[[], T], what: Callable[[], str]) -> T:
-    """The result of the call, or BudgetExceeded that says what was going on; the innermost of several calls says it."""
+    """The result of the call, or BudgetExceeded with ``what`` was running (of nested calls, the innermost)."""
     seconds = _remaining.get()()
     if math.isinf(seconds) or not _alarm_is_ours():
         return call()
     handler = signal.getsignal(signal.SIGALRM)
     try:
-        if isinstance(handler, _Bell):  # a call within a guarded call: the same time, and more to tell
+        if isinstance(handler, _Bell):  # a nested call: the outer timer applies
             return call()
         return _within(seconds + _GRACE, call)
     except _Overdue:
@@ -81,13 +81,13 @@ def guarded(call: Callable[[], T], what: Callable[[], str]) -> T:
 
 
 def check_time() -> None:
-    """Raise BudgetExceeded where the time that ``watchdog`` gives is over: for long work that queries no model."""
+    """Raise BudgetExceeded when the time of ``watchdog`` is over: for long work that queries no model."""
     if _remaining.get()() <= 0.0:
         raise BudgetExceeded("the time limit was reached")
 
 
 def guarded_for(timeout: float | None, call: Callable[[], T], what: str) -> T:
-    """The result of a call that may take so many seconds; without a limit, as long as the calls around it may."""
+    """The result of a call that may take ``timeout`` seconds; without one, the limit of the enclosing calls."""
     if timeout is None:
         return call()
     with watchdog(Budget.lasting(timeout).remaining):
@@ -109,7 +109,7 @@ def _within(seconds: float, call: Callable[[], T]) -> T:
 
 
 def _alarm_is_ours() -> bool:
-    """Whether there is an alarm, and nobody else uses it."""
+    """Whether there is an alarm that no other code uses."""
     if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
         return False
     handler = signal.getsignal(signal.SIGALRM)

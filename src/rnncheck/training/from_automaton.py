@@ -122,7 +122,7 @@ class ConditionedSampler:
     def __init__(self, dfa: DFA, distribution: WordDistribution, longest: int) -> None:
         """Words of more than ``longest`` letters will not be asked for."""
         contexts = len(distribution.stopping)
-        self._letters = distribution.going_on
+        self._letters = distribution.continuing
         self._contexts = contexts
         table = dfa.transitions.astype(np.int64)
         pairs = len(table) * contexts

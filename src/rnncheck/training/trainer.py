@@ -14,7 +14,7 @@ from rnncheck.automata.dfa import DFA
 from rnncheck.errors import InputError, short_repr
 from rnncheck.models.files.torch_file import import_torch
 from rnncheck.probability.distributions import WordDistribution
-from rnncheck.runtime.checkpoint import saved
+from rnncheck.runtime.checkpoint import try_save
 from rnncheck.training.batches import UNKNOWN, training_stage, whole_word_stage
 from rnncheck.training.curriculum import Curriculum, Ending, EpochResult
 from rnncheck.training.datasets import LabelledWords, TrainingData, data_from_words
@@ -61,7 +61,7 @@ def train(
                 run.seconds = clock() - began
                 if checkpoint is not None:
                     state = run.checkpoint()
-                    trouble = saved(lambda: save_checkpoint(state, checkpoint, settings, data_sha256))  # noqa: B023
+                    trouble = try_save(lambda: save_checkpoint(state, checkpoint, settings, data_sha256))  # noqa: B023
                 if progress is not None:
                     progress(told(run.seconds))
         except KeyboardInterrupt:

@@ -1,1 +1,1 @@
-"""The result of a verification: the value, its JSON document, and the replay that checks it again."""
+"""The result of a verification: the value, its sentences, its JSON document, and certificates of proofs."""

@@ -1,4 +1,4 @@
-"""Large automata of a verdict, each in a file of its own beside the document, which has the file's name and digest."""
+"""Large automata of a verdict, each in its own file beside the document, which has the file's name and digest."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SCHEMA: Final = "rnncheck/automaton-file/1"
 
 
 class AutomatonFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Stands for an automaton that is in a file beside the document, which has this digest."""
+    """Stands in a document for an automaton in a file beside it, with the file's digest."""
 
     schema: Literal["rnncheck/automaton-file/1"]
     file: str
@@ -27,9 +27,9 @@ class AutomatonFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def in_file(dfa: DFA, document: Path) -> tuple[AutomatonFile, str]:
-    """What stands for an automaton in the document of this name, and the text of its file.
+    """The entry for an automaton in the document of this name, and the text of the automaton's file.
 
-    The name has a part of the digest, so that no other file is overwritten.
+    The file name contains a part of the digest, so that no other file is overwritten.
     """
     text = write_json(dfa)
     digest = hashlib.sha256(text.encode()).hexdigest()
@@ -37,7 +37,7 @@ def in_file(dfa: DFA, document: Path) -> tuple[AutomatonFile, str]:
 
 
 def read_document(text: str | bytes, source: str, folder: Path | None) -> Any:
-    """The parts of a verdict's document, with the automata that are in files of its folder."""
+    """The parts of a verdict's document, with the automata from files in its folder."""
     try:
         return _put_back(msgspec.json.decode(text), source, folder)
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
@@ -55,7 +55,7 @@ def _put_back(part: Any, source: str, folder: Path | None) -> Any:
 
 
 def _read(named: AutomatonFile, source: str, folder: Path | None) -> Any:
-    """The content of the file, which must be what was written with the document."""
+    """The content of the file, which must be unchanged since it was written with the document."""
     what = f"{short_repr(named.file)}, its automaton of {named.states} states,"
     if folder is None:
         raise FormatError(f"{what} is a file beside the document; give folder=, where both are", source)

@@ -1,8 +1,8 @@
-"""The certificate of a proof: everything that somebody else needs to check it, in one file.
+"""The certificate of a proof: everything needed to check it, in one file.
 
 For each class of words it has a box of network states. It is a proof when the boxes are closed under every letter, and
-no box in which a violation could be seen reaches the network's decision. Checking that needs no search and no trust in
-what found the boxes; ``replay`` does it with code of its own.
+no box in which a violation would be visible reaches the network's decision. Checking that needs no search and no trust
+in the code that found the boxes; ``replay`` does it with separate code.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ _State = Annotated[int, msgspec.Meta(ge=0)]
 
 
 class Arithmetic(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What is assumed of whoever evaluates the network.
+    """What is assumed of the evaluation of the network.
 
     Every operation has a relative error of at most ``unit`` (2⁻²⁴: IEEE float32, or better), in any order of summation.
-    The computed tanh and sigmoid are within so many units of the exact values.
+    The computed ``tanh`` and ``sigmoid`` are within this number of units of the exact values.
     """
 
     unit: float
@@ -33,7 +33,7 @@ class Arithmetic(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     sigmoid: float
 
     def sentence(self) -> str:
-        """For a person."""
+        """The assumption in words."""
         return (
             "float32 or float64 arithmetic (IEEE 754) in any order of summation, with tanh and sigmoid within "
             f"{max(self.tanh, self.sigmoid) * self.unit:.2g} of the exact values"
@@ -41,7 +41,7 @@ class Arithmetic(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ProvedNetwork(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The network: the digest of everything that determines its answers, and what it is, for people."""
+    """The network: the digest of everything that determines its answers, and its cell and sizes for readers."""
 
     sha256: str
     cell: str
@@ -51,12 +51,12 @@ class ProvedNetwork(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class ProofCell(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A class of words, and bounds of all network states after them.
 
-    ``state`` is the specification's state after them, ``successors`` their classes with one letter more: None where no
-    violation can follow any more. ``letters`` were read last, which is told for people. The numbers of a network state
-    are h of every layer, then c of every layer. A class that is left open has neither successors nor bounds.
+    ``state`` is the specification's state after them, ``successors`` their classes with one more letter: None where no
+    violation can follow. ``letters`` are the last ones read, for readers. The numbers of a network state are h of every
+    layer, then c of every layer. A class left open has neither successors nor bounds.
 
-    Where it ``follows`` another, it has no bounds: its states are what one letter makes of those of the other, of which
-    alone it is the successor.
+    Where it ``follows`` another class, it has no bounds: its states are the images of the other's states under one
+    letter, and it is the successor of that class alone.
     """
 
     state: _State
@@ -73,8 +73,8 @@ class Certificate(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
     The first of the ``cells`` is that of the empty word, on which the network's answer is ``accepts_empty``. ``sha256``
     is the digest of the document without it.
 
-    Where it proves a part alone, nothing is claimed of words that pass a class of ``left`` or end in one of
-    ``undecided``; both are absent from a proof of every word.
+    A partial proof claims nothing about words that pass a class of ``left`` or end in one of ``undecided``; both are
+    absent from a proof of every word.
     """
 
     schema: Literal["rnncheck/proof/1"] = "rnncheck/proof/1"
@@ -83,7 +83,7 @@ class Certificate(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
     network: ProvedNetwork
     spec: DFA
     ignored: tuple[_State, ...] = ()  # states of it whose words do not count
-    origin: str | None = None  # what the specification was made of
+    origin: str | None = None  # the text or file of the specification
     accepts_empty: bool
     arithmetic: Arithmetic
     cells: tuple[ProofCell, ...]
@@ -99,7 +99,7 @@ class Certificate(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
 
     @property
     def boxes(self) -> int:
-        """How many classes have a box of their own, or are left open; the others follow those."""
+        """The number of classes with their own box, or left open; the others follow those."""
         return sum(cell.follows is msgspec.UNSET for cell in self.cells)
 
     def sealed(self) -> Certificate:
@@ -108,7 +108,7 @@ class Certificate(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
         return msgspec.structs.replace(self, sha256=hashlib.sha256(bare).hexdigest())
 
     def to_json(self) -> str:
-        """The JSON document, a cell a line."""
+        """The JSON document, with one cell per line."""
         bare = msgspec.structs.replace(self, cells=())
         head, tail = _encoded(bare).split('"cells":[]')
         cells = ",\n".join(map(_encoded, self.cells))

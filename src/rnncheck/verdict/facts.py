@@ -1,4 +1,4 @@
-"""What every verdict tells: its outcome, what was verified, what it took, and what weakens it."""
+"""Parts of every verdict: the outcome, what was verified, the cost, and what weakens the result."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import msgspec
 from rnncheck.automata.dfa import DFA
 
 Count = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
-Scores = tuple[float | None, ...] | None  # one that is not finite is None; all of them, where the model has none
+Scores = tuple[float | None, ...] | None  # None for a score that is not finite, and for a model without scores
 Interval = tuple[float, float]
 MethodName = Literal["auto", "pdv", "smc", "aamc", "errors", "prove"]
 
 
 class Outcome(enum.Enum):
-    """What a verification can end with."""
+    """The possible results of a verification."""
 
     VIOLATED = "violated"
     SATISFIED = "satisfied"
@@ -28,11 +28,11 @@ class Outcome(enum.Enum):
 
 
 class TotalCost(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What it took. Words asked count once each; steps are rows × recurrent steps actually computed.
+    """The cost. Each queried word counts once; steps are rows × recurrent steps actually computed.
 
-    ``words_used`` counts every query until the finding and every word drawn, run or not: what the paper's tables count.
-    ``first_violation_seconds`` and ``first_violation_steps`` are what had been spent when the first violation was
-    confirmed; what came after made it shorter, and says more about it.
+    ``words_used`` counts every query until the finding and every word drawn, run or not, as the paper's tables do.
+    ``first_violation_seconds`` and ``first_violation_steps`` are the cost until the first violation was confirmed; the
+    rest made it shorter and explained it.
     """
 
     seconds: float
@@ -58,7 +58,7 @@ class TotalCost(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Round(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One round of learning: the states of its hypothesis, and what all work together had cost when it ended."""
+    """One round of learning: the states of its hypothesis, and the total cost when it ended."""
 
     states: Count
     membership_queries: Count
@@ -67,7 +67,7 @@ class Round(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class HealthNote(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Something that weakens the result: what, in numbers, and what to do about it."""
+    """Something that weakens the result, in numbers, and the remedy."""
 
     check: str
     message: str
@@ -85,7 +85,7 @@ class AutomatonFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class SpecFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """The specification: what it was made of, the digest of its language, and its automaton."""
+    """The specification: its text or file, the digest of its language, and its automaton."""
 
     origin: str | None = None
     sha256: str | None = None

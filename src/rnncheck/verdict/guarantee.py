@@ -1,4 +1,4 @@
-"""What is known of words that were not looked at, which words that is about, and whose answers it rests on."""
+"""What is known about words that were not queried, which words that covers, and whose answers it rests on."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rnncheck.verdict.facts import Count
 class AssumptionFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Which words count: those of a language, where there is one, and of at most ``max_length`` letters.
 
-    ``origin`` is what the language was made of, ``sha256`` its digest. ``mass`` is the probability, under the
+    ``origin`` is the text or file of the language, ``sha256`` its digest. ``mass`` is the probability, under the
     distribution of all words, of a word that counts.
     """
 
@@ -27,9 +27,9 @@ class AssumptionFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True, k
     mass: float
 
     def given(self) -> dict[str, Any]:
-        """What names it among the facts of the distribution of these words."""
-        told = {"assume": self.origin, "sha256": self.sha256, "max_length": self.max_length}
-        return {name: value for name, value in told.items() if value is not None}
+        """The entry that names it in the facts of the distribution of these words."""
+        facts = {"assume": self.origin, "sha256": self.sha256, "max_length": self.max_length}
+        return {name: value for name, value in facts.items() if value is not None}
 
     @property
     def scope(self) -> str:
@@ -37,36 +37,36 @@ class AssumptionFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True, k
         return scope_of(self.given())
 
     def sentence(self) -> str:
-        """For a person, without capital and full stop."""
+        """In words, without capital and full stop."""
         length = "" if self.max_length is None else f" of at most {self.max_length} letters"
         language = "" if self.origin is None else f" that satisfy {visible(self.origin)}"
         return f"only words{length}{language} count; a random word is one of them with probability {self.mass:.3g}"
 
 
 def scope_of(given: object) -> str:
-    """What the facts of a distribution say of its words, as the end of "a word"; empty where they are all words."""
+    """The assumption in the facts of a distribution, as the end of "a word"; empty where all words count."""
     if not isinstance(given, dict):
         return ""
     length = f" of at most {given['max_length']} letters" if "max_length" in given else ""
     return length + (" that satisfies the assumption" if "sha256" in given else "")
 
 
-_LEAST_TOLD = 1e-300  # of probabilities that are bounded from above: whatever is less, floats hardly hold
+_LEAST_SHOWN = 1e-300  # of upper bounds of probabilities: floats hardly represent less
 
 
 def at_most(probability: float) -> str:
-    """A bound of a probability in a few digits, never below it."""
+    """An upper bound of a probability with a few digits, never rounded down."""
     if not 0.0 < probability < 1.0:
         return f"{probability:g}"
-    probability = max(probability, _LEAST_TOLD)
+    probability = max(probability, _LEAST_SHOWN)
     digits = 2 - math.floor(math.log10(probability))
     return f"{math.ceil(probability * 10.0**digits) / 10.0**digits:.3g}"
 
 
 class ShownBox(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A box of a proof in a plane, for people: bounds of the score, zero at the decision, and ``across`` it.
+    """A box of a proof in two directions, for pictures: bounds of the score, zero at the decision, and ``across`` it.
 
-    It holds the states after words that end in ``letters``. ``open``: it reaches the decision where it must not.
+    It contains the states after words that end in ``letters``. ``open``: it reaches the decision where it must not.
     """
 
     score: tuple[float, float]
@@ -76,18 +76,18 @@ class ShownBox(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
 
 
 def about_weights(covers_reference: bool, original: bool | msgspec.UnsetType) -> str:
-    """What a proof is about, as the end of "proved", where that is not the model itself."""
+    """The subject of a proof, as the end of "proved"; empty where it is the model itself."""
     return "" if covers_reference and original is not True else " for the weights read from the module"
 
 
 class ProofFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """What a proof for words of any length rests on.
+    """The evidence of a proof for words of any length.
 
-    It has ``boxes`` of network states, and is about every evaluation in ``arithmetic``. Without ``covers_reference`` it
+    It has ``boxes`` of network states, and covers every evaluation in ``arithmetic``. Without ``covers_reference`` it
     is about the weights that were read from a module, whose code may compute something else (``original`` in documents
-    of earlier versions). ``sha256`` is the digest of its certificate, and ``certificate`` the file, where it was
-    written to one. A proof of a part leaves words ``unproved`` whose probability is at most this; ``open`` of its boxes
-    are why. Some boxes are ``shown``.
+    of earlier versions). ``sha256`` is the digest of its certificate, and ``certificate`` its file, if it was saved.
+    ``unproved`` bounds the probability of the words that a partial proof does not cover, because ``open`` of its boxes
+    reach the decision. Some boxes are ``shown``.
     """
 
     boxes: Count
@@ -102,11 +102,11 @@ class ProofFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
 
     @property
     def about(self) -> str:
-        """What it is about, as the end of "proved", where that is not the model itself."""
+        """The subject of the proof, as the end of "proved"; empty where it is the model itself."""
         return about_weights(self.covers_reference, self.original)
 
     def sentences(self, scope: str = "") -> list[str]:
-        """In words, a claim each, without capital and full stop; ``scope`` says which words count."""
+        """One sentence per claim, without capital and full stop; ``scope`` names the words that count."""
         of = self.about or " of the network"
         where = f"the certificate is {self.certificate}" if self.certificate else "its certificate was not kept"
         proved = f"the specification holds for every word{scope or ' of any length'}: this is proved{of}"
@@ -123,10 +123,11 @@ class ProofFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
 
 
 class LengthProof(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Why no word up to a length is a violation, where they were not all asked: boxes of the states after each length.
+    """Why no word up to a length is a violation, where not all were queried: boxes of the states after each length.
 
-    Words of one length are told apart by their last ``context`` letters and the specification's state before them. It
-    is about every evaluation in ``arithmetic``, and without ``covers_reference`` about the weights read from a module.
+    Words of one length are distinguished by their last ``context`` letters and the specification's state before them.
+    It covers every evaluation in ``arithmetic``; without ``covers_reference`` it is about the weights read from a
+    module.
     """
 
     context: Count
@@ -135,17 +136,17 @@ class LengthProof(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
     original: bool | msgspec.UnsetType = msgspec.UNSET
 
     def sentence(self) -> str:
-        """As the end of a claim."""
+        """The proof in words, as the end of a claim."""
         of = about_weights(self.covers_reference, self.original)
         return f"this is proved{of}, by boxes of its states after each number of letters"
 
 
 class PossibleWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The words that could be violations, whatever the model says: the side of the specification that matters.
+    """The words that could be violations, for some answer of the model: the relevant side of the specification.
 
-    ``mass`` is their probability, exactly. With confidence 1 − ``gamma`` one of them is a violation with probability
-    below ``epsilon``, shown by ``samples`` of them; so a random word is with probability below the product. Without a
-    sample ``epsilon`` is 1: the mass alone is the bound, for certain.
+    ``mass`` is their exact probability. With confidence 1 − ``gamma`` one of them is a violation with probability below
+    ``epsilon``, shown by ``samples`` of them; so a random word is one with probability below the product. Without a
+    sample ``epsilon`` is 1, and the mass alone is a certain bound.
     """
 
     mass: float
@@ -155,26 +156,26 @@ class PossibleWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def bound(self) -> float:
-        """What a random word is a violation with at most."""
+        """The bound of the probability that a random word is a violation."""
         return self.mass * self.epsilon
 
     def sentence(self) -> str:
-        """For a person, without capital and full stop."""
+        """In words, without capital and full stop."""
         if not self.samples:
-            return f"a random word could be a violation with probability {self.mass:.3g}, whatever the model says"
+            return f"a random word could be a violation with probability {self.mass:.3g}, whatever the model answers"
         return (
-            f"a random one of the words that could be violations (probability {self.mass:.3g}) is one with "
+            f"a word that could violate the specification (probability {self.mass:.3g}) does so with "
             f"probability below {self.epsilon:.3g}, with confidence {1 - self.gamma:.6g} ({self.samples} drawn), so a "
-            f"random word is one with probability below {self.bound:.3g}"
+            f"random word does with probability below {self.bound:.3g}"
         )
 
 
 class Guarantee(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """What is known of words that were not looked at.
+    """What is known about words that were not queried.
 
     With confidence 1 − ``gamma`` the probability of a violation is below ``epsilon``, shown by ``samples`` independent
     words of ``distribution``; and no word of at most ``exact_length`` letters is a violation, for certain. With
-    ``proof`` no word at all is. Where something is assumed, all of this is about the words that count.
+    ``proof`` no word at all is a violation. With an assumption, all of this is about the words that count.
     """
 
     epsilon: float | None = None
@@ -184,14 +185,14 @@ class Guarantee(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     possible: PossibleWords | None = None  # the same, of the words that could be violations
     hypothesis_epsilon: float | None = None  # P(R and H break the relation), where a round's own test was passed
     exact_length: int | None = None
-    lengths: LengthProof | None = None  # what shows that, where the words were not all asked
-    proof: bool = False  # it holds of all words, for certain
-    invariant: ProofFacts | None = None  # what shows that, where the specification alone does not
+    lengths: LengthProof | None = None  # the evidence, where not all these words were queried
+    proof: bool = False  # it holds for all words, for certain
+    invariant: ProofFacts | None = None  # the evidence, where the specification alone is not enough
     distribution: dict[str, Any] | None = None
 
     @property
     def error_probability(self) -> float:
-        """The γ of the claim about violations that rests on a sample; 0 where none does."""
+        """The γ of the claim about violations, if it rests on a sample; otherwise 0."""
         if self.proof:
             return 0.0
         if self.epsilon is not None:
@@ -199,7 +200,7 @@ class Guarantee(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
         return self.possible.gamma if self.possible is not None and self.possible.samples else 0.0
 
     def sentences(self) -> list[str]:
-        """The guarantee in words, a claim each, without capital and full stop."""
+        """One sentence per claim, without capital and full stop."""
         scope = self.scope
         if self.proof and self.invariant is not None:
             return self.invariant.sentences(scope)
@@ -210,18 +211,18 @@ class Guarantee(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
             claims += self.invariant.sentences(scope)
         if self.exact_length is not None:
             which = "that counts and has" if scope else "of"
-            why = "all were asked" if self.lengths is None else self.lengths.sentence()
+            why = "all were queried" if self.lengths is None else self.lengths.sentence()
             claims.append(f"no word {which} at most {self.exact_length} letters violates the specification, {why}")
         if self.epsilon is not None and self.gamma is not None:
             claims.append(
                 f"a random word{scope} violates it with probability below {self.epsilon:.3g}, with confidence "
                 f"{1 - self.gamma:.6g} ({self.samples} words, {self.bound} bound)"
             )
-        return claims or ["nothing is known of words that were not asked"]
+        return claims or ["nothing is known about words that were not queried"]
 
     @property
     def scope(self) -> str:
-        """Which words it is about, as the end of "a word"; empty where it is about all."""
+        """The words that it covers, as the end of "a word"; empty where it covers all."""
         return scope_of((self.distribution or {}).get("given"))
 
     def __str__(self) -> str:
@@ -229,11 +230,11 @@ class Guarantee(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
 
 
 class Evaluation(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Who gave the answers that the claims rest on, and how far they were compared with the model's reference.
+    """The evaluator whose answers the claims rest on, and how far it was compared with the model's reference.
 
-    ``words`` random words and ``searched_words`` that searches met were asked of both, and the answers were the same:
-    with confidence 1 − ``gamma`` a random word gets another answer from the reference with probability below
-    ``epsilon``. ``reference`` is None where the reference itself gave all answers.
+    Both gave the same answers to ``words`` random words and ``searched_words`` that searches found: with confidence 1 −
+    ``gamma`` a random word gets another answer from the reference with probability below ``epsilon``. ``reference`` is
+    None where the reference itself gave all answers.
     """
 
     evaluator: str
@@ -242,36 +243,36 @@ class Evaluation(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     searched_words: Count = 0
     epsilon: float | None = None
     gamma: float | None = None
-    exact_length: int | None = None  # up to so many letters the reference was asked for every word
-    largest_difference: float | None = None  # of the scores of words that were asked of both
+    exact_length: int | None = None  # the reference was queried for every word up to this length
+    largest_difference: float | None = None  # of the scores of words that both were queried for
 
     def sentence(self) -> str:
-        """For a person, without capital and full stop."""
+        """In words, without capital and full stop."""
         if self.reference is None:
             return f"every answer is the model's own ({self.evaluator})"
-        told = f"answers are those of the fast evaluator ({self.evaluator})"
+        answers = f"answers are those of the fast evaluator ({self.evaluator})"
         if self.exact_length is not None and self.epsilon is None:
-            return f"{told}; the reference ({self.reference}) was asked for {self._every()}"
+            return f"{answers}; the reference ({self.reference}) was queried for {self._every()}"
         if self.epsilon is None or self.gamma is None:
-            return f"{told}; there was no time to compare them with the reference ({self.reference})"
+            return f"{answers}; there was no time to compare them with the reference ({self.reference})"
         return (
-            f"{told}; the reference ({self.reference}) gave the same for {self.words} random words and "
-            f"{self.searched_words} that searches met, so it differs on a random word with probability below "
+            f"{answers}; the reference ({self.reference}) gave the same for {self.words} random words and "
+            f"{self.searched_words} that searches found, so it differs on a random word with probability below "
             f"{self.epsilon:.3g}, with confidence {1 - self.gamma:.6g}{self._exactly()}"
         )
 
     def _exactly(self) -> str:
-        return "" if self.exact_length is None else f"; it was asked for {self._every()}"
+        return "" if self.exact_length is None else f"; it was queried for {self._every()}"
 
     def _every(self) -> str:
         return f"every word of at most {self.exact_length} letters"
 
 
 class Searched(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """How far violations were looked for beyond random words, or why they were not.
+    """How far the search for violations went beyond random words, or why it did not.
 
-    Where the model only knows whole words, ``guided_steps`` are the letters of ``changed_words``. Loops of the
-    property's automaton were repeated for ``loop_steps`` network steps, in words of up to ``loop_length`` letters.
+    For a black-box model ``guided_steps`` are the letters of ``changed_words``. Loops of the property's automaton were
+    repeated for ``loop_steps`` network steps, in words of up to ``loop_length`` letters.
     """
 
     guided_steps: Count = 0
@@ -282,10 +283,10 @@ class Searched(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     reason: str | None = None
 
     def sentence(self) -> str:
-        """For a person, without capital and full stop."""
+        """In words, without capital and full stop."""
         parts = []
         if self.changed_words:
-            parts.append(f"{self.changed_words} changed random words were asked ({self.guided_steps} network steps)")
+            parts.append(f"{self.changed_words} changed random words were queried ({self.guided_steps} network steps)")
         elif self.guided_steps:
             parts.append(f"promising words were followed for {self.guided_steps} network steps")
         if self.loop_steps:
@@ -294,7 +295,7 @@ class Searched(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
                 f"({self.loop_steps} network steps)"
             )
         if self.exact_length is not None:
-            parts.append(f"every word of at most {self.exact_length} letters was asked")
+            parts.append(f"every word of at most {self.exact_length} letters was queried")
         if self.reason is not None:
             parts.append(self.reason)
         return "; ".join(parts)

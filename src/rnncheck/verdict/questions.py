@@ -1,4 +1,4 @@
-"""Questions other than "does R satisfy A": about the labels that a network says, and about two models side by side."""
+"""Other questions than "does R satisfy A": about the labels that a network outputs, and about two models."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from rnncheck.words import Word
 class LabelQuestion(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A specification over letters and labels: its text, and its automaton over the pairs of both.
 
-    Such a verdict is about the model that says yes to the words along which the network says what it should, and about
-    the property of all words. ``said`` are the labels after each letter of the counterexample.
+    Such a verdict is about the model that accepts the words along which the network's labels satisfy the specification,
+    and about the property that it accepts all words. ``said`` are the labels after each letter of the counterexample.
     """
 
     text: str
@@ -24,7 +24,7 @@ class LabelQuestion(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
 
 
 class PropertyChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """What became of one property: the verdicts on the old and on the new model, and the words that break it."""
+    """One property: the verdicts on the old and on the new model, and the words that violate it."""
 
     text: str
     old: Outcome
@@ -38,24 +38,24 @@ class PropertyChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw
 
 
 class Comparison(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Two models side by side: how the new one is to stand to the old one, and what each says.
+    """Two models compared: the required relation of the new one to the old one, and their answers.
 
-    Such a verdict is about the model that says yes to the words on which the two break the relation, and about the
-    property that there are none. ``old_said`` and ``new_said`` are what they say of each prefix of the counterexample,
-    the empty word first: one of ``labels``.
+    Such a verdict is about the model that accepts the words on which the two break the relation, and about the property
+    that there are none. ``old_said`` and ``new_said`` are their answers to each prefix of the counterexample, the empty
+    word first: one of ``labels`` each.
     """
 
     relation: Relation
     labels: tuple[str, ...]
-    by_label: bool = False  # by which of several labels they say, and not by yes and no
-    old: str | None = None  # what a person calls them
+    by_label: bool = False  # by labels, not by accept and reject
+    old: str | None = None  # the names that the user gave them
     new: str | None = None
     old_said: tuple[str, ...] | None = None
     new_said: tuple[str, ...] | None = None
     properties: tuple[PropertyChange, ...] = ()
 
     def sentence(self) -> str:
-        """What was to be shown, without capital and full stop."""
+        """The property in words, without capital and full stop."""
         return {
             Relation.EQUAL: "the two models answer every word alike",
             Relation.SUBSET: "every word that the new model accepts is accepted by the old one",

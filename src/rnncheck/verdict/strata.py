@@ -1,10 +1,9 @@
-"""Where violations are looked for to say how bad they are: languages whose probability is exact, however small.
+"""The severity of a violation: languages with exact probabilities in which the share of violations is measured.
 
-A sample of all words sees nothing that is rarer than one in some thousands. So the words that could be violations are
-divided into languages: what was learned to be violations, the counterexample with its loops repeated, what ends in it,
-short words, and all others. In each the share of violations is measured on words drawn from it alone. The probability
-of a language, which is exact, times the least share that these words show, is a lower bound far below what any sample
-of all words sees.
+A sample of all words finds nothing rarer than one in a few thousand. So the words that could be violations are divided
+into languages: learned violations, the counterexample with its loops repeated, words that end in it, short words, and
+all others. In each the share of violations is measured on words drawn from it alone. The exact probability of a
+language, times the least share that these words show, is a lower bound far below what any sample of all words finds.
 """
 
 from __future__ import annotations
@@ -31,15 +30,15 @@ ENDING = "words that end in the counterexample"
 SHORT = "words as short as the counterexample"
 OTHERS = "other words that could be violations"
 CONFIDENCE = 0.95
-_NEAR, _TELLING = 10.0, 0.1  # within this factor an interval is one number; an upper bound above this tells little
-_LARGEST = 2_000  # states of the words that could be violations, or letters of one, for which they are divided
+_NEAR, _INFORMATIVE = 10.0, 0.1  # an interval within this factor is one number; larger upper bounds say little
+_LARGEST = 2_000  # states of their automaton, or letters of the counterexample, up to which words are divided
 
-Loops: TypeAlias = Sequence[tuple[int, Codes]]  # at which place of the counterexample, and which
+Loops: TypeAlias = Sequence[tuple[int, Codes]]  # each with its place in the counterexample
 
 
-def divided(possible: DFA, word: Codes, loops: Loops, learned: DFA | None) -> Iterator[tuple[str, DFA]]:
-    """The words that could be violations, divided: each name with its language. No word is in two of them."""
-    if max(len(possible), len(word)) > _LARGEST:  # what is left of a large automaton is large
+def divide(possible: DFA, word: Codes, loops: Loops, learned: DFA | None) -> Iterator[tuple[str, DFA]]:
+    """Divide the words that could be violations into disjoint languages, each with its name."""
+    if max(len(possible), len(word)) > _LARGEST:  # the parts of a large automaton are large
         yield OTHERS, possible
         return
     parts = {
@@ -62,7 +61,7 @@ def divided(possible: DFA, word: Codes, loops: Loops, learned: DFA | None) -> It
 
 def family(alphabet: Alphabet, word: Codes, loops: Loops) -> DFA:
     """The automaton of the word with each of its loops repeated any number of times, at its place."""
-    # A place is (letters of the word that were read, loop that is being read or -1, letters of it that were read).
+    # A place is (letters read of the word, current loop or -1, letters read of the loop).
     start, letters = frozenset({(0, -1, 0)}), range(len(alphabet))
 
     def after(place: tuple[int, int, int], letter: int) -> Iterator[tuple[int, int, int]]:
@@ -87,9 +86,9 @@ def family(alphabet: Alphabet, word: Codes, loops: Loops) -> DFA:
 
 
 def ending_in(alphabet: Alphabet, word: Codes) -> DFA:
-    """The automaton of the words that end in a word; its states are the prefixes of it that were read last."""
+    """The automaton of the words that end in a word; its states are the longest prefixes just read."""
     table = np.zeros((len(word) + 1, len(alphabet)), dtype=np.int32)
-    shorter = 0  # the longest prefix that is read last, apart from the one that a row is for
+    shorter = 0  # the longest proper prefix that is also a suffix of what was read
     for read, letter in enumerate(word):
         table[read] = table[shorter]
         shorter, table[read, letter] = table[read, letter] if read else 0, read + 1
@@ -98,7 +97,7 @@ def ending_in(alphabet: Alphabet, word: Codes) -> DFA:
 
 
 def interval_of(strata: Sequence[Stratum], least: float) -> Interval:
-    """A 95 % interval for the probability of violations; ``least`` is what the counterexample has by itself.
+    """A 95 % interval for the probability of violations; ``least`` is that of the counterexample alone.
 
     The allowed error is shared among the strata, so that all their intervals hold together.
     """
@@ -112,8 +111,8 @@ def interval_of(strata: Sequence[Stratum], least: float) -> Interval:
     return low, min(1.0, max(low, high))
 
 
-def how_often(interval: Interval, scope: str = "") -> str:
-    """What an interval for the probability of violations says of random words, as a sentence."""
+def frequency_sentence(interval: Interval, scope: str = "") -> str:
+    """An interval for the probability of violations as a sentence about random words."""
     often, words = frequency(interval), f"random words{scope}"
     if often.endswith("%"):
         return f"{often} of all {words} are violations"
@@ -125,8 +124,8 @@ def frequency(interval: Interval) -> str:
     low, high = interval
     if 0.0 < high <= _NEAR * low:
         middle = math.sqrt(low * high)
-        return f"about {middle:.0%}" if middle >= _TELLING else f"about 1 in {_one_in(middle, round):,}"
-    if 0.0 < high <= _TELLING:
+        return f"about {middle:.0%}" if middle >= _INFORMATIVE else f"about 1 in {_one_in(middle, round):,}"
+    if 0.0 < high <= _INFORMATIVE:
         return f"fewer than 1 in {_one_in(high, math.floor):,}"
     return f"at least 1 in {_one_in(low, math.ceil):,}" if low > 0.0 else f"at most {high:.0%}"
 

@@ -1,8 +1,8 @@
 """The result of a verification, as a value and in words.
 
 Every class here and in ``facts``, ``guarantee``, ``violation`` and ``questions`` is also a part of the JSON document,
-where its fields have the same names but for those that ``rename`` gives. A field that is added here is in the document,
-in its schema, and in what ``replay`` reads.
+where its fields have the same names except for those in ``rename``. A field that is added here is automatically in the
+document, in its schema, and in what ``replay`` reads.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from rnncheck.verdict.automaton_files import LARGEST_INSIDE, in_file, read_docum
 from rnncheck.verdict.facts import AutomatonFacts, Count, HealthNote, Interval, Outcome, Round, SpecFacts, TotalCost
 from rnncheck.verdict.guarantee import AssumptionFacts, Evaluation, Guarantee, Searched
 from rnncheck.verdict.questions import Comparison, LabelQuestion
-from rnncheck.verdict.violation import DataFacts, ErrorDescription, FaultyFlow, Mistake, Stratum, Trace
+from rnncheck.verdict.violation import DataFacts, ErrorDescription, FailureCluster, FaultyFlow, Stratum, Trace
 from rnncheck.words import Alphabet, Word
 
 _MOST_LABELS_NAMED = 8  # in a sentence
@@ -37,11 +37,17 @@ class Verdict(
     frozen=True,
     kw_only=True,
     forbid_unknown_fields=True,
-    rename={"outcome": "verdict", "learned": "hypothesis", "model_facts": "model", "spec_facts": "spec"},
+    rename={
+        "outcome": "verdict",
+        "learned": "hypothesis",
+        "model_facts": "model",
+        "spec_facts": "spec",
+        "failure_clusters": "mistakes",
+    },
 ):
     """The result of a verification.
 
-    ``settings`` are the numbers it was asked with, and ``command`` is the command line, where there was one.
+    ``settings`` are the requested values, and ``command`` is the command line, if there was one.
     """
 
     schema: Literal["rnncheck/verdict/1"]
@@ -52,10 +58,10 @@ class Verdict(
     assumption: AssumptionFacts | None = None  # where not all words count
     counterexample: Word | None = None
     confirmed: bool = False  # the counterexample, by the model's reference
-    shortest: bool = False  # no shorter word is a violation: all were asked
-    no_violation_up_to: Count | None = None  # no word of at most so many letters is one, beside a counterexample
-    other_counterexamples: tuple[Word, ...] = ()  # of other kinds, where several were asked for
-    mistakes: tuple[Mistake, ...] = ()  # which of them are probably one
+    shortest: bool = False  # no shorter word is a violation: all were queried
+    no_violation_up_to: Count | None = None  # no word up to this length is one; only with a counterexample
+    other_counterexamples: tuple[Word, ...] = ()  # of other kinds, where several were requested
+    failure_clusters: tuple[FailureCluster, ...] = ()  # which of them probably have the same cause
     guarantee: Guarantee | None = None
     evaluation: Evaluation | None = None  # where a guarantee rests on it
     searched: Searched | None = None
@@ -63,7 +69,7 @@ class Verdict(
     learned: AutomatonFacts | None = None
     faulty_flows: tuple[FaultyFlow, ...] = ()
     violation_mass: Interval | None = None
-    mass_strata: tuple[Stratum, ...] = ()  # what shows it
+    mass_strata: tuple[Stratum, ...] = ()  # the evidence for it
     data: DataFacts | None = None  # where sequences were given
     error_language: ErrorDescription | None = None  # where the method learns it
     label_question: LabelQuestion | None = None  # where the question is about labels
@@ -93,7 +99,7 @@ class Verdict(
 
     @property
     def interrupted(self) -> bool:
-        """Whether Ctrl-C or SIGTERM ended the work; what was known by then may be a result all the same."""
+        """Whether Ctrl-C or SIGTERM ended the work; the result until then may still be definite."""
         return self.reason == INTERRUPTED or any(note.check == INTERRUPTED for note in self.health)
 
     @property
@@ -119,11 +125,11 @@ class Verdict(
         named = facts.get("labels")
         others = [str(each) for each in named if each != label] if isinstance(named, list | tuple) else []
         rest = " or ".join(others) if 0 < len(others) <= _MOST_LABELS_NAMED else "any other label"
-        return f"the network accepts where it says {label}, and rejects where it says {visible(rest)}"
+        return f"the network accepts where it outputs {label}, and rejects where it outputs {visible(rest)}"
 
     @property
     def yes_label(self) -> str | None:
-        """The label that means "accept", where the network says one of several and the question is not about all."""
+        """The label that means "accept", where the network has several and the question is not about all of them."""
         of_labels = self.label_question is not None or (self.comparison is not None and self.comparison.by_label)
         facts = self.model_facts if self.comparison is None else self.model_facts.get("new")
         label = facts.get("label") if isinstance(facts, dict) else None
@@ -132,16 +138,16 @@ class Verdict(
         return visible(label) if isinstance(label, str) else f"label {label}"
 
     def how_short(self) -> str | None:
-        """How short the counterexample is known to be, without capital and full stop; None where nothing is known."""
+        """What is known about shorter counterexamples, without capital and full stop; None where nothing is."""
         length = self.no_violation_up_to
         if self.counterexample is None or (length is None and not self.shortest):
             return None
         if length is None:
             return "no word is shorter"
         known = "no shorter word is a violation" if self.shortest else "a shorter one may exist"
-        return f"{known}: every word of at most {length} letters was asked{self._asked_of(length)}"
+        return f"{known}: every word of at most {length} letters was queried{self._queried_model(length)}"
 
-    def _asked_of(self, length: int) -> str:
+    def _queried_model(self, length: int) -> str:
         checked = self.evaluation
         if checked is None or checked.reference is None or checked.exact_length == length:
             return ""
@@ -155,7 +161,7 @@ class Verdict(
 
     @property
     def proof_about(self) -> str:
-        """What a proof in it is about, as the end of "proved"; empty where that is the model itself, or nothing."""
+        """The subject of its proof, as the end of "proved"; empty where it is the model itself or there is no proof."""
         guarantee = self.guarantee
         return "" if guarantee is None or guarantee.invariant is None else guarantee.invariant.about
 
@@ -195,10 +201,10 @@ class Verdict(
         return verdict
 
     def save_report(self, path: str | Path, *, date: str = "", document: str | None = None, ours: bool = False) -> None:
-        """Write the report: one HTML file with everything in it, for people.
+        """Write the report: one self-contained HTML file.
 
         ``date`` is shown at its top, as it is given; ``document`` is the file that the verdict itself was written to.
-        With ``ours`` the page names the code that the verdict's command imports; a document may come from anybody.
+        With ``ours`` the page names the code that the verdict's command imports; leave it out for documents of others.
         """
         write_atomically(path, page_of(self, date=date, document=document, ours=ours))
 
@@ -250,12 +256,12 @@ def _check_comparison(verdict: Verdict) -> None:
 
 
 def encode_part(value: object) -> Any:
-    """The JSON form of what msgspec knows none for."""
+    """The JSON form of values that msgspec does not support."""
     return document_of(value) if isinstance(value, DFA) else list(value) if isinstance(value, Alphabet) else str(value)
 
 
 def decode_part(kind: type, value: Any) -> Any:
-    """The same, read; msgspec adds the place to what is raised here."""
+    """The value of such a JSON form; msgspec adds the place to errors raised here."""
     try:
         return Alphabet(value) if kind is Alphabet else dfa_of(msgspec.convert(value, DFADocument))
     except (InputError, msgspec.ValidationError) as error:

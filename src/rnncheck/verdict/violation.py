@@ -1,4 +1,4 @@
-"""What is told of violations: how the model goes astray, how often, in which families, and on whose data."""
+"""Parts of a verdict about violations: traces, faulty flows, severity, failure clusters, and the user's data."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rnncheck.words import Word, format_word
 
 
 class Trace(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What the model says after each prefix of the counterexample, the empty word first.
+    """The model's answers to each prefix of the counterexample, the empty word first.
 
     ``scores`` are distances from the decision, positive on the accepting side.
     """
@@ -29,8 +29,8 @@ class FaultyFlow(Displayable, msgspec.Struct, frozen=True, forbid_unknown_fields
     """A loop inside the counterexample that can be pumped: prefix · loopⁿ · suffix stays a violation for many n.
 
     ``hits`` of the ``pumps`` numbers n = 1 … pumps gave a violation, the ``violating_pumps``. ``settles_at``: from this
-    n on the network's state after the loop repeats, so that the answers go on as they are for ever in its arithmetic;
-    None when no such point was seen. ``scores`` are the model's for n = 1 … pumps.
+    n on the network's state after the loop repeats, so that in its arithmetic the answers repeat for ever; None when no
+    such n was found. ``scores`` are the model's for n = 1 … pumps.
     """
 
     prefix: Word
@@ -41,7 +41,7 @@ class FaultyFlow(Displayable, msgspec.Struct, frozen=True, forbid_unknown_fields
     violating_pumps: tuple[int, ...] | None = None
     settles_at: Count | None = None
     forever: bool = False
-    arithmetic: str | None = None  # that of the network's states, where it is one that rounds
+    arithmetic: str | None = None  # of the network's states, if it rounds
     scores: Scores = None
 
     def __str__(self) -> str:
@@ -49,7 +49,7 @@ class FaultyFlow(Displayable, msgspec.Struct, frozen=True, forbid_unknown_fields
 
     @property
     def ever(self) -> str:
-        """Whether it goes on for ever, as the end of a sentence; empty where that is not known."""
+        """Whether it continues for ever, as the end of a sentence; empty where that is not known."""
         where = f" (in {self.arithmetic})" if self.arithmetic else ""
         return f", for ever from n = {self.settles_at} on{where}" if self.forever else ""
 
@@ -63,7 +63,7 @@ class Share(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @classmethod
     def of(cls, hits: int, words: int) -> Self:
-        """So many of so many words."""
+        """``hits`` of ``words`` words."""
         return cls(hits / words, clopper_pearson(hits, words), words) if words else cls(None, (0.0, 1.0), 0)
 
     def __str__(self) -> str:
@@ -74,7 +74,7 @@ class Share(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Stratum(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Some of the words that could be violations: their exact ``mass``, and how many of some drawn from them are."""
+    """Some words that could be violations: their exact ``mass``, and the violations among ``words`` drawn from them."""
 
     name: str
     mass: float
@@ -85,12 +85,12 @@ class Stratum(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return f"{self.violations} of {self.words} {self.name} (probability {self.mass:.3g})"
 
 
-class Mistake(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Counterexamples that are probably one mistake: 0 is the counterexample, n the n-th of the others.
+class FailureCluster(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Counterexamples that probably have the same cause: 0 is the counterexample, n the n-th of the others.
 
     After ``after`` letters of each the model's state first lies outside those of random words that lead to the same
-    state of the specification: as ``letter`` is read in ``state``. None where it never does, or shows no states.
-    ``flow``: they are of the family of this faulty flow.
+    state of the specification: as ``letter`` is read in ``state``. None where it never does, or the model has no
+    states. ``flow``: they belong to the family of this faulty flow.
     """
 
     words: tuple[Count, ...]
@@ -100,7 +100,7 @@ class Mistake(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     after: tuple[Count | None, ...] = ()
 
     def sentence(self) -> str:
-        """For a person, without capital and full stop."""
+        """In words, without capital and full stop."""
         who = ", ".join(str(number + 1) for number in self.words)
         family = "" if self.flow is None else f", in the family of faulty flow {self.flow + 1}"
         if self.letter is None:
@@ -112,18 +112,18 @@ class Mistake(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
         )
 
 
-def mistake_sentences(mistakes: Sequence[Mistake]) -> list[str]:
-    """A sentence for each; those of which nothing is known but that they are there share one, the last."""
-    unknown = [each for each in mistakes if each.letter is None and each.flow is None]
-    told = [each.sentence() for each in mistakes if each not in unknown]
-    together = Mistake(words=tuple(sorted(number for each in unknown for number in each.words)))
-    return [*told, together.sentence()] if unknown else told
+def cluster_sentences(clusters: Sequence[FailureCluster]) -> list[str]:
+    """One sentence per cluster; those without a known place or flow share the last sentence."""
+    unknown = [each for each in clusters if each.letter is None and each.flow is None]
+    known = [each.sentence() for each in clusters if each not in unknown]
+    together = FailureCluster(words=tuple(sorted(number for each in unknown for number in each.words)))
+    return [*known, together.sentence()] if unknown else known
 
 
 class DataViolation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A sequence of somebody's data that is a violation, and the line of the file that it stands on.
+    """A sequence of the user's data that is a violation, and its line in the file.
 
-    Where two models are compared, ``old`` and ``new`` are what each says of it.
+    Where two models are compared, ``old`` and ``new`` are their answers.
     """
 
     line: Count
@@ -133,7 +133,7 @@ class DataViolation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class DataFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """What the model does on somebody's own sequences: so many of those that count are violations.
+    """The result on the user's own sequences: the number of ``violations`` among those that count.
 
     ``sha256`` is the digest of all ``words``; ``first`` are the first violations.
     """
@@ -146,7 +146,7 @@ class DataFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     first: tuple[DataViolation, ...] = ()
 
     def sentence(self) -> str:
-        """For a person, without capital and full stop."""
+        """In words, without capital and full stop."""
         of = "" if self.counted == self.words else f" of {self.counted} that count"
         where = ", ".join(str(each.line) for each in self.first)
         more = "" if self.violations <= len(self.first) else ", …"
@@ -155,7 +155,7 @@ class DataFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
 
 
 class ErrorDescription(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """What all violations look like, as far as was learned: an automaton of them, and how good it is.
+    """A learned description of all violations: an automaton, and its quality.
 
     ``expression`` is its language as a regular expression, None where that is too long to read. ``mass`` is the
     probability of the words it names. ``precision`` is the share of violations among the words it names, ``recall`` the
@@ -170,7 +170,7 @@ class ErrorDescription(msgspec.Struct, frozen=True, forbid_unknown_fields=True, 
     recall: Share | None = None
 
     def sentence(self) -> str:
-        """For a person."""
+        """In words."""
         text = self.expression or f"an automaton of {self.states} states, too large to write as an expression"
         parts = [f"the mistakes are described by {text} (probability {self.mass:.3g})"]
         if self.precision is not None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import msgspec
 
 from rnncheck.errors import InputError
-from rnncheck.proofs.bounded import Layers
+from rnncheck.proofs.bounded import BoundedProof
 from rnncheck.runtime.budget import BudgetExceeded
 from rnncheck.runtime.files import write_atomically
 from rnncheck.search.flows import Flow
@@ -16,7 +16,7 @@ from rnncheck.verdict.certificate import Arithmetic
 from rnncheck.verdict.facts import AutomatonFacts, HealthNote, Outcome, Scores
 from rnncheck.verdict.guarantee import Guarantee, LengthProof, ProofFacts, Searched
 from rnncheck.verdict.value import Verdict
-from rnncheck.verdict.violation import FaultyFlow, Mistake
+from rnncheck.verdict.violation import FailureCluster, FaultyFlow
 from rnncheck.verification.audit import shorter_by_reference
 from rnncheck.verification.effort import Effort
 from rnncheck.verification.explanation.evidence import gather
@@ -38,7 +38,7 @@ class _Violation:
     word: Codes | None = None
     flows: tuple[Flow, ...] = ()
     others: tuple[Codes, ...] = ()
-    clusters: tuple[Mistake, ...] = ()
+    clusters: tuple[FailureCluster, ...] = ()
     severity: ViolationProbability = ViolationProbability(None, ())  # noqa: RUF009 - frozen
 
 
@@ -70,7 +70,7 @@ def conclude(run: Run, finding: Finding) -> Verdict:
         shortest=word is not None and len(word) == 1 + (-1 if none_up_to is None else none_up_to),
         no_violation_up_to=none_up_to,
         other_counterexamples=tuple(map(decode, violation.others)),
-        mistakes=violation.clusters,
+        failure_clusters=violation.clusters,
         guarantee=None if word is not None else _guarantee(run, finding, proof),
         evaluation=run.evaluation,
         searched=None if word is not None or finding.proof else _search_facts(run),
@@ -104,7 +104,7 @@ def _explain_violation(run: Run, finding: Finding, word: Codes) -> _Violation:
     best_effort.attempt("progress", run.report_progress)  # at once, before it is shortened
     explanation = _explain(run, word, effort)
     word, flows = explanation.word, tuple(explanation.flows)
-    clusters: tuple[Mistake, ...] | None = None
+    clusters: tuple[FailureCluster, ...] | None = None
     if explanation.others:
         words = [word, *explanation.others]
         clusters = best_effort.attempt(
@@ -232,7 +232,7 @@ def _search_facts(run: Run) -> Searched:
     )
 
 
-def _length_proof(question: Question, layers: Layers) -> LengthProof:
+def _length_proof(question: Question, layers: BoundedProof) -> LengthProof:
     rounding = question.settings.proof.rounding
     arithmetic = Arithmetic(rounding.unit, rounding.tanh, rounding.sigmoid).sentence()
     return LengthProof(context=layers.context, arithmetic=arithmetic, covers_reference=question.covers_reference)

@@ -33,7 +33,7 @@ class ErrorLanguage:
     @property
     def may_violate(self) -> DFA:
         """The automaton of the words that could be violations."""
-        return self._prop.may_violate_language
+        return self._prop.possible_violations
 
     def ask(self, queries: Sequence[Query]) -> Mask:
         """One answer per query (access word, suffix): is the word a violation?"""

@@ -39,12 +39,12 @@ class MayViolateSample:
 
     @functools.cached_property
     def mass(self) -> float:
-        return self._distribution.mass(self._prop.may_violate_language)
+        return self._distribution.mass(self._prop.possible_violations)
 
     @functools.cached_property
     def words(self) -> WordDistribution | None:
         """Their distribution; None where none of them has a positive probability."""
-        return conditioned(self._distribution, self._prop.may_violate_language)
+        return conditioned(self._distribution, self._prop.possible_violations)
 
     @functools.cached_property
     def sampler(self) -> Sampler | None:

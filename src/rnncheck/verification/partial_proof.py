@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from rnncheck.models.network import RecurrentNetwork
-from rnncheck.proofs.bounded import Layers, prove_lengths
+from rnncheck.proofs.bounded import BoundedProof, prove_bounded
 from rnncheck.proofs.certifying import certificate_of
 from rnncheck.proofs.invariant import Progress
-from rnncheck.proofs.partial_invariant import Cells, best_cells, mass_above
-from rnncheck.proofs.projection import on_plane
-from rnncheck.runtime.cooperative import Turns, telling
+from rnncheck.proofs.partial_invariant import PartialInvariant, best_partial_invariant, probability_bound
+from rnncheck.proofs.projection import project_boxes
+from rnncheck.runtime.cooperative import CooperativeWork, reporting
 from rnncheck.verdict.facts import Outcome
 from rnncheck.verdict.guarantee import at_most
 from rnncheck.verification.verification_task import Algorithm, Finding, Task
@@ -38,20 +38,20 @@ class _Part:
 
     task: Task
     network: RecurrentNetwork
-    best: Cells | None = None
+    best: PartialInvariant | None = None
     bound: float = 1.0
-    longest: Layers | None = None
+    longest: BoundedProof | None = None
 
     def __post_init__(self) -> None:
         own = self.task.settings.proof
         self._settings = replace(own, classes=min(own.classes, _CLASSES), rounds=min(own.rounds, _ROUNDS))
         self.bound = self.task.may_violate.mass  # which holds whatever the network answers
 
-    def lengths(self) -> Turns[None]:
+    def lengths(self) -> CooperativeWork[None]:
         """The greatest length to which all words are proved, over all contexts."""
         for context in range(self._settings.context + 1):
-            work = prove_lengths(self.network, self.task.prop, context, self._settings)
-            found = yield from telling(work, self._report)
+            work = prove_bounded(self.network, self.task.prop, context, self._settings)
+            found = yield from reporting(work, self._report)
             if found is None:
                 break
             if self.longest is None or found.length > self.longest.length:
@@ -59,12 +59,12 @@ class _Part:
             if found.length == self._settings.longest:
                 break
 
-    def cells(self) -> Turns[None]:
+    def cells(self) -> CooperativeWork[None]:
         """The cells that leave the least probability unproved, over all contexts."""
         empty = self.task.oracle.reference_answer(())
         for context in range(self._settings.context + 1):
-            work = best_cells(self.network, self.task.prop, context, empty, self._settings, self._unproved)
-            found = yield from telling(work, self._report)
+            work = best_partial_invariant(self.network, self.task.prop, context, empty, self._settings, self._unproved)
+            found = yield from reporting(work, self._report)
             if found is None:
                 break
             if self._unproved(found) < self.bound:
@@ -86,7 +86,7 @@ class _Part:
             reason,
             certificate=certificate_of(best, self.network, task.prop, best.accepts_empty),
             unproved=self.bound,
-            shown=on_plane(self.network, best),
+            shown=project_boxes(self.network, best),
             lengths=self.longest,
         )
 
@@ -95,8 +95,8 @@ class _Part:
         yield None
         return self.finding(why)
 
-    def _unproved(self, cells: Cells) -> float:
-        return mass_above(self.task.distribution, cells.unproved())
+    def _unproved(self, cells: PartialInvariant) -> float:
+        return probability_bound(self.task.distribution, cells.unproved())
 
     def _report(self, progress: Progress) -> None:
         self.task.boxes = (progress.growing, progress.classes)

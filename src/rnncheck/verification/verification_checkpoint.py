@@ -10,7 +10,7 @@ import msgspec
 from rnncheck.errors import FormatError, InputError, ModelError
 from rnncheck.oracle.journal import Journal
 from rnncheck.runtime.budget import Clock
-from rnncheck.runtime.checkpoint import check_same_question, read_checkpoint, saved, write_checkpoint
+from rnncheck.runtime.checkpoint import check_same_question, read_checkpoint, try_save, write_checkpoint
 from rnncheck.runtime.files import check_writable
 from rnncheck.verification.question import Question
 from rnncheck.version import __version__
@@ -61,7 +61,7 @@ class CheckpointWriter:
 
     def save(self) -> str | None:
         """Write it. Returns the problem, if there was one."""
-        return saved(self.checkpoint.save)
+        return try_save(self.checkpoint.save)
 
 
 def checkpoint_writer(question: Question) -> CheckpointWriter | None:

@@ -19,7 +19,7 @@ from rnncheck.learning.learning_task import LearningTask, Progress
 from rnncheck.oracle import MembershipOracle
 from rnncheck.probability.confidence import Confidence
 from rnncheck.probability.distributions import WordDistribution
-from rnncheck.proofs.bounded import Layers
+from rnncheck.proofs.bounded import BoundedProof
 from rnncheck.relations import Property
 from rnncheck.search.exhaustive import ExhaustiveSearch
 from rnncheck.search.search_samples import SearchSamples
@@ -50,7 +50,7 @@ class Finding:
     certificate: Certificate | None = None
     unproved: float | None = None
     shown: tuple[ShownBox, ...] = ()
-    lengths: Layers | None = None
+    lengths: BoundedProof | None = None
     description: ErrorDescription | None = None
 
 

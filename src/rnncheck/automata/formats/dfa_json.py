@@ -3,8 +3,8 @@
     {"schema": "rnncheck/dfa/1", "alphabet": ["a", "b"], "initial": 0, "accepting": [1],
      "transitions": [[0, 1], [1, 1]], "names": ["start", "end"]}
 
-``transitions[q][i]`` is the successor of state q under letter i of the alphabet, or null where there is none (refused
-unless the reader is told to complete the automaton); ``names`` may be left out.
+``transitions[q][i]`` is the successor of state q under letter i of the alphabet, or null where there is none (an
+error unless the reader completes the automaton); ``names`` is optional.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def dfa_of(document: DFADocument, source: str = "automaton") -> DFA:
 
 
 def write_json(dfa: DFA) -> str:
-    """The automaton as a JSON document, one row of the table a line."""
+    """The automaton as a JSON document, one row of the table per line."""
     document = document_of(dfa)
     document.transitions, rows = [], ",\n".join(" " + str(row) for row in document.transitions)
     try:
@@ -104,7 +104,7 @@ def _build(document: DFADocument, source: str, alphabet: Alphabet | None, comple
 
 def _parts(document: DFADocument, letters: Alphabet, source: str) -> Parts:
     names = document.names or []
-    if len(set(names)) < len(document.transitions):  # parts tell states apart by their names
+    if len(set(names)) < len(document.transitions):  # parts identify states by their names
         names = [str(state) for state in range(len(document.transitions))]
     parts = Parts(source)
     for name in names:

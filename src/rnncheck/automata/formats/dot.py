@@ -1,8 +1,8 @@
 """Automata as Graphviz dot text.
 
-What is written carries the graph attributes ``rnncheck=1`` and ``alphabet``; its edge labels are letters in the text
-form of :mod:`rnncheck.words`, separated by commas, so every letter survives. What other tools write (pydot, AALpy,
-automata-lib, the paper's released files) is read too: a label there is a letter, or several with commas between.
+Written files have the graph attributes ``rnncheck=1`` and ``alphabet``; its edge labels are letters in the text form of
+:mod:`rnncheck.words`, separated by commas, so every letter is kept exactly. Files of other tools (pydot, AALpy,
+automata-lib, the paper's released files) are read too: a label there is a letter, or several with commas between.
 
 Conventions for reading: an accepting state has shape ``doublecircle`` (or ``peripheries=2``); the initial state is the
 target of an edge from a node that has shape ``none``, ``point`` or ``plaintext``, or a name beginning with ``__start``.
@@ -26,7 +26,7 @@ _NO_STATE_SHAPES = {"none", "point", "plaintext", "plain"}
 _START = "__start"
 
 _TOKEN = re.compile(
-    # As in Graphviz, everything beyond ASCII may stand in a name without quotes.
+    # As in Graphviz, every character beyond ASCII may be part of a name without quotes.
     r"""(?P<space>(?a:\s+)|//[^\n]*|\#[^\n]*|/\*.*?\*/)
       | (?P<arrow>->|--)
       | (?P<mark>[{}\[\];,=:+])
@@ -70,13 +70,13 @@ def read_dot(
 
     Letters come from ``alphabet`` where given, else from the file's own ``alphabet`` attribute, else from its edges,
     sorted. A missing transition is an error unless ``complete``, which sends it to a rejecting sink. A Moore machine,
-    which accepts nothing, is refused unless its ``shape_alone`` is wanted, for a picture.
+    which accepts nothing, is an error, except with ``shape_alone``, for a picture.
     """
     if _is_released_dialect(text):
         return _read_released(text, source).build(alphabet, complete=complete)
     graph = _Parser(text, source).parse()
     if graph.attributes.get("moore") == "1" and not shape_alone:
-        raise FormatError("a Moore machine, which says labels and accepts nothing; give an automaton", source)
+        raise FormatError("a Moore machine, which outputs labels and accepts nothing; give an automaton", source)
     parts = _interpret(graph, alphabet, source)
     if alphabet is None and "alphabet" in graph.attributes:
         alphabet = _parse_letters(graph.attributes["alphabet"], "alphabet attribute", source, 0)
@@ -121,7 +121,7 @@ def _interpret(graph: _Graph, alphabet: Alphabet | None, source: str) -> Parts:
 
 
 def _names(states: dict[str, dict[str, str]], own: bool) -> dict[str, str]:
-    """What to call each state: our own files keep its name in its label, others in the node itself."""
+    """The name of each state: rnncheck's own files have it in the label, others in the node itself."""
     labels = {node: attributes.get("label", node) for node, attributes in states.items()}
     if own and len(set(labels.values())) == len(labels):
         return labels
@@ -142,7 +142,7 @@ def _parse_letters(text: str, what: str, source: str, line: int) -> Alphabet:
 
 
 class _Parser:
-    """The part of the dot language that automata use; anything else is refused with its line."""
+    """The part of the dot language that automata use; anything else is an error with its line."""
 
     def __init__(self, text: str, source: str) -> None:
         self.source = source
@@ -196,7 +196,7 @@ class _Parser:
             path.append(self._identifier())
         attributes = {**self._edge_defaults, **self._attributes()}
         for start, end in itertools.pairwise(path):
-            # Other tools declare every node; a name met on an edge alone is most often a slip, so it is not declared.
+            # Tools declare every node; a name on an edge alone is probably a typo, so it is not declared.
             self._graph.edges.append((start, end, attributes, line))
 
     def _node(self, name: str) -> dict[str, str]:
@@ -279,7 +279,7 @@ def _unquote(token: str) -> str:
     return re.sub(r"\\(.)", plain, token[1:-1], flags=re.DOTALL)
 
 
-# The files that the paper's authors released have one statement a line and unquoted names such as ('b', 'a').
+# The files that the paper's authors released have one statement per line and unquoted names such as ('b', 'a').
 def _is_released_dialect(text: str) -> bool:
     return re.search(r'\A\s*digraph \w+ \{\s*\n__start0 \[label="" shape="none"?\]\n', text[:200]) is not None
 

@@ -1,4 +1,4 @@
-"""To and from the automata of other libraries. Each is imported only when asked for (extra ``convert``)."""
+"""To and from the automata of other libraries. Each is imported only when used (extra ``convert``)."""
 
 from __future__ import annotations
 

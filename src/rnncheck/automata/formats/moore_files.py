@@ -13,16 +13,16 @@ from rnncheck.words import letter_text
 
 
 def machine_text(machine: MooreMachine, path: str) -> str:
-    """The machine in the form that the file's name asks for."""
+    """The machine in the format of the file's suffix."""
     if path.endswith(".dot"):
         return write_moore_dot(machine)
     if path.endswith(".json"):
         return write_moore_json(machine)
-    raise InputError(f"{path}: a Moore machine is written as .dot or .json; name the file so")
+    raise InputError(f"{path}: a Moore machine is written as .dot or .json; give such a file name")
 
 
 def write_moore_dot(machine: MooreMachine) -> str:
-    """Graphviz text: a box a state with its number and its label, an edge a pair of states with its letters."""
+    """Graphviz text: one box per state with its number and label, one edge per pair of states with its letters."""
     head = f"  graph [rnncheck=1, moore=1, rankdir=LR, alphabet={quoted_in_dot(str(machine.alphabet))}];"
     lines = ["digraph moore {", head, '  start [shape=none, label=""];', f"  start -> {machine.initial};"]
     for state, name in enumerate(state_names(machine)):
@@ -66,5 +66,5 @@ def read_moore_json(data: bytes, source: str) -> MooreMachine:
 
 
 def state_names(machine: MooreMachine) -> list[str]:
-    """What to call each state for people: its number and its label."""
+    """The name of each state for display: its number and its label."""
     return [f"{state}: {machine.labels[output]}" for state, output in enumerate(machine.outputs.tolist())]

@@ -14,7 +14,7 @@ from rnncheck.words import Alphabet
 
 SINK_NAME = "sink"
 
-# Few states and few letters in a file can still make a large table once it is completed.
+# A file with few states and letters can still give a large table once it is completed.
 _MAX_CELLS = 1 << 26
 
 
@@ -22,7 +22,7 @@ _MAX_CELLS = 1 << 26
 class Parts:
     """What a reader collects from a file; ``build`` checks that it makes a deterministic, complete automaton.
 
-    Lines are kept so that an error can say where the offender stands.
+    Lines are kept for error messages.
     """
 
     source: str
@@ -60,7 +60,7 @@ class Parts:
         return DFA(letters, table.reshape(len(names), -1), np.array(accepting, dtype=bool), initial, names)
 
     def _cells(self, letters: Alphabet, names: list[str]) -> dict[int, int]:
-        """The successors that the edges give: from the place in the table, state · letters + letter, to a state."""
+        """The successors that the edges give: from the position state · letters + letter to a state."""
         cells: dict[int, int] = {}
         for source, letter, target, line in self.edges:
             cell = self._number(source, line) * len(letters) + self._column(letters, letter, line)
@@ -78,7 +78,7 @@ class Parts:
         row, column = divmod(next(cell for cell in itertools.count() if cell not in cells), len(letters))
         return FormatError(
             f"state {short_repr(names[row])} has no successor on letter {short_repr(letters[column])}; "
-            "complete the automaton, or let a rejecting sink be added (--complete, complete=True)",
+            "complete the automaton, or add a rejecting sink (--complete, complete=True)",
             self.source,
         )
 

@@ -16,7 +16,7 @@ TRUE = 0
 FALSE = 1
 
 _MEMO_SIZE = 1 << 20
-"""Remembered conjunctions are forgotten above this many; they are a matter of speed, never of meaning."""
+"""The cache of conjunctions is cleared above this size; it affects only the speed."""
 
 
 class DecisionDiagrams:
@@ -38,7 +38,7 @@ class DecisionDiagrams:
         self._spent = 0
 
     def spend(self, terms: int = 1) -> None:
-        """Count terms worked out; a ResourceLimitError ends work that would not end in reasonable time."""
+        """Count computed terms; a ResourceLimitError ends work that would take too long."""
         self._spent += terms
         if self._spent > self._max_terms:
             raise ResourceLimitError(
@@ -83,7 +83,7 @@ class DecisionDiagrams:
         return self.both(f ^ 1, g ^ 1) ^ 1
 
     def _both_at_once(self, f: int, g: int) -> int:
-        """The function f ∧ g where it is plain or remembered, otherwise -1."""
+        """The function f ∧ g where it is trivial or cached, otherwise -1."""
         if f > g:
             f, g = g, f
         if f <= FALSE:

@@ -51,21 +51,21 @@ class PathClaims:
 
     def leads_to(self, path: Path, goal: Claim) -> Claim:
         """Some way to follow the path from here ends where the goal holds."""
-        # Answers are worked out by generators that ask one another: a path may be deeper than the stack.
+        # Answers are computed by generators that wait for each other: a path may be deeper than the stack.
         first: _Question = (path, goal, goal)
         waiting = [(first, self._answer(*first))]
         answer: Claim | None = None
         while waiting:
             question, answering = waiting[-1]
             try:
-                asked = next(answering) if answer is None else answering.send(answer)
+                needed = next(answering) if answer is None else answering.send(answer)
             except StopIteration as finished:
                 answer = self._answers[question] = finished.value
                 waiting.pop()
                 continue
-            answer = self._answers.get(asked)
+            answer = self._answers.get(needed)
             if answer is None:
-                waiting.append((asked, self._answer(*asked)))
+                waiting.append((needed, self._answer(*needed)))
         return self._answers[first]
 
     def _path(self, kind: int, left: int, right: int = 0) -> Path:

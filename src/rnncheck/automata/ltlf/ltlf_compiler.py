@@ -1,10 +1,10 @@
 """LTLf and LDLf formulas over words, compiled to automata.
 
-A word has exactly one letter at each position, so letters that a formula does not tell apart form one class and
-are worked out once: the cost of compiling does not depend on the size of the alphabet.
+A word has exactly one letter at each position, so letters that a formula does not distinguish form one class and
+are computed once: the cost of compiling does not depend on the size of the alphabet.
 
-LTLf and LDLf are one language here. Both speak of the rest of a word, tests put formulas into paths and paths into
-formulas, and a person who begins with ``G`` and later needs ``<(a;b)*>`` should not have to change functions.
+LTLf and LDLf are one language here. Both describe the rest of a word, tests put formulas into paths and paths into
+formulas, and users who begin with ``G`` and later need ``<(a;b)*>`` should not have to change functions.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from rnncheck.errors import ExpressionError, ResourceLimitError, StateLimitError
 from rnncheck.words import EPSILON, Alphabet, letter_text
 
 _TERMS_PER_STATE = 15
-"""How much work a formula may take, in proportion to ``max_states``; the default comes to a few seconds."""
+"""How much work a formula may take, in proportion to ``max_states``; the default takes a few seconds."""
 _MAX_CELLS = 50_000_000
 """The largest transition table (states times letters) that is built: 200 MB."""
 
@@ -42,8 +42,8 @@ def compile_ltlf(text: str, alphabet: Alphabet, *, nonempty: bool = False, max_s
     """The automaton of the words over ``alphabet`` that satisfy a formula of LTLf or LDLf.
 
     It is complete and not necessarily minimal. ``nonempty`` leaves the empty word out of the language, whatever the
-    formula says of it. An ExpressionError points at what is wrong with the formula or at a letter that the alphabet
-    lacks; a StateLimitError or a ResourceLimitError ends the work on formulas that grow beyond reason.
+    formula. An ExpressionError points at what is wrong with the formula or at a letter that the alphabet
+    lacks; a StateLimitError or a ResourceLimitError ends the work on formulas that grow too large.
     """
     steps = parse_ltlf(text)
     _check_letters(text, steps, alphabet)
@@ -111,7 +111,7 @@ def _remedy(letter: str, alphabet: Alphabet) -> str:
     if similar := close_matches(letter, alphabet):
         return similar
     if letter == "end":
-        return f"where the word is over, {EPSILON} holds, and end(a) says that a is its last letter"
+        return f"where the word is over, {EPSILON} holds, and end(a) means that a is its last letter"
     if letter in PATTERNS:
         return f"the pattern is used like a function, {PATTERNS[letter].usage}"
     some = ", ".join(map(letter_text, alphabet.letters[:8])) + (", …" if len(alphabet) > 8 else "")
@@ -178,7 +178,7 @@ class _Builder:
         }
 
     def build(self, steps: Sequence[Step], letters: Callable[[Step], Claim]) -> Claim:
-        """The claim that the steps make; ``letters`` says what a LETTERS step means."""
+        """The claim that the steps build; ``letters`` gives the claim of a LETTERS step."""
         stack: list[int] = []
         for step in steps:
             if step.op == LETTERS:
@@ -207,7 +207,7 @@ class _Builder:
         return stack.pop()
 
     def _call(self, step: Step, stack: list[int]) -> Claim:
-        """What a pattern says of the claims on the stack. Each argument is built once, however often it is used."""
+        """The claim of a pattern with the claims on the stack as arguments. Each argument is built once."""
         names = _arguments(step)
         arguments = dict(zip(names, stack[-len(names) :], strict=True))
         del stack[-len(names) :]

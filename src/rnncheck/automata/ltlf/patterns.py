@@ -1,7 +1,7 @@
 """Property patterns by name: those of Dwyer, Avrunin and Corbett with their scopes, and those of Declare.
 
 A pattern is used inside a formula like a function, ``response(request, grant)``; its arguments are formulas. A
-parameter called ``n`` takes a number. The formulas say what the patterns mean on finite words. Patterns speak of
+parameter called ``n`` takes a number. The formulas define the patterns on finite words. Patterns are about
 positions, and the end of a word is not one: ``!a`` holds there and must not count there, hence the ε below.
 """
 
@@ -20,8 +20,8 @@ MAX_COUNT = 10_000
 class Pattern:
     """A named formula with parameters.
 
-    ``formula`` is written in the parameters' names. Where it depends on a number ``n`` it is for people to read, and
-    ``template(n)`` is the formula itself.
+    ``formula`` uses the parameters' names. Where it depends on a number ``n`` it is for display, and ``template(n)`` is
+    the formula itself.
     """
 
     name: str

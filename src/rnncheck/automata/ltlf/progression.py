@@ -1,12 +1,12 @@
 """What is left to check of a word after each of its letters: progression of temporal claims.
 
 A *claim* is a property of the rest of a word. It is kept in two parts: whether it holds when nothing is left,
-and a Boolean function that says what it takes when at least one letter is left. The variables of that function
+and a Boolean function for when at least one letter is left. The variables of that function
 are of three kinds:
 
-- a bit of the next letter's class code (these are highest: the letter settles most of a function at once);
+- a bit of the next letter's class code (these are highest: the letter decides most of a function at once);
 - *next*: a claim about what follows the next letter;
-- *fixpoint*: a variable that stands for its own definition, a function that may speak of the variable again
+- *fixpoint*: a variable that stands for its own definition, a function that may use the variable again
   behind a *next*.
 
 Reading a letter turns a claim into the claim about what follows: the bits become constants, a *next* becomes its
@@ -116,7 +116,7 @@ class Progression:
         return level, self._functions.variable(level) << 1 | int(at_end)
 
     def define(self, level: int, claim: Claim) -> None:
-        """Say what a fixpoint means where a letter is left. It may speak of itself behind ``follows`` only."""
+        """Define a fixpoint where a letter is left. It may refer to itself only behind ``follows``."""
         self._definitions[level] = claim >> 1
 
     def after_each(self, claim: Claim) -> list[Claim]:

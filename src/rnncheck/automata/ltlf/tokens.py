@@ -62,7 +62,7 @@ def _skip_space(text: str, at: int) -> int:
 
 
 def _end_of_name(text: str, at: int) -> int:
-    """Go on over the combining marks that many scripts need inside a name and that regular expressions leave out."""
+    """Skip the combining marks that many scripts need inside a name and that regular expressions leave out."""
     while at < len(text) and ("_" + text[at]).isidentifier():
         at += 1
     return at

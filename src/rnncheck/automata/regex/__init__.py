@@ -1,1 +1,1 @@
-"""Regular expressions over letters of any length: to automata, and back to a form that people read."""
+"""Regular expressions over letters of any length: to automata, and back to a readable form."""

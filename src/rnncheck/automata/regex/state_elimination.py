@@ -1,4 +1,4 @@
-"""An automaton as a regular expression that a person can read: state elimination, simplified on the way.
+"""An automaton as a readable regular expression: state elimination with simplification.
 
 The expression is written as :mod:`rnncheck.automata.regex.regex_compiler` reads it, and describes the same language.
 """
@@ -66,7 +66,7 @@ def regular_expression(dfa: DFA, longest: int = DEFAULT_LONGEST) -> str | None:
 
 
 def _reading_effort(text: str) -> int:
-    """The length, and some more where a person has to think of what is not meant."""
+    """The length, plus a penalty for a negation, which is harder to read."""
     return len(text) + (8 if text.startswith("!") else 0)
 
 
@@ -75,9 +75,9 @@ def _reversed(dfa: DFA) -> DFA:
     table = dfa.transitions
 
     def successors(goals: frozenset[int]) -> list[frozenset[int]]:
-        wanted = np.zeros(len(dfa), dtype=bool)
-        wanted[list(goals)] = True
-        return [frozenset(np.flatnonzero(wanted[table[:, code]]).tolist()) for code in range(len(dfa.alphabet))]
+        targets = np.zeros(len(dfa), dtype=bool)
+        targets[list(goals)] = True
+        return [frozenset(np.flatnonzero(targets[table[:, code]]).tolist()) for code in range(len(dfa.alphabet))]
 
     start = frozenset(np.flatnonzero(dfa.accepting).tolist())
     limit = _LARGEST_REVERSED * len(dfa)
@@ -168,7 +168,7 @@ class _Writer:
         return " | ".join(map(self.text, others)) or "∅"
 
     def _run(self, term: Term, count: int) -> str:
-        """A part so many times in a row; counted where that is shorter to read."""
+        """A part ``count`` times in a row, with a counter where that is shorter."""
         return f"{self._atom(term)}{{{count}}}" if count > 2 else " ".join([self._factor(term)] * count)
 
     def _factor(self, term: Term) -> str:

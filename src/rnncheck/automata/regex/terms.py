@@ -39,7 +39,7 @@ class Term:
 
 
 class _Family:
-    """All powers of a base before a tail; ``once``, the first of them, is worked out when it is first asked for."""
+    """All powers of a base before a tail; ``once``, the first of them, is computed when it is first needed."""
 
     __slots__ = ("base", "once", "serial", "tail")
 
@@ -271,7 +271,7 @@ class Algebra:
         """Drop the powers that others of their family contain. The tail alone is the power 0.
 
         Powers of single letters are joined where their counts touch. Others are not: their derivatives lie between
-        two powers, where what was joined here could not be told to equal what other ways lead to.
+        two powers, where the joined term could not be recognised as equal to terms reached otherwise.
         """
         families: dict[_Family, list[tuple[int, float]]] = {}
         for member in members:

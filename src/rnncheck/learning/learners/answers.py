@@ -14,7 +14,7 @@ from rnncheck.automata.dfa import DFA
 from rnncheck.errors import InconsistentAnswersError, InputError, LearningBoundReached, short_repr
 from rnncheck.learning.learners.runs import Runs, StateOutputs
 from rnncheck.oracle import Query
-from rnncheck.runtime.cooperative import Turns, finish
+from rnncheck.runtime.cooperative import CooperativeWork, finish
 from rnncheck.words import Codes, WordBatch, shortlex_key
 
 Ask: TypeAlias = Callable[[Sequence[Query]], Iterable[int]]  # yes and no, or the positions of labels
@@ -103,7 +103,7 @@ class Answers:
         """One answer per query, in order; new words are queried together."""
         return finish(self.asking(queries))
 
-    def asking(self, queries: Sequence[Query]) -> Turns[list[int]]:
+    def asking(self, queries: Sequence[Query]) -> CooperativeWork[list[int]]:
         """Like ``of``, with a pause after every batch of bounded work."""
         words = [access + suffix for access, suffix in queries]
         new = {word: query for word, query in zip(words, queries, strict=True) if word not in self._answers}

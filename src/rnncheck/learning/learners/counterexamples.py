@@ -16,7 +16,7 @@ from rnncheck.automata.dfa import DFA
 from rnncheck.errors import InputError, short_repr
 from rnncheck.learning.learners.answers import Answers
 from rnncheck.oracle import Query
-from rnncheck.runtime.cooperative import Turns
+from rnncheck.runtime.cooperative import CooperativeWork
 from rnncheck.words import Codes
 
 STRATEGIES = ("exponential", "binary")
@@ -62,7 +62,7 @@ def states_on(dfa: DFA, word: Codes) -> list[int]:
 
 def wrong_transitions(
     words: Sequence[Codes], hypothesis: DFA, access: Sequence[Codes], answers: Answers, search: Search
-) -> Turns[list[WrongTransition]]:
+) -> CooperativeWork[list[WrongTransition]]:
     """For each word a wrong transition on its path; all words are searched in step, one batch per step.
 
     The answers to the words are known, and the hypothesis gets every one of them wrong.

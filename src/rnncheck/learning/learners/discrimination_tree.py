@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from rnncheck.learning.learners.answers import Answers
-from rnncheck.runtime.cooperative import Turns
+from rnncheck.runtime.cooperative import CooperativeWork
 from rnncheck.words import Codes
 
 ROOT = 0
@@ -52,7 +52,7 @@ class DiscriminationTree:
         self._parents += [leaf] * outputs
         self._depths += [self._depths[leaf] + 1] * outputs
 
-    def sift(self, words: Sequence[Codes], nodes: Sequence[int], answers: Answers) -> Turns[list[int]]:
+    def sift(self, words: Sequence[Codes], nodes: Sequence[int], answers: Answers) -> CooperativeWork[list[int]]:
         """The leaf that each word reaches from its node; all words go in step, one batch per level."""
         at = list(nodes)
         while moving := [i for i, node in enumerate(at) if not self.is_leaf(node)]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from rnncheck.automata.dfa import DFA
 from rnncheck.learning.learners.counterexamples import wrong_transitions
 from rnncheck.learning.learners.tree_hypothesis import TreeHypothesis, TreeLearner
-from rnncheck.runtime.cooperative import Turns
+from rnncheck.runtime.cooperative import CooperativeWork
 from rnncheck.words import Codes
 
 
@@ -17,7 +17,9 @@ class KearnsVazirani(TreeLearner):
     Discriminators are suffixes of counterexamples, of whatever length.
     """
 
-    def _refined(self, structure: TreeHypothesis, hypothesis: DFA, words: Sequence[Codes]) -> Turns[TreeHypothesis]:
+    def _refined(
+        self, structure: TreeHypothesis, hypothesis: DFA, words: Sequence[Codes]
+    ) -> CooperativeWork[TreeHypothesis]:
         answers = self._answers
         wrong = yield from wrong_transitions(words, hypothesis, structure.access_words, answers, self.search)
         refined = structure.copy()

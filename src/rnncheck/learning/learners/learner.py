@@ -13,7 +13,7 @@ from rnncheck.automata.moore import NO_YES, MooreMachine
 from rnncheck.errors import InputError, short_repr
 from rnncheck.learning.learners.answers import Answers, Ask
 from rnncheck.learning.learners.counterexamples import states_on
-from rnncheck.runtime.cooperative import Turns, finish
+from rnncheck.runtime.cooperative import CooperativeWork, finish
 from rnncheck.words import Alphabet, Codes
 
 MAX_HYPOTHESIS_STATES = 10_000
@@ -144,7 +144,9 @@ class Learner(ABC, Generic[S]):
         """
         return finish(self.refining(words))
 
-    def refining(self, words: Iterable[Codes], answers: Mapping[Codes, int] = MappingProxyType({})) -> Turns[bool]:
+    def refining(
+        self, words: Iterable[Codes], answers: Mapping[Codes, int] = MappingProxyType({})
+    ) -> CooperativeWork[bool]:
         """Like ``refine_all``, with a pause after every batch of queries.
 
         At any pause the last complete hypothesis is available, and may have grown. ``answers`` are answers of the
@@ -164,7 +166,7 @@ class Learner(ABC, Generic[S]):
         yield from self._agree_with_answers()
         return True
 
-    def starting(self) -> Turns[None]:
+    def starting(self) -> CooperativeWork[None]:
         """Like ``start``, with a pause after every batch of queries."""
         if self._current is None:
             first = yield from self._first()
@@ -177,7 +179,7 @@ class Learner(ABC, Generic[S]):
         assert self._current is not None
         return self._current
 
-    def _agree_with_answers(self) -> Turns[None]:
+    def _agree_with_answers(self) -> CooperativeWork[None]:
         """Refine until no known answer differs. Each step is committed, so that an error loses only its own work."""
         yield from self._answers.asking([((), word) for word in self._unanswered])
         self._unanswered = ()
@@ -191,11 +193,11 @@ class Learner(ABC, Generic[S]):
             yield
 
     @abstractmethod
-    def _first(self) -> Turns[S]:
+    def _first(self) -> CooperativeWork[S]:
         """The initial structure."""
 
     @abstractmethod
-    def _refined(self, structure: S, hypothesis: DFA, words: Sequence[Codes]) -> Turns[S]:
+    def _refined(self, structure: S, hypothesis: DFA, words: Sequence[Codes]) -> CooperativeWork[S]:
         """A new structure with more states. The answers to the words are known; the hypothesis gets all wrong.
 
         Only its transitions are used, so it is an automaton whatever the labels.

@@ -15,7 +15,7 @@ from rnncheck.errors import LearningBoundReached
 from rnncheck.learning.learners.answers import Answers, Ask
 from rnncheck.learning.learners.counterexamples import Search, wrong_transitions
 from rnncheck.learning.learners.learner import Learner, Options
-from rnncheck.runtime.cooperative import Turns
+from rnncheck.runtime.cooperative import CooperativeWork
 from rnncheck.words import Alphabet, Codes, shortlex_key
 
 
@@ -55,19 +55,19 @@ class ObservationTable:
         table = [[number[self.rows[(*word, a)]] for a in range(self.letters)] for word in self.access_words]
         return MooreMachine(alphabet, labels, table, [row[0] for row in number])
 
-    def add_short(self, words: Iterable[Codes], answers: Answers) -> Turns[None]:
+    def add_short(self, words: Iterable[Codes], answers: Answers) -> CooperativeWork[None]:
         """Add words to S; missing cells of their rows and of their one-letter extensions are queried in one batch."""
         there = set(self.short)
         new = [word for word in words if word not in there]
         self.short += new
         yield from self._fill([row for word in new for row in (word, *self._extensions(word))], answers)
 
-    def add_suffixes(self, suffixes: Iterable[Codes], answers: Answers) -> Turns[None]:
+    def add_suffixes(self, suffixes: Iterable[Codes], answers: Answers) -> CooperativeWork[None]:
         """Add columns, queried in one batch."""
         self.suffixes += [suffix for suffix in suffixes if suffix not in self.suffixes]
         yield from self._fill(self.rows, answers)
 
-    def close(self, answers: Answers) -> Turns[None]:
+    def close(self, answers: Answers) -> CooperativeWork[None]:
         """Add to S the least word of each row that has no equal there, until there is none."""
         while True:
             states = self.states()
@@ -91,7 +91,7 @@ class ObservationTable:
     def _extensions(self, word: Codes) -> list[Codes]:
         return [(*word, a) for a in range(self.letters)]
 
-    def _fill(self, words: Iterable[Codes], answers: Answers) -> Turns[None]:
+    def _fill(self, words: Iterable[Codes], answers: Answers) -> CooperativeWork[None]:
         """Query the missing cells of these rows."""
         missing = [(word, self.suffixes[len(self.rows.get(word, ())) :]) for word in dict.fromkeys(words)]
         queries = [(word, suffix) for word, suffixes in missing for suffix in suffixes]
@@ -119,10 +119,12 @@ class LStar(Learner[ObservationTable]):
         super().__init__(alphabet, ask, **options)
         self.search = search
 
-    def _first(self) -> Turns[ObservationTable]:
+    def _first(self) -> CooperativeWork[ObservationTable]:
         return _first_table(len(self.alphabet), self.max_states, self._answers)
 
-    def _refined(self, structure: ObservationTable, hypothesis: DFA, words: Sequence[Codes]) -> Turns[ObservationTable]:
+    def _refined(
+        self, structure: ObservationTable, hypothesis: DFA, words: Sequence[Codes]
+    ) -> CooperativeWork[ObservationTable]:
         (wrong,) = yield from wrong_transitions(words, hypothesis, structure.access_words, self._answers, self.search)
         refined = structure.copy()
         yield from refined.add_suffixes(
@@ -135,10 +137,12 @@ class LStar(Learner[ObservationTable]):
 class AngluinLStar(Learner[ObservationTable]):
     """L* as Angluin wrote it: a counterexample adds all its prefixes to S."""
 
-    def _first(self) -> Turns[ObservationTable]:
+    def _first(self) -> CooperativeWork[ObservationTable]:
         return _first_table(len(self.alphabet), self.max_states, self._answers)
 
-    def _refined(self, structure: ObservationTable, hypothesis: DFA, words: Sequence[Codes]) -> Turns[ObservationTable]:
+    def _refined(
+        self, structure: ObservationTable, hypothesis: DFA, words: Sequence[Codes]
+    ) -> CooperativeWork[ObservationTable]:
         refined = structure.copy()
         yield from refined.add_short(_prefixes(words[0]), self._answers)
         # Never consistent at first: otherwise the rows of the prefixes would be the states visited, and the hypothesis
@@ -149,7 +153,7 @@ class AngluinLStar(Learner[ObservationTable]):
         return refined
 
 
-def _first_table(letters: int, max_states: int, answers: Answers) -> Turns[ObservationTable]:
+def _first_table(letters: int, max_states: int, answers: Answers) -> CooperativeWork[ObservationTable]:
     table = ObservationTable(letters, max_states)
     yield from table.add_short([()], answers)
     yield from table.close(answers)

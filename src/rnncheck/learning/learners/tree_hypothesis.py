@@ -13,7 +13,7 @@ from rnncheck.learning.learners.answers import Answers, Ask
 from rnncheck.learning.learners.counterexamples import Search, WrongTransition
 from rnncheck.learning.learners.discrimination_tree import ROOT, DiscriminationTree
 from rnncheck.learning.learners.learner import Learner, Options
-from rnncheck.runtime.cooperative import Turns
+from rnncheck.runtime.cooperative import CooperativeWork
 from rnncheck.words import Alphabet, Codes, IntArray, shortlex_key
 
 DEFAULT_AT_ONCE = 16
@@ -82,7 +82,7 @@ class TreeHypothesis:
             self.add_state((*self.access_words[transition.state], transition.letter), leaf, answers)
         return {leaf: transition.suffix for leaf, transition in least.items()}
 
-    def split(self, leaf: int, discriminator: Codes, answers: Answers) -> Turns[list[int]]:
+    def split(self, leaf: int, discriminator: Codes, answers: Answers) -> CooperativeWork[list[int]]:
         """Split a leaf and sift its states into the new leaves. Transitions to it become open.
 
         Returns the new leaves that have states.
@@ -98,7 +98,7 @@ class TreeHypothesis:
             self._place(state, home)
         return list(dict.fromkeys(homes))
 
-    def close(self, answers: Answers) -> Turns[None]:
+    def close(self, answers: Answers) -> CooperativeWork[None]:
         """Sift the words of all open transitions. The first that reaches an empty leaf is a new state."""
         while self._open:
             places, self._open = sorted(self._open), set()
@@ -140,7 +140,7 @@ class TreeLearner(Learner[TreeHypothesis]):
         self.search = search
         self._at_once = at_once
 
-    def _first(self) -> Turns[TreeHypothesis]:
+    def _first(self) -> CooperativeWork[TreeHypothesis]:
         """The hypothesis that distinguishes words by their own answers alone."""
         first = TreeHypothesis(len(self.alphabet), self.max_states, len(self.labels))
         (leaf,) = yield from first.tree.sift([()], [ROOT], self._answers)

@@ -23,7 +23,7 @@ from rnncheck.automata.dfa import DFA
 from rnncheck.learning.learners.answers import Answers
 from rnncheck.learning.learners.counterexamples import wrong_transitions
 from rnncheck.learning.learners.tree_hypothesis import TreeHypothesis, TreeLearner
-from rnncheck.runtime.cooperative import Turns
+from rnncheck.runtime.cooperative import CooperativeWork
 from rnncheck.words import Codes, shortlex_key
 
 # New states that one refinement may have at least, before it splits by long suffixes; or as many as there are.
@@ -33,7 +33,9 @@ _MOST_MORE = 16
 class TTT(TreeLearner):
     """About as many queries as Kearns and Vazirani's learner, with short suffixes whatever the counterexamples."""
 
-    def _refined(self, structure: TreeHypothesis, hypothesis: DFA, words: Sequence[Codes]) -> Turns[TreeHypothesis]:
+    def _refined(
+        self, structure: TreeHypothesis, hypothesis: DFA, words: Sequence[Codes]
+    ) -> CooperativeWork[TreeHypothesis]:
         answers = self._answers
         wrong = yield from wrong_transitions(words, hypothesis, structure.access_words, answers, self.search)
         refined = structure.copy()
@@ -61,7 +63,7 @@ class _Blocks:
         self.answers = answers
         self.suffixes = suffixes
 
-    def resolve(self, most_states: int) -> Turns[None]:
+    def resolve(self, most_states: int) -> CooperativeWork[None]:
         """Split blocks until every leaf has one state, the shortest discriminators first.
 
         Each look one letter further may show new states, whose transitions may show others; in a network this may not
@@ -87,7 +89,7 @@ class _Blocks:
                 found[block] = min(choice, key=shortlex_key)
         return found
 
-    def _split_all(self, discriminators: dict[int, Codes]) -> Turns[None]:
+    def _split_all(self, discriminators: dict[int, Codes]) -> CooperativeWork[None]:
         for block, discriminator in discriminators.items():
             suffixes = self.suffixes.pop(block)
             for leaf in (yield from self.hypothesis.split(block, discriminator, self.answers)):
@@ -107,7 +109,7 @@ class _Blocks:
                     break
         return least
 
-    def _look_one_letter_further(self) -> Turns[None]:
+    def _look_one_letter_further(self) -> CooperativeWork[None]:
         """The states of the shortest evidence go to the same leaf under its first letter, one pair for each leaf
         considered; the rest of the evidence distinguishes the states of that leaf.
         """

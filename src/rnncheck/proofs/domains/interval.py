@@ -1,12 +1,12 @@
-"""Sets of network states, and what one step makes of them, whoever computes it.
+"""Interval arithmetic on network states that encloses every way to evaluate the network.
 
 A box has a lower and an upper bound for each number. The operations enclose every evaluation in IEEE float32 or
-float64 (or a mixture), in any order of summation, with or without fused operations and gradual underflow, by functions
-tanh and sigmoid whose error is at most what ``Rounding`` says. So a statement about boxes does not depend on the
-processor, the batch or the library.
+float64 (or a mixture), in any order of summation, with or without fused operations and gradual underflow, with tanh and
+sigmoid functions whose error is within ``Rounding``. So a statement about boxes does not depend on the processor, the
+batch or the library.
 
-The bounds are computed in float64. Their own rounding (some 2⁻⁵³) is covered by the slack for the evaluator's, which is
-taken a little larger than it must be: by one rounding, 2⁻²⁴, of everything that was summed.
+The bounds are computed in float64. Their own rounding (about 2⁻⁵³) is covered by the slack for the evaluator's
+rounding, which is a little larger than necessary: by one rounding, 2⁻²⁴, of everything that was summed.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ Bounds: TypeAlias = npt.NDArray[np.float64]
 
 # Above this an evaluation in float32 could overflow on the way, in some order of summation.
 LARGEST = 2.0**120
-# What underflow, or the flushing of tiny numbers to zero, changes at most, for factors of size 1.
+# The largest change by underflow, or by flushing tiny numbers to zero, for factors of size 1.
 UNDERFLOW = 2.0**-100
-# Of a sum, beyond one a term: inputs, weights and sums of biases stored in float32, the result stored; and one for us.
+# Of a sum, beyond one per term: inputs, weights and sums of biases stored in float32, the stored result, and our own.
 _MORE_ROUNDINGS = 6
 _GUARD = 2.0**-40  # relative error of float64 functions, far above the 2⁻⁵² that they have
 
 
 @dataclass(frozen=True)
 class Rounding:
-    """What is assumed of an evaluator: ``unit`` is its relative rounding error; functions are within so many units."""
+    """What is assumed of an evaluator: its relative rounding error, and the error of its functions in such units."""
 
     unit: float = 2.0**-24
     tanh: float = 8.0
@@ -38,15 +38,15 @@ class Rounding:
 
 
 @dataclass(frozen=True, eq=False)
-class Box:
-    """Lower and upper bounds, the last axis over the numbers of a state."""
+class Interval:
+    """Boxes: lower and upper bounds, with the numbers of a state along the last axis."""
 
     lo: Bounds
     hi: Bounds
 
     @classmethod
-    def point(cls, values: npt.ArrayLike) -> Box:
-        """These numbers and no others."""
+    def point(cls, values: npt.ArrayLike) -> Interval:
+        """Exactly these numbers."""
         exact = np.asarray(values, dtype=np.float64)
         return cls(exact, exact)
 
@@ -55,29 +55,29 @@ class Box:
         """The largest absolute value of each number."""
         return np.maximum(np.abs(self.lo), np.abs(self.hi))
 
-    def __getitem__(self, index: Any) -> Box:
-        return Box(self.lo[index], self.hi[index])
+    def __getitem__(self, index: Any) -> Interval:
+        return Interval(self.lo[index], self.hi[index])
 
-    def widened(self, by: float | Bounds) -> Box:
-        return Box(self.lo - by, self.hi + by)
+    def inflate(self, by: float | Bounds) -> Interval:
+        return Interval(self.lo - by, self.hi + by)
 
-    def contains(self, other: Box) -> npt.NDArray[np.bool_]:
+    def contains(self, other: Interval) -> npt.NDArray[np.bool_]:
         """Whether each number of ``other`` lies in these bounds, for certain: NaN lies nowhere."""
         return (self.lo <= other.lo) & (other.hi <= self.hi)
 
 
 @dataclass(frozen=True, eq=False)
 class Sum:
-    """A sum that an evaluator forms in an order of its own: exact bounds, the sum of absolute values, the terms."""
+    """A sum that evaluators form in any order: exact bounds, the sum of absolute values, the number of terms."""
 
-    exact: Box
+    exact: Interval
     size: Bounds
     terms: int
     factors: Bounds  # the largest factor of a product in it, weights included
 
     def __add__(self, other: Sum) -> Sum:
         return Sum(
-            Box(self.exact.lo + other.exact.lo, self.exact.hi + other.exact.hi),
+            Interval(self.exact.lo + other.exact.lo, self.exact.hi + other.exact.hi),
             self.size + other.size,
             self.terms + other.terms,
             np.maximum(self.factors, other.factors),
@@ -86,13 +86,13 @@ class Sum:
     def __getitem__(self, part: slice) -> Sum:
         return Sum(self.exact[..., part], self.size[..., part], self.terms, self.factors)
 
-    def times(self, factor: Box) -> Sum:
+    def times(self, factor: Interval) -> Sum:
         """Every term times a number of a box; an evaluator may compute the sum first, which is a factor then."""
         factors = np.maximum(self.factors, np.maximum(self.size.max(axis=-1, keepdims=True), 1.0))
         return Sum(_product(self.exact, factor), self.size * factor.magnitude, self.terms + 1, factors)
 
 
-def affine(weight: npt.NDArray[Any], bias: npt.NDArray[Any] | None, x: Box) -> Sum:
+def affine(weight: npt.NDArray[Any], bias: npt.NDArray[Any] | None, x: Interval) -> Sum:
     """``weight @ x + bias``."""
     matrix = weight.astype(np.float64).T
     absolute = np.abs(matrix)
@@ -101,73 +101,73 @@ def affine(weight: npt.NDArray[Any], bias: npt.NDArray[Any] | None, x: Box) -> S
     terms = weight.shape[1]
     if bias is not None:
         centre, size, terms = centre + bias, size + np.abs(bias), terms + 1
-    # A weight that float32 cannot hold makes nonsense of zeros, too.
+    # A weight that overflows float32 gives NaN even times zero.
     largest = np.maximum(magnitude.max(axis=-1, keepdims=True, initial=1.0), absolute.max(initial=0.0))
-    return Sum(Box(centre - reach, centre + reach), size, terms, largest)
+    return Sum(Interval(centre - reach, centre + reach), size, terms, largest)
 
 
-def products(*pairs: tuple[Box, Box]) -> Sum:
+def products(*pairs: tuple[Interval, Interval]) -> Sum:
     """``a b + c d + …``, number by number."""
     boxes = [_product(a, b) for a, b in pairs]
     sizes = [a.magnitude * b.magnitude for a, b in pairs]
     factors = np.maximum.reduce([np.maximum(a.magnitude, b.magnitude).max(-1, keepdims=True) for a, b in pairs])
-    exact = Box(np.sum([box.lo for box in boxes], axis=0), np.sum([box.hi for box in boxes], axis=0))
+    exact = Interval(np.sum([box.lo for box in boxes], axis=0), np.sum([box.hi for box in boxes], axis=0))
     return Sum(exact, np.sum(sizes, axis=0), len(pairs), np.maximum(factors, 1.0))
 
 
-def _product(a: Box, b: Box) -> Box:
+def _product(a: Interval, b: Interval) -> Interval:
     corners = [a.lo * b.lo, a.lo * b.hi, a.hi * b.lo, a.hi * b.hi]
-    return Box(np.minimum.reduce(corners), np.maximum.reduce(corners))
+    return Interval(np.minimum.reduce(corners), np.maximum.reduce(corners))
 
 
 @dataclass(frozen=True)
-class Enclosure:
-    """The operations of an evaluator, on boxes: a ``Semantics`` of cells."""
+class IntervalSemantics:
+    """The operations of an evaluator on boxes: a ``Semantics`` for cells."""
 
     rounding: Rounding = Rounding()
 
-    def affine(self, weight: npt.NDArray[Any], bias: npt.NDArray[Any] | None, x: Box) -> Sum:
+    def affine(self, weight: npt.NDArray[Any], bias: npt.NDArray[Any] | None, x: Interval) -> Sum:
         return affine(weight, bias, x)
 
-    def products(self, *pairs: tuple[Box, Box]) -> Sum:
+    def products(self, *pairs: tuple[Interval, Interval]) -> Sum:
         return products(*pairs)
 
-    def keeping(self, gate: Box) -> Box:
+    def keeping(self, gate: Interval) -> Interval:
         return gate
 
-    def unknown(self, x: Box, h: Box) -> Box:
-        return Box.point(np.full(np.broadcast_shapes(h.lo.shape, (*x.lo.shape[:-1], 1)), np.nan))
+    def unknown(self, x: Interval, h: Interval) -> Interval:
+        return Interval.point(np.full(np.broadcast_shapes(h.lo.shape, (*x.lo.shape[:-1], 1)), np.nan))
 
-    def computed(self, total: Sum) -> Box:
-        """The sum as any evaluator may compute it; not a number, which is in no box, where one could overflow."""
+    def computed(self, total: Sum) -> Interval:
+        """The sum as any evaluator may compute it; NaN, which lies in no box, where an evaluator could overflow."""
         roundings = (total.terms + _MORE_ROUNDINGS) * self.rounding.unit
         slack = roundings / (1.0 - roundings) * total.size + total.terms * UNDERFLOW * total.factors
         slack = np.where(np.maximum(total.size, total.factors) < LARGEST, slack, np.nan)
-        return total.exact.widened(slack)
+        return total.exact.inflate(slack)
 
-    def tanh(self, x: Box) -> Box:
-        return Box(np.tanh(x.lo), np.tanh(x.hi)).widened(self.rounding.tanh * self.rounding.unit + _GUARD)
+    def tanh(self, x: Interval) -> Interval:
+        return Interval(np.tanh(x.lo), np.tanh(x.hi)).inflate(self.rounding.tanh * self.rounding.unit + _GUARD)
 
-    def sigmoid(self, x: Box) -> Box:
-        return Box(logistic(x.lo), logistic(x.hi)).widened(self.rounding.sigmoid * self.rounding.unit + _GUARD)
+    def sigmoid(self, x: Interval) -> Interval:
+        return Interval(logistic(x.lo), logistic(x.hi)).inflate(self.rounding.sigmoid * self.rounding.unit + _GUARD)
 
-    def relu(self, x: Box) -> Box:
-        return Box(np.maximum(x.lo, 0.0), np.maximum(x.hi, 0.0))
+    def relu(self, x: Interval) -> Interval:
+        return Interval(np.maximum(x.lo, 0.0), np.maximum(x.hi, 0.0))
 
-    def blend(self, z: Box, new: Box, old: Box) -> Box:
+    def blend(self, z: Interval, new: Interval, old: Interval) -> Interval:
         """``(1 - z) new + z old`` for a gate z: a mean of the two, so no wider than both of them together.
 
-        A computed gate may lie outside 0 … 1 by its error; what that changes is in the slack, and so is the rounding
-        of every way to write the formula.
+        A computed gate may lie outside 0 … 1 by its error; the slack covers that, and the rounding of every way to
+        write the formula.
         """
         unit = self.rounding.unit
         gate = [np.clip(z.lo, 0.0, 1.0), np.clip(z.hi, 0.0, 1.0)]
         size = new.magnitude + old.magnitude
         slack = (8.0 + self.rounding.sigmoid) * unit * size + _GUARD * size + UNDERFLOW * (1.0 + size)
-        return Box(
+        return Interval(
             np.minimum.reduce([(1.0 - share) * new.lo + share * old.lo for share in gate]),
             np.maximum.reduce([(1.0 - share) * new.hi + share * old.hi for share in gate]),
-        ).widened(slack)
+        ).inflate(slack)
 
 
 def logistic(x: Bounds) -> Bounds:

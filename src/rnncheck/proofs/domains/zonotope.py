@@ -1,8 +1,9 @@
-"""Sets of network states whose numbers depend on each other: boxes forget that, and grow; affine forms do not.
+"""Zonotopes: sets of network states that keep the dependencies between numbers, which boxes lose.
 
-A form is ``centre + Σ eᵢ generatorᵢ``, for all eᵢ between -1 and 1 and the same eᵢ in every number, and a ``rest`` by
-which each number may differ by itself. It encloses what boxes enclose: every evaluation in IEEE float32 or float64, in
-any order of summation. What float64 loses on the way is covered by the slack for the evaluator, as it is for boxes.
+A zonotope is ``centre + Σ eᵢ generatorᵢ``, for all eᵢ between -1 and 1 and the same eᵢ in every number, plus an
+``error`` term for each number alone. It encloses what boxes enclose: every evaluation in IEEE float32 or float64, in
+any order of summation. The rounding of its own float64 arithmetic is covered by the slack for the evaluator, as for
+boxes.
 """
 
 from __future__ import annotations
@@ -15,7 +16,16 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from rnncheck.proofs.domains.interval import UNDERFLOW, Bounds, Box, Enclosure, Rounding, Sum, affine, logistic
+from rnncheck.proofs.domains.interval import (
+    UNDERFLOW,
+    Bounds,
+    Interval,
+    IntervalSemantics,
+    Rounding,
+    Sum,
+    affine,
+    logistic,
+)
 
 _GUARD = 2.0**-35  # relative, of sums over generators in float64: above their roundings for 2¹⁷ of them
 _SLOPE = 2.0**-45  # absolute, of a slope computed in float64
@@ -24,197 +34,197 @@ Function: TypeAlias = Callable[[Bounds], Bounds]
 
 
 @dataclass(frozen=True, eq=False)
-class Form:
-    """Generators have an axis of their own before the last; a form that depends on nothing has none of them."""
+class Zonotope:
+    """Generators have their own axis before the last; constants have no generators."""
 
     centre: Bounds
     generators: Bounds
-    rest: Bounds
+    error: Bounds
 
     @classmethod
-    def of(cls, box: Box) -> Form:
-        """A row a box: a generator for each number."""
-        centre = (box.lo + box.hi) / 2
-        reach = np.maximum(box.hi - centre, centre - box.lo) * (1.0 + _GUARD)
-        return cls(centre, np.zeros((*centre.shape[:-1], 0, centre.shape[-1])), reach).spread_out()
+    def of(cls, interval: Interval) -> Zonotope:
+        """One row per box, with a generator for each number."""
+        centre = (interval.lo + interval.hi) / 2
+        reach = np.maximum(interval.hi - centre, centre - interval.lo) * (1.0 + _GUARD)
+        return cls(centre, np.zeros((*centre.shape[:-1], 0, centre.shape[-1])), reach).error_as_generators()
 
     @classmethod
-    def point(cls, values: npt.ArrayLike) -> Form:
-        """These numbers and no others."""
+    def point(cls, values: npt.ArrayLike) -> Zonotope:
+        """Exactly these numbers."""
         exact = np.asarray(values, dtype=np.float64)
         return cls(exact, np.zeros((*exact.shape[:-1], 0, exact.shape[-1])), np.zeros_like(exact))
 
     @classmethod
-    def joined(cls, parts: Sequence[Form]) -> Form:
-        """The numbers of all parts one after another; they share their generators."""
+    def concatenate(cls, parts: Sequence[Zonotope]) -> Zonotope:
+        """The numbers of all parts, one after another; the parts share their generators."""
         return cls(
             np.concatenate([part.centre for part in parts], axis=-1),
             np.concatenate([part.generators for part in parts], axis=-1),
-            np.concatenate([part.rest for part in parts], axis=-1),
+            np.concatenate([part.error for part in parts], axis=-1),
         )
 
     @functools.cached_property
     def radius(self) -> Bounds:
-        """How far each number is from the centre at most."""
-        return np.asarray((np.abs(self.generators).sum(axis=-2) + self.rest) * (1.0 + _GUARD))
+        """The largest distance of each number from the centre."""
+        return np.asarray((np.abs(self.generators).sum(axis=-2) + self.error) * (1.0 + _GUARD))
 
     @property
     def magnitude(self) -> Bounds:
         return np.asarray(np.abs(self.centre) + self.radius)
 
     @functools.cached_property
-    def box(self) -> Box:
+    def interval(self) -> Interval:
         """Bounds of each number by itself."""
         reach = self.radius + _GUARD * np.abs(self.centre)
-        return Box(self.centre - reach, self.centre + reach)
+        return Interval(self.centre - reach, self.centre + reach)
 
-    def part(self, numbers: slice) -> Form:
-        return Form(self.centre[..., numbers], self.generators[..., numbers], self.rest[..., numbers])
+    def part(self, numbers: slice) -> Zonotope:
+        return Zonotope(self.centre[..., numbers], self.generators[..., numbers], self.error[..., numbers])
 
-    def rows(self, chosen: Any) -> Form:
-        return Form(self.centre[chosen], self.generators[chosen], self.rest[chosen])
+    def rows(self, chosen: Any) -> Zonotope:
+        return Zonotope(self.centre[chosen], self.generators[chosen], self.error[chosen])
 
-    def for_each_letter(self) -> Form:
-        """With an axis for the letters before that of the numbers."""
-        return Form(self.centre[:, None], self.generators[:, None], self.rest[:, None])
+    def with_letter_axis(self) -> Zonotope:
+        """With an axis for the letters before the axis of the numbers."""
+        return Zonotope(self.centre[:, None], self.generators[:, None], self.error[:, None])
 
-    def spread_out(self) -> Form:
-        """The same set, where the rest of each number is a generator, so that what follows knows what it depends on."""
-        own = self.rest[..., None] * np.eye(self.rest.shape[-1])
-        return Form(self.centre, np.concatenate([self.generators, own], axis=-2), np.zeros_like(self.rest))
+    def error_as_generators(self) -> Zonotope:
+        """The same set, with each error term as a generator, so that later steps keep the dependency."""
+        own = self.error[..., None] * np.eye(self.error.shape[-1])
+        return Zonotope(self.centre, np.concatenate([self.generators, own], axis=-2), np.zeros_like(self.error))
 
 
 @dataclass(frozen=True, eq=False)
-class FormSum:
-    """A sum that an evaluator forms in an order of its own, as ``Sum``, with a form of its exact values."""
+class ZonotopeSum:
+    """A sum that evaluators form in any order, like ``Sum``, with a zonotope of its exact values."""
 
-    exact: Form
+    exact: Zonotope
     size: Bounds
     terms: int
     factors: Bounds
 
-    def __add__(self, other: FormSum) -> FormSum:
+    def __add__(self, other: ZonotopeSum) -> ZonotopeSum:
         a, b = self.exact, other.exact
-        return FormSum(
-            Form(a.centre + b.centre, _together(a.generators, b.generators), a.rest + b.rest),
+        return ZonotopeSum(
+            Zonotope(a.centre + b.centre, _add_generators(a.generators, b.generators), a.error + b.error),
             self.size + other.size,
             self.terms + other.terms,
             np.maximum(self.factors, other.factors),
         )
 
-    def __getitem__(self, numbers: slice) -> FormSum:
+    def __getitem__(self, numbers: slice) -> ZonotopeSum:
         return replace(self, exact=self.exact.part(numbers), size=self.size[..., numbers])
 
-    def times(self, factor: Form) -> FormSum:
-        """Every term times a number of a form; an evaluator may compute the sum first, which is a factor then."""
+    def times(self, factor: Zonotope) -> ZonotopeSum:
+        """Every term times a number of a zonotope; an evaluator may compute the sum first, which is a factor then."""
         factors = np.maximum(self.factors, np.maximum(self.size.max(axis=-1, keepdims=True), 1.0))
-        return FormSum(_product(self.exact, factor), self.size * factor.magnitude, self.terms + 1, factors)
+        return ZonotopeSum(_product(self.exact, factor), self.size * factor.magnitude, self.terms + 1, factors)
 
 
 @dataclass(frozen=True)
-class FormEnclosure:
-    """The operations of an evaluator, on affine forms: a ``Semantics`` of cells."""
+class ZonotopeSemantics:
+    """The operations of an evaluator on zonotopes: a ``Semantics`` for cells."""
 
     rounding: Rounding
 
-    def affine(self, weight: npt.NDArray[Any], bias: npt.NDArray[Any] | None, x: Form) -> FormSum:
+    def affine(self, weight: npt.NDArray[Any], bias: npt.NDArray[Any] | None, x: Zonotope) -> ZonotopeSum:
         matrix = weight.astype(np.float64).T
-        # How large the terms are is told by the box, and in the same way.
-        bounds = affine(weight, bias, Box(-x.magnitude, x.magnitude))
+        # The box gives the sizes of the terms, computed as for intervals.
+        bounds = affine(weight, bias, Interval(-x.magnitude, x.magnitude))
         centre = x.centre @ matrix if bias is None else x.centre @ matrix + bias
-        form = Form(centre, x.generators @ matrix, x.rest @ np.abs(matrix))
-        return FormSum(form, bounds.size, bounds.terms, bounds.factors)
+        exact = Zonotope(centre, x.generators @ matrix, x.error @ np.abs(matrix))
+        return ZonotopeSum(exact, bounds.size, bounds.terms, bounds.factors)
 
-    def products(self, *pairs: tuple[Form, Form]) -> FormSum:
-        first, *others = (FormSum(_product(a, b), a.magnitude * b.magnitude, 1, _largest(a, b)) for a, b in pairs)
+    def products(self, *pairs: tuple[Zonotope, Zonotope]) -> ZonotopeSum:
+        first, *others = (ZonotopeSum(_product(a, b), a.magnitude * b.magnitude, 1, _largest(a, b)) for a, b in pairs)
         for other in others:
             first = first + other
         return first
 
-    def keeping(self, gate: Form) -> Form:
+    def keeping(self, gate: Zonotope) -> Zonotope:
         return gate
 
-    def unknown(self, x: Form, h: Form) -> Form:
-        return Form.point(np.full(np.broadcast_shapes(h.centre.shape, (*x.centre.shape[:-1], 1)), np.nan))
+    def unknown(self, x: Zonotope, h: Zonotope) -> Zonotope:
+        return Zonotope.point(np.full(np.broadcast_shapes(h.centre.shape, (*x.centre.shape[:-1], 1)), np.nan))
 
-    def computed(self, total: FormSum) -> Form:
-        """The sum as any evaluator may compute it; not a number, which is in no box, where one could overflow."""
-        nothing = Box.point(np.zeros_like(total.size))
-        slack = Enclosure(self.rounding).computed(Sum(nothing, total.size, total.terms, total.factors)).hi
-        return replace(total.exact, rest=total.exact.rest + slack)
+    def computed(self, total: ZonotopeSum) -> Zonotope:
+        """The sum as any evaluator may compute it; NaN, which lies in no box, where an evaluator could overflow."""
+        nothing = Interval.point(np.zeros_like(total.size))
+        slack = IntervalSemantics(self.rounding).computed(Sum(nothing, total.size, total.terms, total.factors)).hi
+        return replace(total.exact, error=total.exact.error + slack)
 
-    def tanh(self, x: Form) -> Form:
+    def tanh(self, x: Zonotope) -> Zonotope:
         return _monotone(x, np.tanh, lambda y: 1.0 - np.tanh(y) ** 2, self.rounding.tanh * self.rounding.unit)
 
-    def sigmoid(self, x: Form) -> Form:
+    def sigmoid(self, x: Zonotope) -> Zonotope:
         error = self.rounding.sigmoid * self.rounding.unit
         return _monotone(x, logistic, lambda y: logistic(y) * (1.0 - logistic(y)), error)
 
-    def relu(self, x: Form) -> Form:
-        """Between the line through its two ends, and that line moved down to where it meets zero."""
-        lo, hi = x.box.lo, x.box.hi
+    def relu(self, x: Zonotope) -> Zonotope:
+        """Between the line through its two ends, and that line moved down until it touches zero."""
+        lo, hi = x.interval.lo, x.interval.hi
         bent = (lo < 0.0) & (hi > 0.0)
         slope = np.where(bent, hi / np.where(bent, hi - lo, 1.0), np.where(hi <= 0.0, 0.0, 1.0))
-        above = np.where(bent, -slope * lo, 0.0 * lo)  # not a number where there are no bounds
-        return _scaled(x, slope, above / 2, above / 2 + _GUARD * slope * np.maximum(np.abs(lo), np.abs(hi)))
+        above = np.where(bent, -slope * lo, 0.0 * lo)  # NaN where there are no bounds
+        return _scale(x, slope, above / 2, above / 2 + _GUARD * slope * np.maximum(np.abs(lo), np.abs(hi)))
 
-    def blend(self, z: Form, new: Form, old: Form) -> Form:
-        """``(1 - z) new + z old`` for a gate z, with the slack that boxes have: for every way to write the formula."""
+    def blend(self, z: Zonotope, new: Zonotope, old: Zonotope) -> Zonotope:
+        """``(1 - z) new + z old`` for a gate z; the slack, as for boxes, covers every way to write the formula."""
         unit, size = self.rounding.unit, new.magnitude + old.magnitude
         slack = (8.0 + self.rounding.sigmoid) * unit * size + _GUARD * size + UNDERFLOW * (1.0 + size)
         gate, apart = z.centre, old.centre - new.centre
-        differences = _together(old.generators, -new.generators)
-        shift, quadratic = _quadratic(z.generators, z.rest, differences, old.rest + new.rest)
-        generators = _together(
+        differences = _add_generators(old.generators, -new.generators)
+        shift, quadratic = _quadratic_term(z.generators, z.error, differences, old.error + new.error)
+        generators = _add_generators(
             (1.0 - gate)[..., None, :] * new.generators,
-            _together(gate[..., None, :] * old.generators, apart[..., None, :] * z.generators),
+            _add_generators(gate[..., None, :] * old.generators, apart[..., None, :] * z.generators),
         )
-        rest = np.abs(1.0 - gate) * new.rest + np.abs(gate) * old.rest + np.abs(apart) * z.rest
-        return Form((1.0 - gate) * new.centre + gate * old.centre + shift, generators, rest + quadratic + slack)
+        error = np.abs(1.0 - gate) * new.error + np.abs(gate) * old.error + np.abs(apart) * z.error
+        return Zonotope((1.0 - gate) * new.centre + gate * old.centre + shift, generators, error + quadratic + slack)
 
 
-def _monotone(x: Form, function: Function, slope: Function, error: float) -> Form:
-    """A function that grows, and whose slope is smallest at an end of every interval, as computed up to an error.
+def _monotone(x: Zonotope, function: Function, slope: Function, error: float) -> Zonotope:
+    """A monotone function whose slope is smallest at an end of every interval, as computed up to an error.
 
-    Less a line of that smallest slope the function still grows, so that its ends are at the ends.
+    Minus a line of that smallest slope the function is still monotone, so its extremes are at the ends.
     """
-    lo, hi = x.box.lo, x.box.hi
+    lo, hi = x.interval.lo, x.interval.hi
     least = np.maximum(np.minimum(slope(lo), slope(hi)) - _SLOPE, 0.0)
     low, high = function(lo) - least * lo, function(hi) - least * hi
     guard = _GUARD * (1.0 + least * (np.abs(lo) + np.abs(hi)))
-    return _scaled(x, least, (low + high) / 2, (high - low) / 2 + error + guard)
+    return _scale(x, least, (low + high) / 2, (high - low) / 2 + error + guard)
 
 
-def _scaled(x: Form, by: Bounds, offset: Bounds, error: Bounds) -> Form:
-    return Form(by * x.centre + offset, by[..., None, :] * x.generators, by * x.rest + error)
+def _scale(x: Zonotope, by: Bounds, offset: Bounds, error: Bounds) -> Zonotope:
+    return Zonotope(by * x.centre + offset, by[..., None, :] * x.generators, by * x.error + error)
 
 
-def _product(a: Form, b: Form) -> Form:
-    shift, quadratic = _quadratic(a.generators, a.rest, b.generators, b.rest)
-    generators = _together(a.centre[..., None, :] * b.generators, b.centre[..., None, :] * a.generators)
-    rest = np.abs(a.centre) * b.rest + np.abs(b.centre) * a.rest + quadratic
-    return Form(a.centre * b.centre + shift, generators, rest)
+def _product(a: Zonotope, b: Zonotope) -> Zonotope:
+    shift, quadratic = _quadratic_term(a.generators, a.error, b.generators, b.error)
+    generators = _add_generators(a.centre[..., None, :] * b.generators, b.centre[..., None, :] * a.generators)
+    error = np.abs(a.centre) * b.error + np.abs(b.centre) * a.error + quadratic
+    return Zonotope(a.centre * b.centre + shift, generators, error)
 
 
-def _quadratic(a: Bounds, a_rest: Bounds, b: Bounds, b_rest: Bounds) -> tuple[Bounds, Bounds]:
-    """The product of what two forms have besides their centres: its middle, and how far it is from that at most.
+def _quadratic_term(a: Bounds, a_error: Bounds, b: Bounds, b_error: Bounds) -> tuple[Bounds, Bounds]:
+    """The product of two zonotopes without their centres: its middle, and the largest distance from it.
 
     The square of an eᵢ is between 0 and 1, every other product between -1 and 1.
     """
-    reach = (np.abs(a).sum(axis=-2) + a_rest) * (np.abs(b).sum(axis=-2) + b_rest)
+    reach = (np.abs(a).sum(axis=-2) + a_error) * (np.abs(b).sum(axis=-2) + b_error)
     if not (a.shape[-2] and b.shape[-2]):
         return np.zeros_like(reach), reach * (1.0 + _GUARD)
     squares = a * b
     return squares.sum(axis=-2) / 2, reach * (1.0 + _GUARD) - np.abs(squares).sum(axis=-2) / 2
 
 
-def _together(a: Bounds, b: Bounds) -> Bounds:
-    """The sum of generators, where one of the two may have none."""
+def _add_generators(a: Bounds, b: Bounds) -> Bounds:
+    """The sum of two sets of generators, one of which may be empty."""
     if not a.shape[-2]:
         return b
     return a + b if b.shape[-2] else a
 
 
-def _largest(a: Form, b: Form) -> Bounds:
+def _largest(a: Zonotope, b: Zonotope) -> Bounds:
     largest = np.maximum(a.magnitude, b.magnitude).max(axis=-1, keepdims=True)
     return np.asarray(np.maximum(largest, 1.0))

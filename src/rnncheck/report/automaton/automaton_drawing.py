@@ -83,7 +83,7 @@ class Edge:
 class Drawing:
     """Nodes and edges; ``total`` is the number of states that the automaton has.
 
-    ``labelled``: the states of a Moore machine, named after what they say; none accepts or rejects.
+    ``labelled``: the states of a Moore machine, named after their outputs; none accepts or rejects.
     """
 
     dfa: DFA
@@ -97,9 +97,9 @@ class Drawing:
     @property
     def notes(self) -> list[str]:
         """What is not drawn, in words."""
-        told = [] if self.trap is None else [self._about_trap()]
+        notes = [] if self.trap is None else [self._about_trap()]
         drawn = len(self.nodes) + (self.trap is not None and all(node.state != self.trap for node in self.nodes))
-        return told if drawn == self.total and not self.only_marked else [self._about_part(), *told]
+        return notes if drawn == self.total and not self.only_marked else [self._about_part(), *notes]
 
     def _about_trap(self) -> str:
         name = shortened(visible(self.dfa.name(self.trap or 0)), _NAME_WIDTH)
@@ -138,19 +138,19 @@ def drawing_of(
     leave_out_trap: bool = True,
     labelled: bool = False,
 ) -> Drawing:
-    """The drawing of an automaton, of at most so many states and edges.
+    """The drawing of an automaton, with at most ``most_states`` states and ``most_edges`` edges.
 
     Where many states lead to a trap, a rejecting state that is never left, these transitions are left out unless they
     are marked.
     """
     marks = marks or Marks()
     trap = _trap(dfa) if leave_out_trap and not labelled else None
-    wanted = marks.states(dfa)[:most_states]
-    shown = [state for state in _nearest(dfa, wanted, most_states) if state != trap or state in wanted]
+    required = marks.states(dfa)[:most_states]
+    shown = [state for state in _nearest(dfa, required, most_states) if state != trap or state in required]
     if len(shown) < len(dfa) - (trap is not None) or _edge_count(dfa, shown, trap) > most_edges:
         most_edges = min(most_edges, _PART_EDGES)
-    while len(shown) > len(wanted) and _edge_count(dfa, shown, trap) > most_edges:
-        shown = shown[: max(len(wanted), len(shown) - 1 - len(shown) // 10)]
+    while len(shown) > len(required) and _edge_count(dfa, shown, trap) > most_edges:
+        shown = shown[: max(len(required), len(shown) - 1 - len(shown) // 10)]
     only_marked = _edge_count(dfa, shown, trap) > most_edges
     on_path, in_loop = frozenset(marks.path), [frozenset(loop) for loop in marks.loops]
     edges = [
@@ -213,7 +213,7 @@ def _walk(dfa: DFA, state: int, codes: Sequence[int]) -> tuple[tuple[Transition,
 
 
 def _nearest(dfa: DFA, start: Sequence[int], most: int) -> list[int]:
-    """Up to so many states: those given, those that they lead to, and so on; last the unreachable ones."""
+    """At most ``most`` states: the given ones, those that they lead to, and so on; last the unreachable ones."""
     found = dict.fromkeys(start)
     front = list(found)
     while front and len(found) < most:

@@ -18,10 +18,10 @@ FONT_SIZE = 12
 LABEL_HEIGHT = 17  # of a label's box, so that letters stand clear of lines
 CHARACTER_WIDTH = 7.3  # of the fixed-width font in which labels are set, in points
 LEAST_DIAMETER = 34.0
-NOTE_WIDTH = 60  # characters in a line of what is told under a picture
+NOTE_WIDTH = 60  # characters in a line of the notes under a picture
 _FONT = "Helvetica,Arial,sans-serif"
 
-# Above so many states or edges Graphviz's search for a beautiful layout can take minutes; these settings cut it short.
+# Above this many states or edges Graphviz's search for a beautiful layout can take minutes; these settings limit it.
 _BEAUTIFUL = (30, 110)
 _QUICK = "nslimit=1, nslimit1=1, mclimit=0.1, "
 
@@ -101,7 +101,7 @@ def automaton_text(drawing: Drawing) -> str:
 
 
 def _with_ports(edges: Iterable[Edge]) -> Iterator[tuple[Edge, str]]:
-    """Edges with where they begin and end: loops above and below in turn, inside one another they are hard to tell."""
+    """Edges with where they begin and end: loops above and below in turn, nested ones are hard to distinguish."""
     loops: Counter[int] = Counter()
     for edge in edges:
         if edge.source != edge.target:

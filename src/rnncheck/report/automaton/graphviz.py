@@ -71,10 +71,10 @@ class _Graphviz:
         self._made: dict[tuple[str, str], bytes] = {}
 
     def draw(self, text: str, output_format: str, timeout: float, what: str) -> bytes:
-        asked = (text, output_format)
-        if asked not in self._made:
-            self._made[asked] = self._new(text.encode("utf-8", "replace"), output_format, timeout, what)
-        return self._made[asked]
+        key = (text, output_format)
+        if key not in self._made:
+            self._made[key] = self._new(text.encode("utf-8", "replace"), output_format, timeout, what)
+        return self._made[key]
 
     def stop(self) -> None:
         child, self._child = self._child, None
@@ -121,11 +121,11 @@ class _Graphviz:
 
 def _answer(child: subprocess.Popen[bytes], request: bytes) -> bytes:
     """The reply; an OSError or a ValueError where the child ended before it was complete."""
-    asks, replies = child.stdin, child.stdout
-    assert asks is not None
+    requests, replies = child.stdin, child.stdout
+    assert requests is not None
     assert replies is not None
-    asks.write(request)
-    asks.flush()
+    requests.write(request)
+    requests.flush()
     length = int(replies.readline())
     picture = replies.read(length)
     if not length or len(picture) < length:

@@ -26,7 +26,7 @@ def draw(
     """The automaton as a picture: ``svg``, ``png``, ``pdf`` or ``dot``.
 
     Transitions in ``marks`` are coloured. A large automaton is drawn in part, except as dot text, which is always
-    whole and can be read again. ``labelled``: the states are those of a Moore machine, named after what they say.
+    whole and can be read again. ``labelled``: the states are those of a Moore machine, named after their outputs.
     """
     if picture_format not in FORMATS:
         raise InputError(f"unknown picture format {picture_format!r}; known are {', '.join(FORMATS)}")

@@ -1,4 +1,4 @@
-"""Drawings as SVG: readable on its own, and coloured by the page's style sheet where it stands in a page.
+"""Drawings as SVG: readable on its own, and coloured by the page's style sheet inside a page.
 
 Every part has its light colours as attributes, which a style sheet overrides by class.
 """
@@ -27,7 +27,7 @@ _TITLE_WIDTH = 600
 
 
 def automaton_svg(drawing: Drawing, layout: Layout, *, key: str = "", title: str = "", flow: int = 0) -> Markup:
-    """The drawing as one ``svg`` element, for a page that tells its notes itself.
+    """The drawing as one ``svg`` element, for a page that shows the notes itself.
 
     ``key`` begins the ids of its parts; ``flow`` is the one coloured first.
     """
@@ -35,7 +35,7 @@ def automaton_svg(drawing: Drawing, layout: Layout, *, key: str = "", title: str
 
 
 def picture_svg(drawing: Drawing, layout: Layout, title: str = "") -> Markup:
-    """The drawing as a picture that stands alone: what is not drawn is told under it."""
+    """The drawing as a picture by itself, with notes about what is not drawn under it."""
     lines = [line for note in drawing.notes for line in textwrap.wrap(note, NOTE_WIDTH)]
     return _svg(drawing, layout, lines, "", title, 0)
 

@@ -28,7 +28,7 @@ def _draw(figure: Any, comparison: SurrogateComparison) -> None:
         colour, marker = LOOKS[number % len(LOOKS)]
         least, most = point.interval
         error = [[point.agreement - least], [most - point.agreement]]
-        # Methods that come to the same stand side by side, not one on top of the other.
+        # Methods with the same result are drawn side by side, not on top of each other.
         beside = (number - (len(drawn) - 1) / 2) * 0.02 * (last - first + 2)
         axes.errorbar([point.states + beside], [point.agreement], error, label=method, color=colour, marker=marker,
                       linestyle="none", capsize=3, markerfacecolor="none")  # fmt: skip

@@ -11,7 +11,7 @@ from rnncheck.experiments.run_results import Result, RunResults
 from rnncheck.experiments.runner import AS_PRINTED, own_name, told_name
 from rnncheck.report.charts.figure import FORMS, LOOKS, chart
 
-# For each method a colour, a marker and a line of its own; as printed it has the same colour, a cross and a thin line.
+# A colour, a marker and a line per method; as printed it has the same colour, a cross and a thin line.
 _LOOKS = {
     "smc": (*LOOKS[0], "-"),
     "aamc": (*LOOKS[1], "--"),
@@ -39,7 +39,7 @@ def plots(run: RunResults) -> dict[str, bytes]:
 
 
 def _time_against_time(figure: Any, run: RunResults) -> None:
-    """One panel for each other method against the last one asked for, on logarithmic axes."""
+    """One panel for each other method against the last requested one, on logarithmic axes."""
     base = run.methods[-1]
     others = run.methods[:-1]
     figure.set_size_inches(1.0 + 2.4 * len(others), 3.2)
@@ -97,7 +97,7 @@ def _lengths(figure: Any, run: RunResults) -> None:
 
 
 def _queries(figure: Any, run: RunResults) -> None:
-    """Words asked, one row of marks a method."""
+    """Queried words, one row of marks per method."""
     _strips(figure, run, "membership queries", lambda result: result.words)
 
 
@@ -119,7 +119,7 @@ def _strips(figure: Any, run: RunResults, label: str, value: Callable[[Result], 
 
 
 def _logarithmic(panel: Any, axis: str) -> None:
-    """A logarithmic axis with numbers as people write them."""
+    """A logarithmic axis with plain numbers."""
     panel.set(**{f"{axis}scale": "log"})
     getattr(panel, f"{axis}axis").set_major_formatter("{x:g}")
     getattr(panel, f"{axis}axis").set_minor_formatter("")

@@ -1,1 +1,1 @@
-"""The result of a property file for others: JUnit XML and SARIF for programs, one page for people."""
+"""The result of a property file: JUnit XML and SARIF for programs, one page for readers."""

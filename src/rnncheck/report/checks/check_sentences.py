@@ -1,18 +1,18 @@
-"""A check in lines, for a person who has nothing but these lines: the word and the flow, not how they were found."""
+"""A check as lines of text that are complete in themselves: the word and the flow, not how they were found."""
 
 from __future__ import annotations
 
 from rnncheck.errors import visible
 from rnncheck.suite.check_results import Check
-from rnncheck.verdict.strata import how_often
+from rnncheck.verdict.strata import frequency_sentence
 from rnncheck.verdict.value import Verdict
 from rnncheck.words import format_word
 
 _LONGEST_FORMULA = 500
 
 
-def told(check: Check) -> list[str]:
-    """What is known of the check, a line a fact."""
+def check_lines(check: Check) -> list[str]:
+    """The facts about the check, one per line."""
     lines = [check.description] if check.description else []
     formula = check.text if len(check.text) <= _LONGEST_FORMULA else f"{check.text[:_LONGEST_FORMULA]}…"
     lines.append(f"property {check.name} ({check.kind}): {formula}")
@@ -25,10 +25,10 @@ def _of_verdict(verdict: Verdict) -> list[str]:
     lines = [f"{verdict.outcome.value}: {verdict.reason}"]
     word = verdict.counterexample
     if word is not None:
-        lines.append(f"counterexample: {format_word(word)} ({who_says_what(verdict)})")
+        lines.append(f"counterexample: {format_word(word)} ({answers_sentence(verdict)})")
     lines += [f"faulty flow: {flow}, {flow.hits} of n = 1 … {flow.pumps}{flow.ever}" for flow in verdict.faulty_flows]
     if verdict.violation_mass is not None:
-        lines.append(f"severity: {how_often(verdict.violation_mass)} (95 %)")
+        lines.append(f"severity: {frequency_sentence(verdict.violation_mass)} (95 %)")
     if verdict.data is not None:
         lines.append(f"on your data: {verdict.data.sentence()}")
     if verdict.guarantee is not None:
@@ -39,13 +39,13 @@ def _of_verdict(verdict: Verdict) -> list[str]:
     return lines
 
 
-def who_says_what(verdict: Verdict) -> str:
-    """What network and specification say of the counterexample."""
+def answers_sentence(verdict: Verdict) -> str:
+    """The answers of network and specification to the counterexample."""
     if verdict.label_question is not None:
-        said = " ".join(verdict.label_question.said or ())
-        return f"along it the network says: {said}" if said else "along it the network breaks the specification"
+        labels = " ".join(verdict.label_question.said or ())
+        return f"along it the network outputs: {labels}" if labels else "along it the network breaks the specification"
     accepts = verdict.specification is not None and verdict.specification.accepts(verdict.counterexample or ())
     network, spec = ("rejects", "accepts") if accepts else ("accepts", "rejects")
     label = verdict.yes_label
-    says = "" if label is None else f" ({'says' if network == 'accepts' else 'does not say'} {label})"
-    return f"the network {network} it{says}, the specification {spec} it"
+    output = "" if label is None else f" ({'outputs' if network == 'accepts' else 'does not output'} {label})"
+    return f"the network {network} it{output}, the specification {spec} it"

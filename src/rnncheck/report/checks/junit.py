@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 
-from rnncheck.report.checks.check_sentences import told
+from rnncheck.report.checks.check_sentences import check_lines
 from rnncheck.report.markup import Markup, shortened, tag
 from rnncheck.suite.check_results import Check, SuiteResult
 
@@ -42,7 +42,7 @@ def _kind(check: Check) -> str:
 
 def _case(check: Check, result: SuiteResult) -> Markup:
     kind, seconds = _kind(check), 0.0 if check.verdict is None else check.verdict.cost.seconds
-    text = "\n".join(told(check))
+    text = "\n".join(check_lines(check))
     message = shortened(f"{check.outcome}: {check.sentence()}", _LONGEST_MESSAGE)
     if kind == "passed":
         inner = tag("system-out", text)

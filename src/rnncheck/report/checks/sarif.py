@@ -7,7 +7,7 @@ from pathlib import PurePath
 from typing import Any
 from urllib.parse import quote
 
-from rnncheck.report.checks.check_sentences import told
+from rnncheck.report.checks.check_sentences import check_lines
 from rnncheck.suite.check_results import Check, SuiteResult
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -59,7 +59,7 @@ def _result(check: Check, rule: int, suite: str) -> dict[str, Any]:
         "ruleId": check.name,
         "ruleIndex": rule,
         "level": "note" if check.allowed and level == "error" else level,
-        "message": {"text": "\n".join([f"{check.name} is {check.outcome} of {check.model}.", *told(check)])},
+        "message": {"text": "\n".join([f"{check.name} is {check.outcome} of {check.model}.", *check_lines(check)])},
         "locations": [{"physicalLocation": location, "logicalLocations": [model]}],
         "partialFingerprints": {"rnncheck/1": f"{check.name}@{check.model}:{check.outcome}"},
     }

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from rnncheck.report.checks.check_sentences import who_says_what
+from rnncheck.report.checks.check_sentences import answers_sentence
 from rnncheck.report.markup import Child, Markup, count, join, section, shortened, tag, word_markup
 from rnncheck.report.page.sentences import capital
 from rnncheck.report.page.shell import grid, page
 from rnncheck.suite.check_results import Check, SuiteResult
-from rnncheck.verdict.strata import how_often
+from rnncheck.verdict.strata import frequency_sentence
 from rnncheck.verdict.value import Verdict
 
 _SIGNS = {"violated": "✗", "satisfied": "✓", "undecided": "?", "error": "!"}
@@ -107,13 +107,13 @@ def _one(check: Check, links: Mapping[tuple[str, str], str]) -> Markup:
 def _evidence(verdict: Verdict) -> list[Child]:
     found: list[Child] = []
     if verdict.counterexample is not None:
-        label = tag("span", f"Counterexample: {who_says_what(verdict)}", class_="label")
+        label = tag("span", f"Counterexample: {answers_sentence(verdict)}", class_="label")
         found.append(tag("p", label, word_markup(verdict.counterexample), class_="word"))
     for flow in verdict.faulty_flows[:3]:
         hits = f": {flow.hits} of n = 1 … {flow.pumps} are violations{flow.ever}"
         found.append(tag("p", "Faulty flow ", tag("code", str(flow)), hits))
     if verdict.violation_mass is not None:
-        found.append(tag("p", f"Severity: {how_often(verdict.violation_mass)} (95 %)."))
+        found.append(tag("p", f"Severity: {frequency_sentence(verdict.violation_mass)} (95 %)."))
     if verdict.data is not None:
         found.append(tag("p", f"On your data: {verdict.data.sentence()}."))
     if verdict.counterexample is None:

@@ -1,6 +1,6 @@
 """What both pictures of a contact sequence share: the part of it that is drawn, and pieces of SVG text.
 
-What colour tells is told by the line's form as well, and the colours (Okabe and Ito's) differ for colour-blind people
+The line's form shows the same as its colour, and the colours (Okabe and Ito's) differ for colour-blind people
 too.
 """
 
@@ -93,7 +93,7 @@ class DrawnSequence:
         return PathStep.AFTER_BREAK if len(self.network.times_of(*self.pairs[position])) else PathStep.NEVER_MET
 
     def title(self) -> tuple[str, str]:
-        """The people, and what is to be said of them."""
+        """The people, and a sentence about them."""
         before = "… " if self.begin else ""
         after = " …" if self.begin + len(self.people) < len(self.check.word) else ""
         names = before + ARROW.join(map(short_name, self.people)) + after
@@ -148,7 +148,7 @@ def svg_text(
     """A line of text, with a pale rim where it lies on lines, and set narrower where it would be too long."""
     if halo:
         attributes |= {"stroke": palette.PAPER, "stroke_width": 4, "paint_order": "stroke", "stroke_linejoin": "round"}
-    # A letter is about 0.56 of its size wide; only what is told to be squeezed is squeezed.
+    # A letter is about 0.56 of its size wide; only marked text is squeezed.
     if longest is not None and 0.56 * size * len(text) > longest:
         attributes |= {"textLength": longest, "lengthAdjust": "spacingAndGlyphs"}
     return tag("text", text, x=float(x), y=float(y), font_size=size, fill=fill, direction="ltr", **attributes)

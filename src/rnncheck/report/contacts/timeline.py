@@ -36,16 +36,16 @@ class _Axis:
     @classmethod
     def around(cls, sequence: DrawnSequence) -> _Axis:
         """The times of the way and of a contact that comes too late, with some room; else all that the pairs have."""
-        wanted = [*sequence.times]
+        shown_times = [*sequence.times]
         broken = sequence.check.broken
         if broken is not None and broken.last_met is not None and broken.arrival is not None:
-            wanted += [broken.last_met, broken.arrival]
-        if len(set(wanted)) < 2:
-            wanted += [time for pair in sequence.pairs for time in sequence.network.times_of(*pair).tolist()]
-        if not wanted:
-            wanted = sequence.network.times[[0, -1]].tolist()
-        room = max(1.0, 0.08 * (max(wanted) - min(wanted)))
-        return cls(min(wanted) - room, max(wanted) + room)
+            shown_times += [broken.last_met, broken.arrival]
+        if len(set(shown_times)) < 2:
+            shown_times += [time for pair in sequence.pairs for time in sequence.network.times_of(*pair).tolist()]
+        if not shown_times:
+            shown_times = sequence.network.times[[0, -1]].tolist()
+        room = max(1.0, 0.08 * (max(shown_times) - min(shown_times)))
+        return cls(min(shown_times) - room, max(shown_times) + room)
 
     def at(self, time: float) -> float:
         return self.left + (self.right - self.left) * (time - self.first) / (self.last - self.first)

@@ -41,7 +41,7 @@ def run_page(run: RunResults) -> str:
 
 def _top(run: RunResults, title: str) -> Markup:
     found = {result.instance for result in run.results if result.violated}
-    asked = {result.instance for result in run.results}
+    instances = {result.instance for result in run.results}
     state = "" if run.complete else f" The run is not finished: {len(run.results)} of {run.expected} verifications"
     if run.missing:
         state += f" of the networks made so far, and {count(len(run.missing), 'network')} still to be made"
@@ -52,7 +52,7 @@ def _top(run: RunResults, title: str) -> Markup:
         tag("h1", title),
         tag(
             "p",
-            f"{count(len(run.subjects), 'network')}, {count(len(asked), 'instance')}, "
+            f"{count(len(run.subjects), 'network')}, {count(len(instances), 'instance')}, "
             f"{count(len(run.methods), 'method')}. A mistake is known in {len(found)} of the instances.{state}",
         ),
     )
@@ -129,7 +129,7 @@ def _settings(run: RunResults) -> Markup:
     source = run.settings.get("source")
     entries += list(source.items()) if isinstance(source, Mapping) else []
     rows: list[list[Child]] = [[name.replace("_", " "), _plain(value)] for name, value in entries if value is not None]
-    return section("settings", "What was asked", grid(["setting", "value"], rows))
+    return section("settings", "Settings", grid(["setting", "value"], rows))
 
 
 def _plain(value: object) -> str:

@@ -1,4 +1,4 @@
-"""The section about the language of the mistakes, where that was learned: as an expression and as an automaton."""
+"""The section about the learned language of mistakes: as an expression and as an automaton."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rnncheck.verdict.value import Verdict
 from rnncheck.verdict.violation import Share
 
 _INTRODUCTION = (
-    "What was learned here is not the network but its mistakes: an automaton E that says which words are violations. "
+    "What was learned here is not the network but its mistakes: an automaton E of the words that are violations. "
     "It was tested on sampled words and may be wrong about others."
 )
 
@@ -26,7 +26,7 @@ def mistakes(verdict: Verdict) -> Markup | None:
     learned = verdict.error_language
     if learned is None:
         return None
-    told = [_INTRODUCTION]
+    lines = [_INTRODUCTION]
     word, automaton = verdict.counterexample, mistakes_automaton(verdict)
     facts = [
         ("as an expression", learned.expression or "too long to read; see the automaton"),
@@ -37,7 +37,7 @@ def mistakes(verdict: Verdict) -> Markup | None:
     if learned.recall is not None:
         facts.append(("recall: violations that are words of E", _share(learned.recall)))
     if word is not None and automaton is not None and not automaton.accepts(word):
-        told.append("The counterexample above is not in E: there are mistakes that E does not know.")
+        lines.append("The counterexample above is not in E: there are mistakes that E does not contain.")
     rows = [tag("div", tag("dt", name), tag("dd", value)) for name, value in facts]
     drawn = None
     if automaton is not None:
@@ -46,7 +46,7 @@ def mistakes(verdict: Verdict) -> Markup | None:
     return section(
         "mistakes",
         "What the mistakes look like",
-        *(tag("p", text) for text in told),
+        *(tag("p", text) for text in lines),
         tag("div", tag("dl", *rows), class_="fact-group"),
         None if drawn is None else tag("div", drawn, class_="figures"),
     )

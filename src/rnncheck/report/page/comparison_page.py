@@ -28,7 +28,9 @@ def comparison_page(comparison: SurrogateComparison) -> str:
 
 def _curve(comparison: SurrogateComparison) -> Markup:
     try:
-        drawn = picture(comparison_chart(comparison, "svg"), "States against agreement; the tables say it too")
+        drawn = picture(
+            comparison_chart(comparison, "svg"), "States against agreement; the tables have the same numbers"
+        )
     except MissingExtraError as error:
         drawn = tag("p", str(error))
     rows = [] if comparison.curve is None else comparison.curve.rows()

@@ -1,4 +1,4 @@
-"""The sections for the record: cost, question, guarantee, identities, and how to ask again."""
+"""The sections for the record: cost, question, guarantee, fingerprints, and how to reproduce the run."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from rnncheck.report.page.reproduce import repeat_text, replay_text
 from rnncheck.verdict.value import Verdict
 
 _LONGEST_FACT = 300
-_TOLD_APART = ("distribution", "assumption")
+_SHOWN_SEPARATELY = ("distribution", "assumption")
 
 
 def facts(verdict: Verdict) -> Markup:
     """Cost, guarantee, distribution, seed, hashes, and whatever else identifies the run."""
-    cost, asked = verdict.cost, verdict.settings
-    drawn = asked.get("distribution")
+    cost, settings = verdict.cost, verdict.settings
+    drawn = settings.get("distribution")
     if drawn is None and verdict.guarantee is not None:
         drawn = verdict.guarantee.distribution
     random_words = sentences.distribution_sentence(drawn if isinstance(drawn, Mapping) else None)
@@ -25,7 +25,8 @@ def facts(verdict: Verdict) -> Markup:
                   ("network steps", f"{cost.network_steps:,}"), ("rounds", f"{cost.rounds:,}"),
                   *_first_violation(verdict)]),
         ("Question", [("method", verdict.method), ("relation", _relation(verdict)),
-                      *((name, asked[name]) for name in asked if name not in _TOLD_APART and asked[name] is not None),
+                      *((name, settings[name]) for name in settings
+                        if name not in _SHOWN_SEPARATELY and settings[name] is not None),
                       ("seed", verdict.seed), ("version", verdict.version or "not recorded")]),
         ("Guarantee", [("in words", " ".join(sentences.known(verdict.guarantee))),
                        *_guarantee_numbers(verdict),
@@ -45,7 +46,7 @@ def facts(verdict: Verdict) -> Markup:
 
 
 def repeat(verdict: Verdict, document: str | None = None, *, ours: bool = False) -> Markup:
-    """The command to ask again, and the one to check the evidence, of which ``document`` is the file."""
+    """The command that reproduces the verdict, and the one that checks the evidence in the file ``document``."""
     same = "The same question with the same seed gives the same verdict:"
     written = (
         "the JSON document that verify --json writes"

@@ -1,4 +1,4 @@
-"""The section about faulty flows: which loops can be pumped, and what the network scores as they are."""
+"""The section about faulty flows: the loops that can be pumped, and the network's scores along them."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from rnncheck.verdict.value import Verdict
 from rnncheck.verdict.violation import FaultyFlow
 
 _INTRODUCTION = (
-    "A loop that can be put into the counterexample and repeated n times; for the n counted below the word is a "
-    "violation again. So this is not one slip but a family of mistakes."
+    "A loop that can be inserted into the counterexample and repeated n times; for the n counted below the word is "
+    "still a violation. So this is not a single mistake but a family of them."
 )
 _SHOWN = 16  # letters of a part of a flow; the counterexample is shown in full further up
 
@@ -46,16 +46,14 @@ def _flow_markup(flow: FaultyFlow) -> Markup:
 
 
 def _flow_panel(number: int, flow: FaultyFlow, *, two_models: bool) -> Markup:
-    told = [f"{flow.hits} of n = 1 … {flow.pumps} are violations{flow.ever}."]
+    lines = [f"{flow.hits} of n = 1 … {flow.pumps} are violations{flow.ever}."]
     if flow.forever:
-        told.append(f"From n = {flow.settles_at} on the network’s state repeats itself bit by bit. Another processor "
-                    "may round otherwise, and need not come to rest there.")  # fmt: skip
+        lines.append(f"From n = {flow.settles_at} on the network’s state repeats itself bit by bit. Another processor "
+                    "may round differently and not repeat there.")  # fmt: skip
     elif flow.settles_at is not None:
-        told.append(
-            f"From n = {flow.settles_at} on the network’s state repeats itself, so the answers go on as they are."
-        )
+        lines.append(f"From n = {flow.settles_at} on the network’s state repeats itself, so the answers repeat, too.")
     title = f"{'Score' if two_models else 'Network’s score'} against n, 1 to {flow.pumps}: {flow.hits} violations"
     hits = frozenset(flow.violating_pumps or ())
     figure_ = tag("figure", pumping_plot(flow.scores, hits, flow.pumps, title, two_models=two_models),
                   tag("figcaption", "Filled points are violations; point at one for its numbers."))  # fmt: skip
-    return tag("div", tag("p", " ".join(told)), figure_, class_="flow-panel", data_flow=number, hidden=number > 0)
+    return tag("div", tag("p", " ".join(lines)), figure_, class_="flow-panel", data_flow=number, hidden=number > 0)

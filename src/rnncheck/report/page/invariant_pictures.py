@@ -19,7 +19,7 @@ _KINDS = {"open": (palette.LOOP, palette.LOOP_STATE), "accept": (palette.PATH, p
 
 
 def boxes(verdict: Verdict) -> Markup | None:
-    """The section of the report; None where nothing rests on boxes."""
+    """The section of the report; None where there are no boxes."""
     facts = None if verdict.guarantee is None else verdict.guarantee.invariant
     shown = [] if facts is None else [each for each in facts.shown if _drawable(each)]
     if facts is None or not shown:
@@ -29,19 +29,19 @@ def boxes(verdict: Verdict) -> Markup | None:
         "to right is its score, and the line is the decision; from bottom to top is the direction in which they differ "
         "most."
     )
-    told = [about, "A proof needs every rectangle on its own side of the line."]
+    lines = [about, "A proof needs every rectangle on its own side of the line."]
     if facts.unproved is not None:
-        told[1] = (
-            f"Dashed ones reach the line where they must not: words that end there are not proved{_named(shown)}."
+        lines[1] = (
+            f"Dashed rectangles cross the line and must not: words that end there are not proved{_named(shown)}."
             if any(each.open for each in shown)
             else "The classes of words that are not proved have no rectangle: their states have no bounds."
         )
     if verdict.undecided:
-        told.append(f"{capital(verdict.reason)}.")
+        lines.append(f"{capital(verdict.reason)}.")
     missing = facts.boxes - len(shown)
     if missing:
-        told.append(f"{missing:,} are not shown: left open without bounds, or one of very many.")
-    return section("boxes", "The boxes", tag("p", " ".join(told)), _picture(shown))
+        lines.append(f"{missing:,} are not shown: left open without bounds, or one of very many.")
+    return section("boxes", "The boxes", tag("p", " ".join(lines)), _picture(shown))
 
 
 def _named(shown: Sequence[ShownBox]) -> str:
@@ -71,7 +71,7 @@ def _picture(shown: Sequence[ShownBox]) -> Markup:
 
 
 def _name(frame: Frame, each: ShownBox, place: int) -> Markup:
-    """The name of an open box, above its rectangle where there is room, each on a line of its own."""
+    """The name of an open box, above its rectangle where there is room, one below the other."""
     x = min(max(frame.x(sum(each.score) / 2), frame.left + 4), frame.width - frame.right - 4)
     y = max(frame.top + 11 + 13 * place, frame.y(each.across[1]) - 5)
     anchor = "end" if x > frame.width / 2 else "start"
@@ -84,8 +84,8 @@ def _rectangle(frame: Frame, each: ShownBox) -> Markup:
     x, y = frame.x(left), frame.y(high)
     kind = "open" if each.open else "accept" if left > 0 else "reject" if right < 0 else "open"
     line, fill = _KINDS[kind]
-    says = {"open": "cannot be told", "accept": "accepts", "reject": "rejects"}[kind]
-    about = f"words that end in {each.letters}: score {left:.4g} to {right:.4g}, {says}"
+    answer = {"open": "open", "accept": "accepts", "reject": "rejects"}[kind]
+    about = f"words that end in {each.letters}: score {left:.4g} to {right:.4g}, {answer}"
     shape: dict[str, Attribute] = {
         "x": x,
         "y": y,

@@ -1,6 +1,6 @@
 """Verdicts about labels: how to show them.
 
-To the methods such a question is one about a yes-or-no model, which says yes to the words along which the network says
+To the methods such a question is one about a yes-or-no model, which accepts the words along which the network outputs
 what it should, and about the property of all words. A reader wants to see the specification that was given.
 """
 
@@ -18,7 +18,7 @@ RIGHT = "every trace of letters and labels is as specified"
 
 
 def pairs_along(verdict: Verdict) -> Word | None:
-    """The counterexample as the automaton of a label specification reads it: each letter with what is said after it."""
+    """The counterexample as the automaton of a label specification reads it: each letter with the label after it."""
     question = verdict.label_question
     if question is None or question.said is None or verdict.counterexample is None:
         return None
@@ -28,7 +28,7 @@ def pairs_along(verdict: Verdict) -> Word | None:
 
 def as_shown(verdict: Verdict) -> Verdict:
     """The verdict without what only serves to put a question about labels or about two models: the property of all
-    words or of none, and scores that say no more than yes or no. Any other verdict as it is.
+    words or of none, and scores that only mean yes or no. Any other verdict as it is.
     """
     question = verdict.label_question
     if verdict.comparison is not None:  # the property that no word is answered differently shows nothing

@@ -5,9 +5,9 @@ from __future__ import annotations
 from rnncheck.repairs.repair_report import Ending, RepairReport, Standing
 from rnncheck.report.markup import Child, Markup, count, section, tag, word_markup
 from rnncheck.report.page.shell import grid, page
-from rnncheck.verdict.strata import how_often
+from rnncheck.verdict.strata import frequency_sentence
 
-_LETTERS = 16  # of a word in a table with more to say
+_LETTERS = 16  # of a word in a table with other columns
 _TITLES = {
     Ending.PROVED: "Repaired and proved",
     Ending.NOTHING_FOUND: "Repaired: nothing found any more",
@@ -41,7 +41,7 @@ def repair_page(report: RepairReport) -> str:
 
 def _written(report: RepairReport) -> str:
     if not report.improved:
-        return "No network that is better than the one given was found: it stays as it was."
+        return "No better network was found: the given one is unchanged."
     return (
         "The repaired network was not written to a file." if report.output is None else f"Written to {report.output}."
     )
@@ -72,7 +72,7 @@ def _mass(standing: Standing) -> str:
     if standing.mass is None:
         return "–"
     low, high = standing.mass.interval
-    return f"{how_often(standing.mass.interval)} ({low:.3g} to {high:.3g})"
+    return f"{frequency_sentence(standing.mass.interval)} ({low:.3g} to {high:.3g})"
 
 
 def _on_data(standing: Standing) -> str:
@@ -88,12 +88,12 @@ def _answers(report: RepairReport) -> list[Markup | None]:
     )
     if not changes.words:
         return [accuracy]
-    told = tag(
+    changed = tag(
         "p",
         f"Of {count(changes.words, 'answer')} that were compared {changes.changed:,} changed, {changes.asked_for()}.",
     )
     if not changes.shortest:
-        return [accuracy, told]
+        return [accuracy, changed]
     rows: list[list[Child]] = [
         [
             word_markup(each.word, _LETTERS),
@@ -103,7 +103,7 @@ def _answers(report: RepairReport) -> list[Markup | None]:
         ]
         for each in changes.shortest
     ]
-    return [accuracy, told, tag("p", "The shortest:"), grid(["word", "before", "after", "why"], rows)]
+    return [accuracy, changed, tag("p", "The shortest:"), grid(["word", "before", "after", "why"], rows)]
 
 
 def _counterexamples(report: RepairReport) -> Markup | None:
@@ -137,10 +137,10 @@ def _rounds(report: RepairReport) -> Markup | None:
     header = ["round", "properties violated before it", "new training words", "answers learned, epochs",
               "possible mistakes that are left", "accuracy, validation", "seconds"]  # fmt: skip
     hardening = report.hardening
-    told = None
+    note = None
     if hardening is not None:
-        told = tag("p", f"Then it was trained for a proof ({hardening.seconds:.1f} s): {hardening.reason}.")
-    return section("rounds", "Round by round", grid(header, rows), told)
+        note = tag("p", f"Then it was trained for a proof ({hardening.seconds:.1f} s): {hardening.reason}.")
+    return section("rounds", "Round by round", grid(header, rows), note)
 
 
 def _again(report: RepairReport) -> list[Markup | None]:

@@ -1,8 +1,8 @@
-"""How to ask the same question again.
+"""The commands that reproduce a verdict.
 
-A document may come from anybody, and people paste commands: nothing is offered as it stands in the document. What is
-offered is built from options and values that are known to do nothing but ask, each checked and quoted anew. Code is
-named by its name only where the command is that of the run that writes the page, and no document's.
+A document may come from anybody, and readers paste commands: nothing is copied unchecked from the document. Commands
+are built from options and values that are known only to verify, each checked and quoted again. Code is named only where
+the command is that of the run that writes the page, not of a document.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _number = re.compile(r"[0-9]+(\.[0-9]*)?(e[+-]?[0-9]+)?").fullmatch
 _name = re.compile(r"[a-z][a-z0-9_-]*").fullmatch
 _code = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*").fullmatch
 
-# Options of ``verify`` that choose the question, and what their values must be. Those that write files, reach another
+# Options of ``verify`` that choose the question, and the checks of their values. Those that write files, reach another
 # machine or import code are not among them.
 _FLAGS = ("--complete", "--nonempty", "--float64", "--no-shrink", "--faithful")
 _VALUES: Mapping[str, Callable[[str], object]] = {
@@ -52,7 +52,7 @@ _VALUES: Mapping[str, Callable[[str], object]] = {
         _number,
     ),
 }
-# Of these, the ones by which ``replay`` reads the same model and the same files.
+# The options with which ``replay`` reads the same model and the same files.
 _READING = (
     *("--alphabet", "--before", "--after", "--threshold", "--label", "--labels", "--cell"),
     *("--words-like", "--on-data", "--column", "--separator"),
@@ -63,7 +63,7 @@ _SETTINGS = ("bound", "equivalence", "exhaustive", "explain", "extraction", "flo
              "mass_words", "max_query_length", "max_states", "on_data", "plain", "search_steps",
              "shrink", "suspects")  # fmt: skip
 
-_NOW = {"mass_words": "severity_samples"}  # what the schema calls otherwise than the Python setting
+_NOW = {"mass_words": "severity_samples"}  # names in the schema that differ from the Python setting
 
 
 def repeat_text(verdict: Verdict, *, ours: bool = False) -> str:
@@ -76,7 +76,7 @@ def repeat_text(verdict: Verdict, *, ours: bool = False) -> str:
 
 
 def subject(verdict: Verdict) -> str:
-    """What was verified, as the person called it; empty where the verdict does not say."""
+    """The name of what was verified, as given by the user; empty where the verdict has none."""
     words = _command(verdict) or []
     if words[1:2] == ["check"]:
         return f"{words[6]}, property {words[4]}"
@@ -106,7 +106,7 @@ def _one(given: Mapping[str, str], files: list[str]) -> list[str]:
 
 
 def _two(given: Mapping[str, str], files: list[str]) -> list[str]:
-    """The same of two models."""
+    """The options of ``replay`` that name two models."""
     if "--against" in given:
         return [*_one(given, files), "--against", given["--against"]]
     left, named = list(files), []
@@ -128,7 +128,7 @@ def _last(name: str) -> str:
 
 
 def _command(verdict: Verdict, *, ours: bool = False) -> list[str] | None:
-    """The words of a command that asks the same; None where the document has none, or one that does more than ask."""
+    """The words of a command that repeats the run; None where the document has none, or an unsafe one."""
     try:
         words = shlex.split(verdict.command or "")
         if words[:2] == ["rnncheck", "check"]:
@@ -169,10 +169,12 @@ def _choosing(words: list[str]) -> list[str]:
 
 def python_call(verdict: Verdict) -> str:
     """The call of ``verify`` with everything that the verdict records of it."""
-    asked = verdict.settings
+    settings = verdict.settings
     lines = [f"    method={verdict.method!r},"] if _name(verdict.method) else []
     lines.append(f"    relation={verdict.relation.value!r},")
-    lines += [f"    {name}={asked[name]!r}," for name in ("epsilon", "gamma", "timeout") if _is_number(asked.get(name))]
+    lines += [
+        f"    {name}={settings[name]!r}," for name in ("epsilon", "gamma", "timeout") if _is_number(settings.get(name))
+    ]
     lines.append(f"    seed={verdict.seed},")
     if verdict.assumption is not None and verdict.assumption.automaton is not None:
         lines.append("    assume=…,  # a language, see the table of facts")
@@ -194,14 +196,14 @@ def python_call(verdict: Verdict) -> str:
         sides = [(side, verdict.model_facts.get(side)) for side in ("old", "new")]
         loading = [f"{side} = {_loading(facts if isinstance(facts, Mapping) else {})}" for side, facts in sides]
         before = [before[0], *loading, ""]
-    drawn = asked.get("distribution")
+    drawn = settings.get("distribution")
     if isinstance(drawn, Mapping) and not (drawn.get("weights") == "uniform" and drawn.get("stop") == 0.01):
         kind = next((known for known in _KINDS if known == drawn.get("kind")), "of an unknown kind")
         call.append(f"    distribution=…,  # {kind}, see the table of facts")
     changed = [
         _NOW.get(name, name)
         for name in _SETTINGS
-        if name in asked and not (name == "bound" and asked[name] in (None, "exact"))
+        if name in settings and not (name == "bound" and settings[name] in (None, "exact"))
     ]
     if changed:
         call.append(f"    settings=…,  # changed: {', '.join(changed)}, see the table of facts")
@@ -209,7 +211,7 @@ def python_call(verdict: Verdict) -> str:
 
 
 def _loading(facts: Mapping[str, Any]) -> str:
-    """Python that makes the model, but for the name that its owner knows it by."""
+    """Python that loads the model, with a placeholder for its name."""
     inner = facts.get("facts")
     kind = str((inner if isinstance(inner, Mapping) else facts).get("kind", ""))
     if kind.endswith("module") or "function" in kind or "callable" in kind:

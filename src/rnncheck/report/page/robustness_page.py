@@ -21,15 +21,13 @@ _FLIPS = 200  # shown, nearest first
 def robustness_page(found: Robustness, edits: Edits) -> str:
     """One HTML file: how many words are certified at each distance, and the nearest flips letter by letter."""
     kinds = ", ".join(f"{name} {found.edits[name]}" for name in KINDS if name in found.edits)
-    about = [
-        f"{count(len(found.words), 'word')}, distance {found.distance}. Edits and what each costs: {kinds or 'none'}."
-    ]
+    about = [f"{count(len(found.words), 'word')}, distance {found.distance}. Edits and their costs: {kinds or 'none'}."]
     about += [f"Locked letters: {', '.join(map(letter_text, sorted(edits.locked)))}."] if edits.locked else []
-    about += ["Some letters may be replaced by certain others alone."] if edits.replacements else []
+    about += ["Some letters may be replaced only by certain others."] if edits.replacements else []
     about += [] if found.model_sha256 is None else [f"The model's sha256: {found.model_sha256}"]
     about += [] if found.spec is None else [f"Only words that satisfy {found.spec} count as neighbours."]
-    asked_too = f" {found.compared} words were asked of the reference too: {found.reference}." if found.compared else ""
-    about += [f"Answers: {found.evaluator}.{asked_too}"]
+    compared = f" {found.compared} words were compared with the reference: {found.reference}." if found.compared else ""
+    about += [f"Answers: {found.evaluator}.{compared}"]
     about += list(found.notes)
     top = tag(
         "header",
@@ -51,7 +49,7 @@ def _shares(found: Robustness) -> Markup:
         [str(distance), f"{certified} ({certified / total:.1%})", f"{flipped} ({flipped / total:.1%})"]
         for distance, certified, flipped in found.table()
     ]
-    return grid(["distance", "certified: every word so near was asked", "a flip is known"], rows)
+    return grid(["distance", "certified: every word this near was queried", "a flip is known"], rows)
 
 
 def _flips(found: Robustness, edits: Edits) -> Markup | None:

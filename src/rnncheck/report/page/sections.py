@@ -1,4 +1,4 @@
-"""The sections of the report, each a function from a verdict to markup; None where it has nothing to say."""
+"""The sections of the report, each a function from a verdict to markup; None where it has no content."""
 
 from __future__ import annotations
 
@@ -17,49 +17,49 @@ from rnncheck.verdict.facts import Outcome
 from rnncheck.verdict.guarantee import at_most
 from rnncheck.verdict.strata import frequency
 from rnncheck.verdict.value import Verdict
-from rnncheck.verdict.violation import mistake_sentences
+from rnncheck.verdict.violation import cluster_sentences
 from rnncheck.words import format_word
 
 _SIGNS = {Outcome.VIOLATED: "✗", Outcome.SATISFIED: "✓", Outcome.UNDECIDED: "?"}
 
 
 def top(verdict: Verdict, date: str = "") -> Markup:
-    """The verdict in one sentence, with the word that shows it, under what it is about and when that was told."""
+    """The verdict in one sentence, with its counterexample, under the subject and the date."""
     outcome = verdict.outcome
     called = sentences.called(verdict)
     badge = tag("p", tag("span", _SIGNS[outcome], aria_hidden="true"), called, class_=f"badge {outcome.value}")
     about = [tag("span", f" · {shortened(text, 200)}") for text in (subject(verdict), date) if text]
     brand = tag("p", "rnncheck", tag("span", " verification report"), *about, class_="brand")
     origin = verdict.spec_facts.origin or ""
-    asked = tag("p", sentences.question(verdict), class_="asked")
-    shown = origin and verdict.comparison is None  # of two models the question says it all
+    question = tag("p", sentences.question(verdict), class_="asked")
+    shown = origin and verdict.comparison is None  # for two models the question is enough
     named = tag("p", "Property A: ", tag("code", shortened(origin, 2000)), class_="property") if shown else None
     word = None
     if verdict.counterexample is not None:
         word = tag(
             "p", tag("span", "Counterexample", class_="label"), word_markup(verdict.counterexample), class_="word"
         )
-    return tag("header", brand, badge, tag("h1", sentences.headline(verdict)), word, asked, named, _tiles(verdict))
+    return tag("header", brand, badge, tag("h1", sentences.headline(verdict)), word, question, named, _tiles(verdict))
 
 
 def on_your_data(verdict: Verdict) -> Markup | None:
-    """What the network does on the person's own sequences."""
+    """The result on the user's own sequences."""
     facts = verdict.data
     if facts is None:
         return None
     share = f" ({facts.violations / facts.counted:.2%} of those that count)" if facts.counted else ""
-    told = tag("p", f"{sentences.capital(facts.sentence())}{share}.")
+    summary = tag("p", f"{sentences.capital(facts.sentence())}{share}.")
     if not facts.first:
-        return section("data", "On your data", told)
-    said = ("old", "new") if verdict.comparison is not None else ()
-    columns = ("line", "sequence", *(f"the {name} model says" for name in said))
+        return section("data", "On your data", summary)
+    models = ("old", "new") if verdict.comparison is not None else ()
+    columns = ("line", "sequence", *(f"answer of the {name} model" for name in models))
     head = tag("tr", *(tag("th", name, scope="col") for name in columns))
     rows = [
         tag(
             "tr",
             tag("th", f"{each.line}", scope="row"),
             tag("td", word_markup(each.word)),
-            *(tag("td", getattr(each, name) or "not recorded") for name in said),
+            *(tag("td", getattr(each, name) or "not recorded") for name in models),
         )
         for each in facts.first
     ]
@@ -67,7 +67,7 @@ def on_your_data(verdict: Verdict) -> Markup | None:
     more = facts.violations - len(facts.first)
     shown = tag("div", table, class_="wide", tabindex=0, role="region", aria_label="sequences")
     rest = tag("p", f"And {more} more.", class_="note") if more > 0 else None
-    return section("data", "On your data", told, shown, rest)
+    return section("data", "On your data", summary, shown, rest)
 
 
 def meaning(verdict: Verdict) -> Markup:
@@ -88,31 +88,31 @@ def counterexample(verdict: Verdict) -> Markup | None:
     if word is None:
         return None
     about = (
-        "what the network says after it, and whether all that it has said so far fits the specification."
+        "the network's label after it, and whether all labels so far satisfy the specification."
         if verdict.label_question is not None
         else "a score above zero means that the network accepts the prefix, below zero that it rejects it; under it "
-        "stand the states of the automata."
+        "are the states of the automata."
     )
     if verdict.comparison is not None:
         about = (
             "a score above zero means that the two answer it differently, below zero that they agree; it is the "
-            "distance of the nearer one from its decision. Under it stands what each of them says."
+            "distance of the nearer one from its decision. Under it is the answer of each."
         )
     intro = f"Each column is a prefix of the word: {about}" + (
         " The dashed line is where the loop of the faulty flow goes." if verdict.faulty_flows else ""
     )
-    told = [intro]
+    lines = [intro]
     learned, trace = verdict.hypothesis, verdict.trace
     if trace is None:
-        told.append("What the network says of prefixes is not in this verdict; rnncheck report --model adds it.")
-    elif trace.scores is None and verdict.label_question is None:  # labels are right or not, without a score
-        told.append("This model gives answers without scores.")
+        lines.append("The network's answers to prefixes are not in this verdict; rnncheck report --model adds them.")
+    elif trace.scores is None and verdict.label_question is None:  # labels have no score
+        lines.append("This model gives answers without scores.")
     if learned is not None and trace is not None and learned.accepts(word) != trace.answers[-1]:
-        told.append("H, the automaton learned so far, does not show this mistake: it was found another way.")
+        lines.append("H, the automaton learned so far, does not show this mistake: it was found in another way.")
     return section(
         "counterexample",
         "The counterexample, letter by letter",
-        *(tag("p", text) for text in told),
+        *(tag("p", text) for text in lines),
         trace_table(verdict, word),
         tag("details", tag("summary", "The word as text"), tag("pre", tag("code", format_word(word)))),
         _others(verdict),
@@ -123,13 +123,13 @@ def _others(verdict: Verdict) -> Markup | None:
     others = verdict.other_counterexamples
     if not others:
         return None
-    told = "Other counterexamples, each of which breaks the specification at another edge of it:"
-    alike = [tag("li", sentence) for sentence in mistake_sentences(verdict.mistakes)]
+    intro = "Other counterexamples, each of which breaks the specification at another of its edges:"
+    alike = [tag("li", sentence) for sentence in cluster_sentences(verdict.failure_clusters)]
     return tag(
         "div",
-        tag("p", told),
+        tag("p", intro),
         tag("ul", *(tag("li", word_markup(word)) for word in others)),
-        *([tag("p", "Which of them are probably one mistake:"), tag("ul", *alike)] if alike else []),
+        *([tag("p", "Which of them probably have the same cause:"), tag("ul", *alike)] if alike else []),
     )
 
 
@@ -148,15 +148,15 @@ def automata(verdict: Verdict) -> Markup | None:
         parts.append(figure("labels", "Specification A", about, question.automaton, marks))
     if verdict.hypothesis is not None:
         marks = marks_of(verdict.hypothesis, verdict.counterexample, loops)
-        about = "What was learned of the network: an approximation, not the network itself."
+        about = "What was learned about the network: an approximation, not the network itself."
         if question is not None:
-            about = "The words along which the network says what it should, as far as was learned."
+            about = "The words along which the network satisfies the specification, as far as was learned."
         if verdict.comparison is not None:
             about = "The words on which the two differ, as far as was learned."
         parts.append(figure("hypothesis", "Hypothesis H", about, verdict.hypothesis, marks))
     elif parts and verdict.method == "errors":
-        told = "No automaton of the network was learned: this method learns the mistakes alone."
-        parts.append(tag("p", told, class_="note"))
+        note = "No automaton of the network was learned: this method learns only the mistakes."
+        parts.append(tag("p", note, class_="note"))
     elif parts:
         parts.append(tag("p", f"No automaton was learned (method {verdict.method}).", class_="note"))
     if not parts:
@@ -166,21 +166,21 @@ def automata(verdict: Verdict) -> Markup | None:
 
 
 def try_a_word(verdict: Verdict) -> Markup | None:
-    """A field for words of the reader's own."""
+    """A form for the reader's own words."""
     machines = [verdict.specification, verdict.hypothesis]
     if not any(map(can_run, machines)):
         if all(machine is None for machine in machines):
             return None
         large = (
             f"The automata are too large to be in this page (more than {MOST_CELLS:,} transitions). rnncheck spec test "
-            "runs the specification on words, and rnncheck classify asks the network."
+            "runs the specification on words, and rnncheck classify queries the network."
         )
         return section("try", "Try a word", tag("p", large, class_="note"))
     honest = (
-        "This page holds the automata, not the network: H is what was learned of it and may be wrong about your word. "
-        "To ask the network itself, use rnncheck classify."
+        "This page has the automata, not the network: H is an approximation and may be wrong about your word. "
+        "To query the network itself, use rnncheck classify."
         if can_run(verdict.hypothesis)
-        else "This page holds automata, not the network; rnncheck classify asks the network."
+        else "This page has automata, not the network; rnncheck classify queries the network."
     )
     hint = "Letters with spaces between, as on the command line; quote a letter that holds spaces or commas."
     form = tag(
@@ -211,17 +211,17 @@ def try_a_word(verdict: Verdict) -> Markup | None:
 
 
 def rounds(verdict: Verdict) -> Markup | None:
-    """How learning went."""
+    """The progress of learning."""
     history = verdict.history
     if not history:
         return None
     last = history[-1]
-    told = (
+    intro = (
         f"{count(len(history), 'round')} of learning; in the last one the automaton had {count(last.states, 'state')}. "
-        "Queries, steps and words are those of all work until the round ended."
+        "Queries, steps and words are totals until the round ended."
     )
     if len(history) == 1:
-        return section("rounds", "Rounds", tag("p", told))
+        return section("rounds", "Rounds", tag("p", intro))
     columns = [
         ("states of E" if verdict.method == "errors" else "states of H", [entry.states for entry in history]),
         ("membership queries", [entry.membership_queries for entry in history]),
@@ -233,7 +233,7 @@ def rounds(verdict: Verdict) -> Markup | None:
         for name, values in columns
         if any(values)
     ]
-    return section("rounds", "Rounds", tag("p", told), tag("div", *plots, class_="plots"))
+    return section("rounds", "Rounds", tag("p", intro), tag("div", *plots, class_="plots"))
 
 
 def _tiles(verdict: Verdict) -> Markup:

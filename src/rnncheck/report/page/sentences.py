@@ -10,30 +10,35 @@ from rnncheck.report.page.label_pairs import RIGHT
 from rnncheck.verdict.facts import Outcome
 from rnncheck.verdict.guarantee import Guarantee, at_most, scope_of
 from rnncheck.verdict.questions import Comparison
-from rnncheck.verdict.strata import how_often
+from rnncheck.verdict.strata import frequency_sentence
 from rnncheck.verdict.value import Verdict
 from rnncheck.words import letter_text
 
-_ASKED = {
+_QUESTIONS = {
     Relation.SUBSET: "Is every word that the network accepts also accepted by the specification?",
     Relation.SUPERSET: "Is every word that the specification accepts also accepted by the network?",
     Relation.EQUAL: "Do network and specification accept the same words?",
 }
+_DISAGREE = {
+    Relation.EQUAL: "The models disagree on at least one word.",
+    Relation.SUBSET: "The new model accepts at least one word that the old one rejects.",
+    Relation.SUPERSET: "The new model rejects at least one word that the old one accepts.",
+}
 _NAMES = {Relation.SUBSET: "no false positives", Relation.SUPERSET: "no false negatives", Relation.EQUAL: "equality"}
 
 _SATISFIED_LIMITS = (
-    "It is no proof: words that the distribution hardly draws, very long ones for instance, may be violations.",
+    "It is not a proof: words that the distribution rarely draws, such as very long ones, may be violations.",
     (
-        "It holds for words drawn as named below; where the network meets other words, choose a distribution like "
+        "It holds for words drawn as described below; where the network reads other words, choose a distribution like "
         "them (--words-like) and verify again."
     ),
 )
 _UNDECIDED_LIMITS = (
     (
-        "It does not say that the network satisfies the specification: that no violation was found shows only what "
-        "the words looked at show."
+        "It does not mean that the network satisfies the specification: no violation was found among the words that "
+        "were queried, no more."
     ),
-    "It does not say either that the network violates it. More time, or another method, may decide.",
+    "Nor does it mean that the network violates it. More time, or another method, may decide.",
 )
 
 
@@ -51,7 +56,7 @@ def headline(verdict: Verdict) -> str:
     if verdict.comparison is not None:
         return _compared(verdict, verdict.comparison)
     if verdict.counterexample is not None and verdict.label_question is not None:
-        return "What the network says along this word breaks the specification."
+        return "The network's labels along this word break the specification."
     if verdict.counterexample is not None:
         network, spec = ("rejects", "accepts") if spec_accepts(verdict) else ("accepts", "rejects")
         return f"The network {network} a word that the specification {spec}."
@@ -75,8 +80,9 @@ def _compared(verdict: Verdict, comparison: Comparison) -> str:
     if verdict.outcome is Outcome.UNDECIDED:
         return f"It is open whether {comparison.sentence()}."
     if comparison.old_said is None or comparison.new_said is None:
-        return f"It is not so that {comparison.sentence()}."
-    return f"Of this word the old model says {comparison.old_said[-1]}, and the new one {comparison.new_said[-1]}."
+        return _DISAGREE[comparison.relation]
+    old, new = comparison.old_said[-1], comparison.new_said[-1]
+    return f"The models disagree on this word: the old one answers {old}, the new one {new}."
 
 
 def _scope(guarantee: Guarantee | None) -> str:
@@ -94,24 +100,22 @@ def _scope(guarantee: Guarantee | None) -> str:
     if guarantee is not None and guarantee.exact_length is not None:
         which = "that counts and has" if guarantee.scope else "of"
         return f"no word {which} at most {count(guarantee.exact_length, 'letter')} is one"
-    return "what that shows is said below"
+    return "see below what that shows"
 
 
 def question(verdict: Verdict) -> str:
-    """What was asked."""
-    asked = f"{_ASKED[verdict.relation]} ({verdict.relation.formula}, {_NAMES[verdict.relation]})"
+    """The question that was verified."""
+    asked = f"{_QUESTIONS[verdict.relation]} ({verdict.relation.formula}, {_NAMES[verdict.relation]})"
     if verdict.label_question is not None:
-        asked = (
-            "Does the network, after each letter of a word, say a label that fits the specification, whatever the word?"
-        )
+        asked = "Does the network, after each letter of every word, output a label that the specification allows?"
     if verdict.comparison is not None:
-        asked = f"Is it so that {verdict.comparison.sentence()}? A violation here is a word that shows otherwise."
+        asked = f"The property: {verdict.comparison.sentence()}. A violation here is a word for which that is false."
     more = [verdict.accepting(), None if verdict.assumption is None else verdict.assumption.sentence()]
     return " ".join([asked, *(f"{capital(text)}." for text in more if text)])
 
 
 def formula(verdict: Verdict) -> str:
-    """What was to be shown, in a few signs."""
+    """The property as a formula."""
     if verdict.comparison is not None:
         return verdict.comparison.sentence()
     return RIGHT if verdict.label_question is not None else verdict.relation.formula
@@ -125,27 +129,27 @@ def spec_accepts(verdict: Verdict) -> bool:
 
 
 def meaning(verdict: Verdict) -> list[str]:
-    """What the verdict says."""
+    """What the verdict means."""
     if verdict.outcome is Outcome.VIOLATED:
         real = (
-            "Network and specification were both evaluated on this very word, the network as its owner would call it, "
-            "on that word alone. No probability is involved."
+            "Network and specification were both evaluated on exactly this word, the network by itself and not in a "
+            "batch. No probability is involved."
         )
         if verdict.comparison is not None:
             real = (
-                "Both models were evaluated on this very word, each as its owner would call it, on that word alone. No "
-                "probability is involved."
+                "Both models were evaluated on exactly this word, each by itself and not in a batch. No probability is "
+                "involved."
             )
         found = [real, f"How: {verdict.reason}."]
         if verdict.shortest:
             found.append(f"{capital(verdict.how_short() or '')}.")
         if verdict.faulty_flows:
             loops = count(len(verdict.faulty_flows), "loop")
-            found.append(f"It is one of a family: {loops} can be put into it and repeated, and it stays a violation.")
+            found.append(f"It is one of a family: {loops} can be inserted and repeated, and it stays a violation.")
         if verdict.violation_mass is not None:
             scope = "" if verdict.assumption is None else verdict.assumption.scope
             low, high = verdict.violation_mass
-            often = capital(how_often(verdict.violation_mass, scope))
+            often = capital(frequency_sentence(verdict.violation_mass, scope))
             found.append(f"{often} (95 % interval of the probability: {low:.3g} to {high:.3g}).")
             found += [f"Violations are {stratum}." for stratum in verdict.mass_strata if stratum.violations]
         return found
@@ -155,36 +159,36 @@ def meaning(verdict: Verdict) -> list[str]:
 
 
 def limits(verdict: Verdict) -> list[str]:
-    """What the verdict does not say."""
+    """What the verdict does not mean."""
     if verdict.outcome is Outcome.VIOLATED:
-        said = ["It says nothing about other words: there may be more violations, of other kinds."]
+        lines = ["It says nothing about other words: there may be more violations, of other kinds."]
         if verdict.violation_mass is None:
-            said.append("It does not say how often such words occur; --severity-samples measures that.")
+            lines.append("It does not show how often such words occur; --severity-samples measures that.")
         how = "is shown as it was found" if verdict.settings.get("shrink") is False else "was made as short as we could"
         known = verdict.how_short() or "a shorter one may exist"
         if not verdict.shortest:
-            said.append(f"The word {how}; {known}.")
-        return said
+            lines.append(f"The word {how}; {known}.")
+        return lines
     if verdict.outcome is Outcome.SATISFIED:
         if verdict.guarantee is not None and verdict.guarantee.proof:
-            return ["It speaks of this network as it computes here, with this alphabet, and of this property alone."]
+            return ["It is about this network as it computes here, with this alphabet, and only about this property."]
         return list(_SATISFIED_LIMITS)
     return list(_UNDECIDED_LIMITS)
 
 
 def known(guarantee: Guarantee | None) -> list[str]:
-    """What a guarantee says, one sentence each."""
+    """The claims of a guarantee, one sentence each."""
     if guarantee is None:
-        return ["Nothing is known of words that were not asked."]
-    said = [f"{capital(claim)}." for claim in guarantee.sentences()]
+        return ["Nothing is known about words that were not queried."]
+    lines = [f"{capital(claim)}." for claim in guarantee.sentences()]
     if guarantee.possible is not None and guarantee.epsilon is not None and not guarantee.proof:
-        said.append(f"{capital(guarantee.possible.sentence())}.")
+        lines.append(f"{capital(guarantee.possible.sentence())}.")
     if guarantee.hypothesis_epsilon is not None:
-        said.append(
-            "The learned automaton H passed a test of its own: a random word shows a difference between the network "
-            f"and H that matters here with probability below {guarantee.hypothesis_epsilon:.3g}."
+        lines.append(
+            "The learned automaton H passed its own test: a random word shows a relevant difference between network "
+            f"and H with probability below {guarantee.hypothesis_epsilon:.3g}."
         )
-    return said
+    return lines
 
 
 def distribution_sentence(facts: Mapping[str, object] | None) -> str:
@@ -211,7 +215,7 @@ def distribution_sentence(facts: Mapping[str, object] | None) -> str:
 
 
 def _chance(weight: object) -> str:
-    """A probability, or whatever a document has in the place of one."""
+    """A probability, or what a document has in its place."""
     return f"{weight:.3g}" if isinstance(weight, float) else str(weight)
 
 

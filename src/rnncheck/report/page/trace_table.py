@@ -1,4 +1,4 @@
-"""The counterexample letter by letter: what the network scores and says, and where the automata are."""
+"""The counterexample letter by letter: the network's scores and answers, and the states of the automata."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def trace_table(verdict: Verdict, word: Sequence[str]) -> Markup:
 
 
 def _said(verdict: Verdict) -> list[tuple[str, tuple[str, ...]]]:
-    """What each of two models says of every prefix."""
+    """The answers of each of two models to every prefix."""
     compared = verdict.comparison
     both = () if compared is None else (("old says", compared.old_said), ("new says", compared.new_said))
     return [(name, said) for name, said in both if said is not None]

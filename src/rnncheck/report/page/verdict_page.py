@@ -1,4 +1,4 @@
-"""The report of a verification: one HTML file with everything in it, which asks nothing of any network."""
+"""The report of a verification: one HTML file with everything in it; it queries no network."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _SECTIONS = (
 
 
 def report_page(verdict: Verdict, *, date: str = "", document: str | None = None, ours: bool = False) -> str:
-    """The page of a verdict; ``date`` is told as it is given, and ``document`` is where the verdict was written.
+    """The page of a verdict; ``date`` is shown as given, and ``document`` is where the verdict was written.
 
     ``ours``: it is of this very run, so that the code which its command names may be named.
     """

@@ -25,7 +25,7 @@ from rnncheck.models.labelled import answers_of
 from rnncheck.models.network import RecurrentNetwork
 from rnncheck.proofs.certifying import certificate_of
 from rnncheck.proofs.proof_search import Invariant, NotProved, ProofSettings, find_invariant
-from rnncheck.proofs.word_classes import Partition, last_letters
+from rnncheck.proofs.word_classes import Partition, partition_by_last_letters
 from rnncheck.relations import Property, Relation, RelationName
 from rnncheck.runtime.budget import UNLIMITED, Budget, BudgetExceeded
 from rnncheck.training.certified.automaton_init import with_rules
@@ -305,7 +305,7 @@ class _Run:
 def _partition(target: DFA, context: int) -> tuple[Partition, int]:
     """Words sorted by the last letters, as many as give not too many classes."""
     for letters in range(context, -1, -1):
-        partition = last_letters(Property(target, Relation.EQUAL), letters, _CLASSES)
+        partition = partition_by_last_letters(Property(target, Relation.EQUAL), letters, _CLASSES)
         if partition is not None:
             return partition, letters
     raise InputError(

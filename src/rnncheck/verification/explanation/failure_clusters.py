@@ -15,7 +15,7 @@ import numpy.typing as npt
 from rnncheck.automata.dfa import DFA
 from rnncheck.models.protocol import States
 from rnncheck.search.flows import Flow, states_along
-from rnncheck.verdict.violation import Mistake
+from rnncheck.verdict.violation import FailureCluster
 from rnncheck.verification.verification_task import Task
 from rnncheck.words import Codes, WordBatch
 
@@ -24,7 +24,9 @@ _LONGEST = 200  # letters of a random word that are read
 _FEWEST_STATES = 8  # of a cluster of hidden states
 
 
-def failure_clusters(task: Task, spec: DFA, words: Sequence[Codes], flows: Sequence[Flow]) -> tuple[Mistake, ...]:
+def failure_clusters(
+    task: Task, spec: DFA, words: Sequence[Codes], flows: Sequence[Flow]
+) -> tuple[FailureCluster, ...]:
     """The clusters of the words, in the order of their first words."""
     deviations = _deviations(task, spec, words)
     groups: dict[tuple[object, ...], list[int]] = {}
@@ -37,7 +39,7 @@ def failure_clusters(task: Task, spec: DFA, words: Sequence[Codes], flows: Seque
     for (family, _), numbers in groups.items():
         word, after = words[numbers[0]], deviations[numbers[0]]
         found.append(
-            Mistake(
+            FailureCluster(
                 words=tuple(numbers),
                 flow=family if isinstance(family, int) else None,
                 state=None if after is None else _state(spec, word[: after - 1]),

@@ -14,7 +14,7 @@ from rnncheck.probability.distributions import WordDistribution
 from rnncheck.runtime.budget import BudgetExceeded
 from rnncheck.search.flows import Flow
 from rnncheck.verdict.facts import Interval
-from rnncheck.verdict.strata import divided, interval_of
+from rnncheck.verdict.strata import divide, interval_of
 from rnncheck.verdict.violation import Stratum
 from rnncheck.verification.error_language import ErrorLanguage
 from rnncheck.verification.verification_task import Finding, Task
@@ -42,7 +42,7 @@ def violation_probability(
     """
     loops = [(len(flow.prefix), flow.loop) for flow in flows]
     parts = []
-    for name, language in divided(task.prop.may_violate_language, word, loops, _learned_violations(task, finding)):
+    for name, language in divide(task.prop.possible_violations, word, loops, _learned_violations(task, finding)):
         words = conditioned(task.distribution, language)
         if words is not None:
             parts.append((name, task.distribution.mass(language), words))

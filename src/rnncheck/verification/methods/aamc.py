@@ -8,7 +8,7 @@ from rnncheck.automata.dfa import DFA
 from rnncheck.automata.language import words_up_to
 from rnncheck.extraction import extracting
 from rnncheck.extraction.method import Extraction
-from rnncheck.runtime.cooperative import Turns
+from rnncheck.runtime.cooperative import CooperativeWork
 from rnncheck.verdict.facts import Outcome
 from rnncheck.verification.methods.proof_method import finding_of_invariant
 from rnncheck.verification.verification_task import Algorithm, Finding, Task, violated
@@ -49,7 +49,7 @@ def _last_look(task: Task, why: str) -> Algorithm:
     return Finding(Outcome.UNDECIDED, f"{why}; {known}")
 
 
-def _check(task: Task, hypothesis: DFA) -> Turns[tuple[Codes | None, list[Codes]]]:
+def _check(task: Task, hypothesis: DFA) -> CooperativeWork[tuple[Codes | None, list[Codes]]]:
     """The first word of the automaton that is a violation, or None; and the spurious ones before it."""
     spurious: list[Codes] = []
     for word in _suspects(task, hypothesis):

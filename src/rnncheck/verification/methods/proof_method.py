@@ -11,8 +11,8 @@ from rnncheck.models.network import RecurrentNetwork
 from rnncheck.models.traces import TraceModel
 from rnncheck.proofs.certifying import certificate_of
 from rnncheck.proofs.invariant import Progress, Stuck
-from rnncheck.proofs.projection import on_plane
-from rnncheck.proofs.proof_search import Invariant, NotProved, ProofSettings, prove_words
+from rnncheck.proofs.projection import project_boxes
+from rnncheck.proofs.proof_search import Invariant, NotProved, ProofSettings, search_proof
 from rnncheck.verdict.facts import Outcome
 from rnncheck.verification.partial_proof import prove_partly
 from rnncheck.verification.verification_task import Algorithm, Finding, Task, violated
@@ -88,7 +88,7 @@ def _attempts(
 ) -> Generator[None, None, Finding | NotProved]:
     if task.violates(()):
         return violated((), "the empty word is a violation")
-    attempts = prove_words(network, task.prop, settings)
+    attempts = search_proof(network, task.prop, settings)
     while True:
         try:
             event = next(attempts)
@@ -121,7 +121,7 @@ def finding_of_invariant(task: Task, found: Invariant, how: str = "") -> Finding
         f"{how}{why} the network answers as it should",
         proof=True,
         certificate=certificate_of(found, network, task.prop, accepts_empty),
-        shown=on_plane(network, found),
+        shown=project_boxes(network, found),
     )
 
 

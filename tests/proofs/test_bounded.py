@@ -12,7 +12,7 @@ from rnncheck.automata.language import least_word
 from rnncheck.automata.minimisation import minimise
 from rnncheck.models.engine.reference import reference_judgement
 from rnncheck.models.network import Cell, RecurrentNetwork
-from rnncheck.proofs.bounded import Layers, prove_lengths
+from rnncheck.proofs.bounded import BoundedProof, prove_bounded
 from rnncheck.proofs.proof_search import ProofSettings
 from rnncheck.relations import Property, Relation
 from rnncheck.runtime.cooperative import finish
@@ -25,8 +25,8 @@ GATED = [Cell.RNN_TANH, Cell.GRU, Cell.LSTM]
 
 
 def proved_to(network: RecurrentNetwork, spec: DFA, relation: Relation, context: int, longest: int = 40) -> int:
-    found = finish(prove_lengths(network, Property(spec, relation), context, ProofSettings(longest=longest)))
-    assert isinstance(found, Layers)
+    found = finish(prove_bounded(network, Property(spec, relation), context, ProofSettings(longest=longest)))
+    assert isinstance(found, BoundedProof)
     return found.length
 
 
@@ -68,7 +68,7 @@ def test_no_length_of_a_random_network_is_proved_beyond_a_violation(
 def test_lengths_end_where_no_violation_can_follow() -> None:
     """Nothing but a word of two letters could be a violation."""
     spec = Spec.from_regex("!(a b)", ["a", "b"]).dfa
-    assert least_word(Property(spec, Relation.SUBSET).may_violate_language) == ("a", "b")
+    assert least_word(Property(spec, Relation.SUBSET).possible_violations) == ("a", "b")
     network = robust_network(spec)
     assert proved_to(network, spec, Relation.SUBSET, 0, longest=1_000) == 1_000
-    assert finish(prove_lengths(network, Property(spec, Relation.EQUAL), 3, ProofSettings(classes=4))) is None
+    assert finish(prove_bounded(network, Property(spec, Relation.EQUAL), 3, ProofSettings(classes=4))) is None

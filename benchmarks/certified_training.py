@@ -1,8 +1,8 @@
 """Provable training: specifications × cells × sizes × seeds, how many are proved, and what it takes.
 
-python benchmarks/provable.py --results provable.jsonl --seeds 3          # goes on where it was ended
-python benchmarks/provable.py --results growth.jsonl --specs random-10 --cells lstm --hidden 64 --seeds 1 --seconds 600
-python benchmarks/provable.py --results zoo.jsonl --harden                # the zoo's own networks
+python benchmarks/certified_training.py --results provable.jsonl --seeds 3          # resumes where it ended
+python benchmarks/certified_training.py --results growth.jsonl --specs random-10 --cells lstm --hidden 64 --seeds 1
+python benchmarks/certified_training.py --results zoo.jsonl --harden                # the zoo's own networks
 
 Seconds are those of one core (processor time).
 """

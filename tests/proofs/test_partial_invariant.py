@@ -15,8 +15,13 @@ from rnncheck.models.engine.reference import reference_judgement
 from rnncheck.models.network import Cell, RecurrentNetwork
 from rnncheck.probability.distributions import WordDistribution
 from rnncheck.proofs.abstract_network import AbstractNetwork
-from rnncheck.proofs.invariant import AtDecision, leaks
-from rnncheck.proofs.partial_invariant import Cells, best_cells, find_cells, mass_above
+from rnncheck.proofs.invariant import AtDecision, leaking_classes
+from rnncheck.proofs.partial_invariant import (
+    PartialInvariant,
+    best_partial_invariant,
+    find_partial_invariant,
+    probability_bound,
+)
 from rnncheck.proofs.proof_search import ProofSettings
 from rnncheck.relations import Property, Relation
 from rnncheck.runtime.cooperative import finish
@@ -24,29 +29,33 @@ from support.networks import random_network
 from support.proofs import all_words, random_dfa, with_one_word_changed
 from support.robust_networks import robust_network
 
-MODES = [AtDecision.LEAVE, AtDecision.GO_ON]
+MODES = [AtDecision.LEAVE, AtDecision.CONTINUE]
 GATED = [Cell.RNN_TANH, Cell.GRU, Cell.LSTM]
 
 
-def cells_of(network: RecurrentNetwork, wanted: Property, context: int, mode: AtDecision, rounds: int = 60) -> Cells:
+def cells_of(
+    network: RecurrentNetwork, prop: Property, context: int, mode: AtDecision, rounds: int = 60
+) -> PartialInvariant:
     empty = reference_judgement(network, ()).accepted
-    found = finish(find_cells(network, wanted, context, mode, empty, ProofSettings(classes=2_000, rounds=rounds)))
+    found = finish(
+        find_partial_invariant(network, prop, context, mode, empty, ProofSettings(classes=2_000, rounds=rounds))
+    )
     assert found is not None
     return found
 
 
-def check_by_brute_force(cells: Cells, network: RecurrentNetwork, longest: int) -> None:
+def check_by_brute_force(cells: PartialInvariant, network: RecurrentNetwork, longest: int) -> None:
     """Should hold of every short word what the automata say of all words."""
     words = all_words(len(network.alphabet), longest)
     answers = np.array([reference_judgement(network, word).accepted for word in words])
-    over, under = cells.containing().accepts_batch(words), cells.contained().accepts_batch(words)
+    over, under = cells.over_approximation().accepts_batch(words), cells.under_approximation().accepts_batch(words)
     assert (answers <= over).all()
     assert (under <= answers).all()
     assert ((over != under) == cells.open_words().accepts_batch(words)).all()
-    wanted = cells.wanted
-    broken = wanted.broken(answers, wanted.spec.end_states(words))
+    prop = cells.prop
+    broken = prop.broken(answers, prop.spec.end_states(words))
     assert (broken <= cells.unproved().accepts_batch(words)).all()
-    suspect = wanted.violations(cells.surrogate()).accepts_batch(words)
+    suspect = prop.violations(cells.surrogate()).accepts_batch(words)
     assert (broken <= suspect).all()
     assert (suspect == cells.unproved().accepts_batch(words)).all()
 
@@ -65,8 +74,8 @@ def test_no_word_of_a_random_network_is_on_the_wrong_side(
     seed: int, cell: Cell, scale: float, states: int, relation: Relation, context: int, mode: AtDecision
 ) -> None:
     network = random_network(cell, (3,), seed=seed, scale=scale if cell.kind.bounded else 0.4)
-    wanted = Property(random_dfa(states, 3, seed), relation)
-    check_by_brute_force(cells_of(network, wanted, context, mode), network, 4)
+    prop = Property(random_dfa(states, 3, seed), relation)
+    check_by_brute_force(cells_of(network, prop, context, mode), network, 4)
 
 
 @pytest.mark.parametrize("name", [name for name in zoo.names() if name != "xml-lstm"])
@@ -91,13 +100,13 @@ def test_the_cells_of_a_robust_network_are_its_language(cell: Cell, mode: AtDeci
         network = robust_network(truth, cell)
         cells = cells_of(network, Property(truth, Relation.EQUAL), 1, mode)
         assert cells.proved
-        assert difference_witness(cells.containing(), truth) is None
-        assert difference_witness(cells.contained(), truth) is None
-        assert mass_above(WordDistribution(truth.alphabet), cells.open_words()) == 0.0
+        assert difference_witness(cells.over_approximation(), truth) is None
+        assert difference_witness(cells.under_approximation(), truth) is None
+        assert probability_bound(WordDistribution(truth.alphabet), cells.open_words()) == 0.0
         flipped = DFA(truth.alphabet, truth.transitions, ~truth.accepting, truth.initial)
-        other = cells_of(network, Property(flipped, Relation.EQUAL), 1, AtDecision.GO_ON)
+        other = cells_of(network, Property(flipped, Relation.EQUAL), 1, AtDecision.CONTINUE)
         assert not other.proved
-        assert difference_witness(other.containing(), truth) is None
+        assert difference_witness(other.over_approximation(), truth) is None
         with pytest.raises(ValueError, match="no proof"):
             other.invariant()
 
@@ -118,7 +127,7 @@ def test_the_bound_is_above_the_exact_mass_of_planted_violations(cell: Cell, see
         for context in (1, 6):
             for mode in MODES:
                 cells = cells_of(network, Property(spec, Relation.EQUAL), context, mode)
-                bounds.append(mass_above(words, cells.unproved()))
+                bounds.append(probability_bound(words, cells.unproved()))
                 assert bounds[-1] >= exact
                 assert not cells.proved
         assert min(bounds) < 0.3  # and they say something
@@ -126,11 +135,11 @@ def test_the_bound_is_above_the_exact_mass_of_planted_violations(cell: Cell, see
 
 def test_what_is_left_is_not_entered_and_what_is_not_is_closed() -> None:
     network = random_network(Cell.RNN_TANH, (4,), seed=3, scale=3.0)
-    wanted = Property(random_dfa(2, 3, 1), Relation.EQUAL)
+    prop = Property(random_dfa(2, 3, 1), Relation.EQUAL)
     for mode in MODES:
         for rounds in (1, 2, 60):
-            cells = cells_of(network, wanted, 2, mode, rounds=rounds)
-            assert not len(leaks(AbstractNetwork(network), cells.partition, cells.boxes, cells.left))
+            cells = cells_of(network, prop, 2, mode, rounds=rounds)
+            assert not len(leaking_classes(AbstractNetwork(network), cells.partition, cells.boxes, cells.left))
             assert not cells.left[0]
             assert (cells.partition.successors[cells.left] == -1).all()
             assert not (cells.accepts & cells.rejects).any()
@@ -139,13 +148,13 @@ def test_what_is_left_is_not_entered_and_what_is_not_is_closed() -> None:
 
 def test_the_better_of_both_ways_is_taken() -> None:
     network = zoo.entry("even-elman").network()
-    wanted = Property(zoo.entry("even-elman").spec().over(network.alphabet).dfa, Relation.SUBSET)
+    prop = Property(zoo.entry("even-elman").spec().over(network.alphabet).dfa, Relation.SUBSET)
     words = WordDistribution(network.alphabet, stop=0.3)
 
-    def weight(cells: Cells) -> float:
-        return mass_above(words, cells.unproved())
+    def weight(cells: PartialInvariant) -> float:
+        return probability_bound(words, cells.unproved())
 
-    best = finish(best_cells(network, wanted, 3, True, ProofSettings(), weight))
+    best = finish(best_partial_invariant(network, prop, 3, True, ProofSettings(), weight))
     assert best is not None
-    assert weight(best) == min(weight(cells_of(network, wanted, 3, mode)) for mode in MODES)
-    assert finish(best_cells(network, wanted, 3, True, ProofSettings(classes=3), weight)) is None
+    assert weight(best) == min(weight(cells_of(network, prop, 3, mode)) for mode in MODES)
+    assert finish(best_partial_invariant(network, prop, 3, True, ProofSettings(classes=3), weight)) is None

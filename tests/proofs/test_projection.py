@@ -7,8 +7,8 @@ import pytest
 
 from rnncheck.models.network import Cell
 from rnncheck.proofs.invariant import AtDecision
-from rnncheck.proofs.partial_invariant import Cells, find_cells
-from rnncheck.proofs.projection import on_plane
+from rnncheck.proofs.partial_invariant import PartialInvariant, find_partial_invariant
+from rnncheck.proofs.projection import project_boxes
 from rnncheck.proofs.proof_search import Invariant, ProofSettings, find_invariant
 from rnncheck.relations import Property, Relation
 from rnncheck.runtime.cooperative import finish
@@ -25,7 +25,7 @@ def test_scores_of_states_after_a_letter_lie_in_the_rectangle(labels: int) -> No
     network = robust_network(RESPONSE, Cell.GRU, labels=labels, gain=3.0)
     found = find_invariant(network, Property(RESPONSE, Relation.EQUAL))
     assert isinstance(found, Invariant)
-    shown = on_plane(network, found)
+    shown = project_boxes(network, found)
     assert len(shown) == len(found.partition)
     assert not any(each.open for each in shown)
     states = points_in(found.boxes, np.random.default_rng(0), 20).reshape(-1, found.boxes.lo.shape[1])
@@ -38,13 +38,13 @@ def test_scores_of_states_after_a_letter_lie_in_the_rectangle(labels: int) -> No
 
 
 def test_open_boxes_are_marked_and_those_left_are_not_shown() -> None:
-    network, wanted = (
+    network, prop = (
         random_network(Cell.RNN_TANH, (4,), seed=1, scale=2.0),
         Property(random_dfa(2, 3, 1), Relation.EQUAL),
     )
-    for mode in (AtDecision.LEAVE, AtDecision.GO_ON):
-        cells = finish(find_cells(network, wanted, 1, mode, True, ProofSettings(rounds=60)))
-        assert isinstance(cells, Cells)
-        shown = on_plane(network, cells)
+    for mode in (AtDecision.LEAVE, AtDecision.CONTINUE):
+        cells = finish(find_partial_invariant(network, prop, 1, mode, True, ProofSettings(rounds=60)))
+        assert isinstance(cells, PartialInvariant)
+        shown = project_boxes(network, cells)
         assert len(shown) == int((~cells.left).sum())
         assert sum(each.open for each in shown) == int(cells.undecided.sum())

@@ -8,7 +8,7 @@ from rnncheck.models.network import Cell, Layer, RecurrentNetwork
 from support.networks import letters
 
 
-def turning_network(
+def rotating_network(
     edge: float = 0.4, *, accepts: bool = True, labels: int = 1, dtype: type = np.float32
 ) -> RecurrentNetwork:
     """``h = tanh(0.8 R h + x)``, R a turn by 45°; its answer changes where a number of h exceeds ``edge``.
