@@ -101,7 +101,7 @@ def _said(pair: DifferenceModel, word: Word | None, extras: Extras) -> tuple[tup
     codes, names = pair.alphabet.encode(word), pair.pair.labels
     found = extras.attempt(
         "what the two say along the counterexample",
-        lambda: [pair.said(codes[:length]) for length in range(len(codes) + 1)],
+        lambda: [pair.answers_of_both(codes[:length]) for length in range(len(codes) + 1)],
     )
     return (None, None) if found is None else tuple(tuple(names[each[side]] for each in found) for side in (0, 1))
 
@@ -112,7 +112,7 @@ def _said_of_data(pair: DifferenceModel, data: DataFacts | None) -> DataFacts | 
         return None
     shown = []
     for each in data.first:
-        old, new = pair.said(pair.alphabet.encode(each.word))
+        old, new = pair.answers_of_both(pair.alphabet.encode(each.word))
         names = pair.pair.labels
         shown.append(msgspec.structs.replace(each, old=names[old], new=names[new]))
     return msgspec.structs.replace(data, first=tuple(shown))
