@@ -28,15 +28,15 @@ from rnncheck import (
 )
 from rnncheck.automata.dfa import DFA
 from rnncheck.automata.minimisation import minimise
-from rnncheck.models.engine.compiled import stepped
+from rnncheck.models.engine.compiled import compiled_or_stepped
 from rnncheck.models.files.safetensors_file import read_safetensors
 from rnncheck.models.labelled import network_of
 from rnncheck.models.network import RecurrentNetwork
 from rnncheck.repairs.repair_conclusion import Repaired
 from rnncheck.repairs.repair_report import Ending, RepairProgress
-from rnncheck.repairs.repaired_models import NetworkPupil, scores_along
-from rnncheck.repairs.requirements import Demands
-from rnncheck.repairs.violation_mining import mined
+from rnncheck.repairs.repaired_models import RepairedNetwork, scores_along
+from rnncheck.repairs.requirements import AllowedOutputs
+from rnncheck.repairs.violation_mining import mine_violations
 from rnncheck.runtime.budget import UNLIMITED, Budget
 from rnncheck.training import TrainingSettings, data_from_automaton, train_on_automaton
 from rnncheck.training.batches import Stage
@@ -55,12 +55,12 @@ def cpu_seconds(seconds: float) -> Budget:
 def accuracy(network: RecurrentNetwork, dfa: DFA) -> float:
     """On held-out words with both labels and near misses, by the language itself."""
     test = data_from_automaton(dfa, np.random.default_rng(_FRESH_SEED), count=20_000).test
-    return float((stepped(network, threads=1).accepts_batch(test.words) == (test.answers == 1)).mean())
+    return float((compiled_or_stepped(network, threads=1).accepts_batch(test.words) == (test.answers == 1)).mean())
 
 
 def checked(network: RecurrentNetwork, spec: Spec, relation: str, steps: int, epsilon: float = 5e-4) -> str:
     """The verdict with fresh seeds."""
-    model = stepped(network, threads=1)
+    model = compiled_or_stepped(network, threads=1)
     settings = VerifySettings(search_steps=steps, severity_samples=0)
     verdict = verify(
         model, spec, relation=relation, seed=_FRESH_SEED, settings=settings, epsilon=epsilon  # type: ignore[arg-type]
@@ -143,11 +143,11 @@ def released(folder: Path, seconds: float, runs: Path, rounds: int) -> dict[str,
     )  # fmt: skip
     if made.report.ending is Ending.ENDED_EARLY:
         return None
-    pupil, rows = NetworkPupil(network, threads=1), []
+    candidate, rows = RepairedNetwork(network, threads=1), []
     for number, each in enumerate(made.report.rounds, start=1):
         _, arrays = read_safetensors(runs / f"{folder.name}-{number}.round")
-        pupil.load({name.removeprefix("now/"): array for name, array in arrays.items() if name.startswith("now/")})
-        rows.append({"words": each.words, "epochs": each.epochs} | left(pupil.network(), requirements, truth))
+        candidate.load({name.removeprefix("now/"): array for name, array in arrays.items() if name.startswith("now/")})
+        rows.append({"words": each.words, "epochs": each.epochs} | left(candidate.network(), requirements, truth))
     assert made.network is not None
     return summary_of(made, network, truth) | {
         "before": left(network, requirements, truth),
@@ -159,10 +159,10 @@ def released(folder: Path, seconds: float, runs: Path, rounds: int) -> dict[str,
 
 def left(network: RecurrentNetwork, requirements: Sequence[Requirement], truth: DFA) -> dict[str, object]:
     """The properties that a search with fresh seeds still violates, the violations it comes to, and the accuracy."""
-    model, found = stepped(network, threads=1), []
+    model, found = compiled_or_stepped(network, threads=1), []
     for number, each in enumerate(requirements):
         rng = np.random.default_rng([_FRESH_SEED, number])
-        found.append(len(mined(each, model, rng, steps=_LOOKED, most=10**6, budget=UNLIMITED)))
+        found.append(len(mine_violations(each, model, rng, steps=_LOOKED, most=10**6, budget=UNLIMITED)))
     return {"violated": sum(map(bool, found)), "violations": sum(found), "accuracy": accuracy(network, truth)}
 
 
@@ -170,17 +170,17 @@ def plainly(
     network: RecurrentNetwork, requirements: Sequence[Requirement], counts: Sequence[int], truth: DFA
 ) -> list[dict[str, object]]:
     """Training further on random words that the specifications and the network itself label: what most people do."""
-    pupil = NetworkPupil(network, threads=1)
-    before, distribution = pupil.model(), WordDistribution(network.alphabet)
-    demands = Demands(requirements, network.alphabet, pupil.labels)
+    candidate = RepairedNetwork(network, threads=1)
+    before, distribution = candidate.model(), WordDistribution(network.alphabet)
+    allowed_outputs = AllowedOutputs(requirements, network.alphabet, candidate.labels)
     rows: list[dict[str, object]] = []
     for number, count in enumerate(counts):
         rng = np.random.default_rng([3, number])
         words = WordBatch.from_codes([word[:200] for word in distribution.sample(rng, count)])
-        answers = demands.answers(words, scores_along(before, words, 2)).answers
+        answers = allowed_outputs.answers(words, scores_along(before, words, 2)).answers
         how = FineTuning(epochs=min(FineTuning.epochs, 10 * 2**number))  # as repair
-        tuned = fine_tune(pupil, Stage(words, answers, True), 2, rng, how)
-        rows.append({"words": count, "epochs": tuned.epochs} | left(pupil.network(), requirements, truth))
+        tuned = fine_tune(candidate, Stage(words, answers, True), 2, rng, how)
+        rows.append({"words": count, "epochs": tuned.epochs} | left(candidate.network(), requirements, truth))
     return rows
 
 

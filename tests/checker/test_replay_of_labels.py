@@ -12,9 +12,9 @@ from rnncheck.automata.label_specs import compile_label_ltlf
 from rnncheck.checker import Status
 from rnncheck.models.black_box import Decision
 from rnncheck.models.label_reference import LabelReference
-from rnncheck.models.labelled import LabelledNetwork, label_by_answers, sayers
+from rnncheck.models.labelled import LabelledNetwork, label_by_answers, models_by_label
 from rnncheck.models.protocol import SteppingModel
-from rnncheck.models.traces import TraceModel, settled_states
+from rnncheck.models.traces import TraceModel, decided_states
 from rnncheck.verification.label_questions import label_spec, verify_labels
 from rnncheck.words import WordBatch
 
@@ -72,7 +72,7 @@ def test_the_reference_of_traces_is_every_label_of_every_prefix(layers: int, mar
     codes = [word for word in words_up_to(3) if all(code < len(model.alphabet) for code in word)]
     rng = np.random.default_rng(0)
     codes += [tuple(rng.integers(len(model.alphabet), size=length).tolist()) for length in (7, 11, 30)]
-    answered, models = set(), sayers(model)
+    answered, models = set(), models_by_label(model)
     for text in PROPERTIES:
         spec = compile_label_ltlf(text, model.alphabet, LABELS)
         trace = TraceModel(LabelledNetwork.of(model), spec, text)
@@ -131,7 +131,7 @@ def test_a_word_is_not_read_on_where_the_answer_is_settled() -> None:
 def test_settled_states_are_those_whose_words_are_all_answered_alike(seed: int) -> None:
     rng = np.random.default_rng(seed)
     automaton = DFA(["a", "b"], rng.integers(5, size=(5, 2)), rng.random(5) < 0.7)
-    for state, settled in enumerate(settled_states(automaton)):
+    for state, settled in enumerate(decided_states(automaton)):
         reached = {state}
         while (more := reached | {int(end) for each in reached for end in automaton.transitions[each]}) != reached:
             reached = more

@@ -108,7 +108,7 @@ def test_the_table_names_commands_and_options_that_there_are() -> None:
 
 def test_a_cell_that_the_file_names_is_not_asked_for_again(run) -> None:
     assert "has no effect" in run("inspect", MODEL, "--cell", "rnn_relu").err
-    with pytest.raises(InputError, match="the file says its cells itself"):
+    with pytest.raises(InputError, match="the file itself names its cells"):
         load_model(MODEL, cell="rnn_tanh")
 
 

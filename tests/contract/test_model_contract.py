@@ -70,7 +70,7 @@ def model(request: pytest.FixtureRequest) -> Model:
 @pytest.fixture(scope="module")
 def stepping(model: Model) -> SteppingModel:
     if not isinstance(model, SteppingModel):
-        pytest.skip("is asked for whole words")
+        pytest.skip("is a black box")
     return model
 
 
@@ -249,6 +249,6 @@ def test_a_model_that_takes_so_many_letters_says_so_in_every_guise(model: Model)
     if isinstance(limited, CompiledNetwork):
         labelled = LabelledNetwork.of(limited)
         trace = TraceModel(labelled, Spec.from_regex(".*", PairAlphabet(labelled.alphabet, labelled.labels).pairs).dfa)
-        guises += [limited.with_threads(2), limited.saying_yes_for(limited.network.label), labelled, trace]
+        guises += [limited.with_threads(2), limited.for_label(limited.network.label), labelled, trace]
         guises += [labelled.by_reference(), trace.by_reference()]
     assert [guise.max_length for guise in guises] == [6] * len(guises)

@@ -27,7 +27,7 @@ SOURCE = RandomAutomata(
 def test_what_a_run_has_made_is_verified_again_with_other_methods_beside_one_another(tmp_path) -> None:
     """The second network of the earlier run is still to be made: it is left out, and stays so."""
     earlier = RunFolder.begun(tmp_path / "earlier", "random", {"methods": ["smc"]}, None, SOURCE.names())
-    with pytest.raises(InputError, match="has made no network yet"):
+    with pytest.raises(InputError, match="has no finished network yet"):
         networks_in(str(earlier.path))
     store_subject(earlier, "random-001", SOURCE.make("random-001", None))
     source = networks_in(str(earlier.path))

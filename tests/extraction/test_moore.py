@@ -19,8 +19,8 @@ from rnncheck.errors import AutomatonError, ExpressionError, InconsistentAnswers
 from rnncheck.extraction.extract import extract_automaton
 from rnncheck.learning import LEARNERS, make_learner
 from rnncheck.learning.learning_settings import LearningSettings
-from rnncheck.models.delimiters import between_markers
-from rnncheck.models.engine.compiled import CompiledNetwork, stepped
+from rnncheck.models.delimiters import with_delimiters
+from rnncheck.models.engine.compiled import CompiledNetwork, compiled_or_stepped
 from rnncheck.models.foreign.callables import CallableModel
 from rnncheck.models.labelled import LabelledNetwork
 from rnncheck.models.network import Cell
@@ -173,7 +173,9 @@ def test_a_learner_of_labels_says_what_is_wrong() -> None:
 
 
 def labelled(seed: int, outputs: int = 3, cell: Cell = Cell.GRU) -> LabelledNetwork:
-    return LabelledNetwork(stepped(random_network(cell, hidden=(6,), outputs=outputs, scale=3.0, seed=seed)))
+    return LabelledNetwork(
+        compiled_or_stepped(random_network(cell, hidden=(6,), outputs=outputs, scale=3.0, seed=seed))
+    )
 
 
 @pytest.mark.parametrize("outputs", [1, 2, 4])
@@ -260,14 +262,14 @@ def test_extraction_of_a_machine_honours_time_states_and_seed() -> None:
 
 def test_a_model_without_outputs_has_no_labels() -> None:
     model = CallableModel(lambda words: [True] * len(words), Alphabet(["a"]))
-    with pytest.raises(ModelError, match="is asked for whole words; give a network file"):
+    with pytest.raises(ModelError, match="is a black box; give a network file"):
         extract_automaton(model, labels=True)
 
 
 def test_a_machine_of_words_between_markers() -> None:
     """Should say what the network says of the words with their marker: all of up to five letters."""
     plain = LabelledNetwork.of(CompiledNetwork(zoo.entry("tokens-gru").network()))
-    machine = extract_automaton(between_markers(plain, "sign", None), labels=True, **QUICK).automaton
+    machine = extract_automaton(with_delimiters(plain, "sign", None), labels=True, **QUICK).automaton
     assert isinstance(machine, MooreMachine)
     for word in itertools.chain(*(itertools.product(machine.alphabet, repeat=length) for length in range(6))):
         said = plain.labels[plain.reference_label(plain.alphabet.encode(("sign", *word)))]
@@ -344,7 +346,7 @@ def test_a_trace_model_judges_the_trace(seed: int) -> None:
 
 def test_verdicts_about_labels() -> None:
     """Should find the shortest trace that breaks a formula, and none where there is none."""
-    model = LabelledNetwork(stepped(zoo.entry("tokens-gru").network()))
+    model = LabelledNetwork(compiled_or_stepped(zoo.entry("tokens-gru").network()))
     options = {**QUICK, "settings": VerifySettings(search_steps=10_000, flows=None)}
     broken = verify_labels(model, label_spec(model, ltlf="G(label=malformed -> G label=malformed)"), **options)
     assert broken.violated

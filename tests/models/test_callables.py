@@ -150,7 +150,7 @@ def test_an_exception_of_the_batch_alone_says_so():
 
 def test_a_function_that_changes_its_mind_is_refused():
     calls = iter(range(10**6))
-    with pytest.raises(ModelError, match="always answer the same"):
+    with pytest.raises(ModelError, match="always give the same answer"):
         wrap(lambda words: [next(calls) % 3 == 0 for _ in words], AB)
 
 

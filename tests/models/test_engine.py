@@ -312,7 +312,7 @@ def doubling(start: float) -> RecurrentNetwork:
 def test_overflow_is_an_error_that_names_the_word() -> None:
     model = CompiledNetwork(doubling(1e-3), margin=1e30)  # 2¹²⁸ overflows; the self-check's 100 letters do not
     assert model.accepts(["a"] * 120)
-    with pytest.raises(ModelError, match=r"puts out .*inf.* on the word 'a a a .* \(160 letters\)"):
+    with pytest.raises(ModelError, match=r"outputs .*inf.* on the word 'a a a .* \(160 letters\)"):
         model.accepts(["a"] * 160)
     with pytest.raises(ModelError, match="150 letters"):
         model.reference_answer((0,) * 150)
@@ -334,7 +334,7 @@ def test_the_reference_of_many_words_is_that_of_each(cell: Cell, outputs: int) -
 
 def test_the_reference_of_many_words_names_the_first_that_overflows() -> None:
     words = WordBatch.from_codes([(), (0,), (0,) * 300, (0,) * 400])
-    with pytest.raises(ModelError, match=r"puts out .* \(300 letters\), neither yes nor no"):
+    with pytest.raises(ModelError, match=r"outputs .* \(300 letters\), which is no answer"):
         SteppedReference(doubling(1e-3)).accepts_batch(words)
 
 
@@ -507,4 +507,4 @@ def test_every_copy_takes_no_longer_words(monkeypatch: pytest.MonkeyPatch) -> No
     model.max_length = 7
     assert pickle.loads(pickle.dumps(model)).max_length == 7
     monkeypatch.setattr(CompiledNetwork, "_compare_with_reference", None)  # it was compared already
-    assert model.remembering().max_length == 7
+    assert model.with_cache().max_length == 7

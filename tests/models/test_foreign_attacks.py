@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from rnncheck import Spec, verify
-from rnncheck.models.black_box import WholeWords
+from rnncheck.models.black_box import BlackBoxModel
 from rnncheck.models.engine.compiled import CompiledNetwork
 from rnncheck.models.engine.mlp_head import HeadedNetwork
 from rnncheck.models.files.loading import load_model
@@ -1307,14 +1307,14 @@ def test_sigmoids_of_several_outputs_may_be_equal() -> None:
 @pytest.mark.parametrize("name", ["bias made of the state", "inplace relu of a view", "condition on an integer"])
 def test_no_proof_about_a_module_that_is_not_understood(name: str) -> None:
     model = wrap(built(name), LETTERS, output="logit")
-    assert isinstance(model, WholeWords)
+    assert isinstance(model, BlackBoxModel)
     assert verify(model, Spec.from_regex("(a|b|c)* b", LETTERS), method="prove").undecided
 
 
 def test_no_proof_about_a_graph_that_reads_the_length(tmp_path: Any) -> None:
     (tmp_path / "m.onnx").write_bytes(GRAPHS["length through the mask of a dropout"]().SerializeToString())
     model = load_model(tmp_path / "m.onnx", alphabet=LETTERS, threads=1, output="logit")
-    assert isinstance(model, WholeWords)
+    assert isinstance(model, BlackBoxModel)
 
 
 # --- what is understood -----------------------------------------------------------------------------------------------
@@ -1377,7 +1377,7 @@ def test_usual_modules_with_time_first_are_compiled(ending: Any) -> None:
     assert isinstance(model, CompiledNetwork), why(model)
 
 
-LENGTHS_GIVEN_ON: dict[str, tuple[Any, str]] = {  # and what is not understood
+LENGTHS_GIVEN_ON: dict[str, tuple[Any, str]] = {  # and what is not supported
     "arange": (lambda y, x: y * torch.arange(x.shape[1])[None, :, None], "arange with the length of the word"),
     "full": (lambda y, x: y * torch.full((1,), x.size(1)), "full with the length of the word"),
     "linspace": (

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from rnncheck import InputError
-from rnncheck.models.black_box import WholeWords
+from rnncheck.models.black_box import BlackBoxModel
 from rnncheck.models.engine.mlp_head import HeadedNetwork
 from rnncheck.models.files.loading import load_model
 from rnncheck.models.network import Cell, Layer, RecurrentNetwork
@@ -120,7 +120,7 @@ def test_a_softmax_of_equal_numbers_is_compiled() -> None:
 
     module = Counter(ending).eval()
     model = wrap(module, LETTERS, threads=1, label=1)
-    assert not isinstance(model, WholeWords), model.describe()["stepping"]
+    assert not isinstance(model, BlackBoxModel), model.describe()["stepping"]
     check(model, [int(output.argmax()) == 1 for output in outputs_of(module)])
 
 
@@ -199,7 +199,7 @@ def test_foreign_code_in_the_place_of_a_function_is_not_understood(ending: Any) 
     module = Counter(ending).eval()
     module.plain, module.special = WEIGHT, WEIGHT.as_subclass(Clamping)
     model = wrap(module, LETTERS, output="logit", threads=1)
-    assert isinstance(model, WholeWords)
+    assert isinstance(model, BlackBoxModel)
     accepted = [bool(output[0] > 0) for output in outputs_of(module)]
     assert not any(accepted)
     check(model, accepted)
@@ -223,7 +223,7 @@ BY_NAME: dict[str, Any] = {
 def test_arguments_by_name_are_understood(name: str) -> None:
     module = Counter(BY_NAME[name]).eval()
     model = wrap(module, LETTERS, threads=1)
-    assert not isinstance(model, WholeWords), model.describe()["stepping"]
+    assert not isinstance(model, BlackBoxModel), model.describe()["stepping"]
     half = 0.5 if name == "sigmoid" else 0.0
     check(model, [bool(output[0] > half) for output in outputs_of(module)])
 

@@ -270,7 +270,7 @@ def test_a_verdict_names_its_evaluator_and_no_checkpoint_takes_one_for_the_other
     ours, plain = CompiledNetwork(network), without_kernel(network)
     assert ours.describe()["queries"] == "stepped, float32, compiled kernel"
     assert plain.describe()["queries"] == "stepped, float32"
-    assert ours.identity() != plain.identity()
+    assert ours.fingerprint() != plain.fingerprint()
     verdicts = [verify(model, Spec.from_regex("(a|b|c)*", model.alphabet)) for model in (ours, plain)]
     assert {verdict.outcome for verdict in verdicts} == {verdicts[0].outcome}
 

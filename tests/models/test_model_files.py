@@ -431,7 +431,7 @@ def test_an_elman_network_is_tanh_unless_told():
     told = network_from_arrays(arrays, ABC, cell=Cell.RNN_RELU)
     assert told.sha256() == network.sha256()
     assert not any("tanh" in note for note in told.facts["assumptions"])
-    with pytest.raises(ModelError, match="'gru' was asked for"):
+    with pytest.raises(ModelError, match="'gru' was given"):
         network_from_arrays(arrays, ABC, cell=Cell.GRU)
 
 
@@ -777,8 +777,8 @@ def test_a_folder(tmp_path):
         (META.replace("hidden_dim = 4", "hidden_dim = 5"), "hidden_dim"),
         (META.replace("n_layers = 2", "n_layers = many"), "n_layers"),
         (META.replace("embedding_dim = 3", "embedding_dim = 2"), "embedding_dim"),
-        (META.replace("= state_dict", "= ../state_dict"), "very folder"),
-        (META.replace("= state_dict", "= /etc/state_dict"), "very folder"),
+        (META.replace("= state_dict", "= ../state_dict"), "of this folder"),
+        (META.replace("= state_dict", "= /etc/state_dict"), "of this folder"),
         (META.replace("= state_dict", "= other"), "no such file"),
     ],
 )

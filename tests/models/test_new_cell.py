@@ -81,7 +81,7 @@ def test_its_state_dictionary_is_read_when_it_is_named(clipped: Cell) -> None:
     assert network_from_arrays(arrays, letters(3), cell=clipped).cell is clipped
     assumed = network_from_arrays(arrays, letters(3))
     assert assumed.cell is Cell.RNN_TANH
-    assert "cell='rnn_relu' or cell='gru' says otherwise" in str(assumed.facts)
+    assert "cell='rnn_relu' or cell='gru' changes that" in str(assumed.facts)
 
 
 @pytest.mark.parametrize("kind", ["LSTM", "RNN"])
@@ -89,12 +89,12 @@ def test_other_networks_are_read_as_before(clipped: Cell, kind: str) -> None:
     pytest.importorskip("onnx")
     from onnx import helper
 
-    from rnncheck.models.foreign.onnx.graph import states_kept
+    from rnncheck.models.foreign.onnx.graph import states_per_operator
     from rnncheck.models.foreign.onnx.graph_reader import cell_of
 
     node = helper.make_node(kind, ["x", "w", "r"], ["y"], hidden_size=2)
     assert cell_of(node)[0].value in (kind.lower(), "rnn_tanh")
-    assert set(states_kept()) == {"LSTM", "RNN"}
+    assert set(states_per_operator()) == {"LSTM", "RNN"}
 
 
 def test_it_cannot_be_trained_and_that_is_said(clipped: Cell) -> None:

@@ -62,7 +62,7 @@ def test_verify_says_what_was_evaluated() -> None:
     assert verdict.counterexample == shortest
     satisfied = rnncheck.verify(model, rnncheck.Spec.from_regex(".*", alphabet=AB), method="smc", epsilon=0.02)
     assert satisfied.satisfied
-    assert satisfied.model_facts["queries"] == "stepped by its owner's functions, up to 4096 words a call"
+    assert satisfied.model_facts["queries"] == "stepped by its owner's functions, up to 4096 words per call"
     assert rnncheck.replay(verdict, model).exit_code == 0
 
 
@@ -184,17 +184,17 @@ def growing() -> Any:
 
 REFUSED = [
     (*keeps_its_own_state(), "keep nothing for itself"),
-    (*at_random(), "must always answer the same"),
+    (*at_random(), "must always give the same answer"),
     (*growing(), "grows with the word"),
     (lambda rows: 3, step, score, "a state is made of numpy arrays"),
     (lambda rows: np.zeros(6), step, score, "one axis must have one place for each row"),
-    (lambda rows: [], step, score, "no array at all"),
+    (lambda rows: [], step, score, "initial returns no array"),
     (lambda rows: np.zeros((rows, 6), np.float32), step, score, "is float32 in initial and float64 after a step"),
     (lambda rows: np.arange(rows * 6.0).reshape(rows, 6), step, score, "every word must begin in the same state"),
     (initial, lambda states, letters: (states, states), score, "an array in initial and a tuple after a step"),
-    (initial, step, lambda states: states, "must give one number each"),
+    (initial, step, lambda states: states, "must return one number for each"),
     (initial, step, lambda states: states @ HEAD * np.nan, "empty=False"),
-    (initial, step, lambda states: np.where(states[:, 0] == 0, 1.0, np.inf), "let it stay finite"),
+    (initial, step, lambda states: np.where(states[:, 0] == 0, 1.0, np.inf), "return finite numbers"),
     (initial, lambda states, letters: 1 / 0, score, "step raised ZeroDivisionError"),
 ]
 
@@ -357,7 +357,7 @@ def test_arrays_of_a_dictionary_are_told_by_their_keys() -> None:
 def test_a_state_of_another_make_is_refused(after: Any) -> None:
     """Should not put arrays in each other's places."""
     packing = Packing(*({"h": np.zeros((rows, 2)), "c": np.zeros((rows, 2)), "e": None} for rows in (2, 3)))
-    with pytest.raises(rnncheck.RnncheckError, match="let both give the same arrays"):
+    with pytest.raises(rnncheck.RnncheckError, match="return the same arrays"):
         packing.pack(after, 4)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from rnncheck.errors import InputError, ModelError
-from rnncheck.models.black_box import WholeWords
+from rnncheck.models.black_box import BlackBoxModel
 from rnncheck.models.engine.compiled import CompiledNetwork
 from rnncheck.models.engine.mlp_head import HeadedNetwork
 from rnncheck.models.wrapping import wrap
@@ -87,7 +87,7 @@ class Packed(Classifier):
 
 
 class HeadEverywhere(Classifier):
-    """The linear layer is applied at every position, and the last is taken."""
+    """The linear layer is row_products at every position, and the last is taken."""
 
     def forward(self, x):
         return self.r(self.w(self.q(x))[0])[:, -1, 0]
@@ -186,7 +186,7 @@ COMPILED: dict[str, tuple[Any, ...]] = {
     "one-hot": (OneHotSqueezed, {}),
     "one-hot inside": (OneHotInside, {}),
     "head everywhere": (HeadEverywhere, {}),
-    "one word a call": (OneWord, {}),
+    "one word per call": (OneWord, {}),
 }
 
 ASKED: dict[str, tuple[Any, ...]] = {
@@ -195,7 +195,7 @@ ASKED: dict[str, tuple[Any, ...]] = {
     "projection": (lambda: Classifier(proj_size=5), {}, "proj_size"),
     "attention": (Attention, {}, "it calls sum"),
     "mean": (MeanPool, {}, "it calls mean"),
-    "learned start": (LearnedStart, {}, "begins in a state of its own"),
+    "learned start": (LearnedStart, {}, "has an initial state that is not zero"),
     "truncates": (Truncates, {}, "letters 0 to 50"),
     "transformer": (Transformer, {}, "multi_head_attention_forward"),
     "half": (lambda: Classifier().to(torch.bfloat16), {}, "bfloat16"),
@@ -266,7 +266,7 @@ def own_answer(module, word, name):
     elif name == "gru, time first":
         x = ids[:, None]
     else:
-        x = ids if name == "one word a call" else ids[None]
+        x = ids if name == "one word per call" else ids[None]
     out = module(x).double().flatten()
     options = {**COMPILED, **HEADED, **ASKED}[name][1]
     if "label" in options:
@@ -320,7 +320,7 @@ def test_linear_layers_with_nothing_between_stay_two():
 @pytest.mark.parametrize("name", ASKED)
 def test_other_modules_are_asked_for_whole_words_and_say_why(name):
     model = check_answers(name, random_words(60, 60))
-    assert isinstance(model, WholeWords)
+    assert isinstance(model, BlackBoxModel)
     assert ASKED[name][2] in model.describe()["stepping"]
 
 
@@ -446,7 +446,7 @@ def test_the_empty_word_is_asked_where_the_module_takes_it(seed, pooled):
     with torch.no_grad():
         expected = module.eval()(torch.zeros(1, 0, dtype=torch.long)).item() > 0
     model = wrap(module, LETTERS)
-    assert isinstance(model, WholeWords if pooled else CompiledNetwork)
+    assert isinstance(model, BlackBoxModel if pooled else CompiledNetwork)
     assert model.accepts(()) is model.reference_answer(()) is expected
     assert wrap(module, LETTERS, empty=not expected).accepts(()) is not expected
 
@@ -463,7 +463,7 @@ def test_an_encode_function_may_give_several_arguments():
         return ids, torch.full((len(words),), len(words[0]))
 
     model = wrap(module, LETTERS, encode=encode)
-    assert isinstance(model, WholeWords)  # a function of the user's may encode some words apart
+    assert isinstance(model, BlackBoxModel)  # a function of the user's may encode some words apart
     assert "encoded by a function" in model.describe()["stepping"]
     assert not any("together" in note or "one at a time" in note for note in model.describe()["notes"])
     module.eval()
@@ -499,7 +499,7 @@ def test_words_that_mix_in_a_batch_are_asked_one_at_a_time():
     torch.manual_seed(3)
     module = WrongAxis()
     model = wrap(module, LETTERS)
-    assert isinstance(model, WholeWords)
+    assert isinstance(model, BlackBoxModel)
     assert any("one at a time" in note for note in model.describe()["notes"])
     words = random_words(40, 9)
     with torch.no_grad():
@@ -549,8 +549,8 @@ class Raises(Classifier):
 @pytest.mark.parametrize(
     ("module", "options", "says"),
     [
-        (Forgetful, {}, "differently when asked twice"),
-        (Remembers, {}, "differently when asked twice"),
+        (Forgetful, {}, "differently when called twice"),
+        (Remembers, {}, "differently when called twice"),
         (EveryPosition, {}, "depends on the length"),
         (Classes, {}, "int64"),
         (Raises, {}, "not today"),
@@ -640,7 +640,7 @@ class TwoHeads(nn.Module):
 def test_linear_layers_side_by_side_are_stepped_or_called_on_whole_words(joined: str) -> None:
     module = TwoHeads(joined).eval()
     model = wrap(module, ["a", "b", "c"], label=1)
-    assert isinstance(model, WholeWords) == (joined == "stacked"), model.describe()["stepping"]
+    assert isinstance(model, BlackBoxModel) == (joined == "stacked"), model.describe()["stepping"]
     words = [word for length in range(1, 5) for word in itertools.product("abc", repeat=length)]
     with torch.no_grad():
         put_out = [module(torch.tensor([["abc".index(letter) for letter in word]])) for word in words]

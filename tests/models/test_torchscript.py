@@ -108,30 +108,30 @@ def test_a_digest_is_of_the_program_its_numbers_and_its_values(tmp_path: Path) -
     other.load_state_dict(one.state_dict())
     again = scripted(one, "script", tmp_path / "one.pt")
     again.train()
-    digests = [wrap(made, LETTERS).identity() for made in (scripted(one, "script", tmp_path / "m.pt"), again)]
+    digests = [wrap(made, LETTERS).fingerprint() for made in (scripted(one, "script", tmp_path / "m.pt"), again)]
     assert digests[0] == digests[1]
     assert again.training
-    assert wrap(scripted(other, "script", tmp_path / "o.pt"), LETTERS).identity() != digests[0]
+    assert wrap(scripted(other, "script", tmp_path / "o.pt"), LETTERS).fingerprint() != digests[0]
     with torch.no_grad():
         one.head.bias += 1.0
-    assert wrap(scripted(one, "script", tmp_path / "b.pt"), LETTERS).identity() != digests[0]
+    assert wrap(scripted(one, "script", tmp_path / "b.pt"), LETTERS).fingerprint() != digests[0]
 
 
 def test_a_file_is_run_only_where_it_is_trusted(tmp_path: Path, capsys: Any) -> None:
     path = tmp_path / "m.pt"
     module = Classifier()
     scripted(module, "script", path)
-    with pytest.raises(ModelError, match=r"is TorchScript, a program; where you trust it, .*--torchscript"):
+    with pytest.raises(ModelError, match=r"is TorchScript, a program; if you trust it, .*--torchscript"):
         load_model(path, alphabet=LETTERS)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         model = load_model(path, alphabet=LETTERS, torchscript=True)
-        assert model.identity()
+        assert model.fingerprint()
     assert model.accepts_batch(WORDS).tolist() == own_answers(module)
-    with pytest.raises(ModelError, match="TorchScript does not say its letters"):
+    with pytest.raises(ModelError, match="TorchScript does not contain its letters"):
         load_model(path, torchscript=True)
     torch.save(module.state_dict(), path)
-    with pytest.raises(ModelError, match="is no TorchScript file"):
+    with pytest.raises(ModelError, match="is not a TorchScript file"):
         load_model(path, alphabet=LETTERS, torchscript=True)
     scripted(module, "script", path)
     with pytest.raises(SystemExit):

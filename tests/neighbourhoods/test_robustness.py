@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from rnncheck import Alphabet, Edits, FormatError, InputError, ModelError, Robustness, Spec, robustness, wrap
 from rnncheck.automata.edits import ball, distance_of, within
 from rnncheck.models.adapters import DFAModel
-from rnncheck.models.engine.compiled import CompiledNetwork, stepped
+from rnncheck.models.engine.compiled import CompiledNetwork, compiled_or_stepped
 from rnncheck.models.engine.reference import Judgement, reference_judgement
 from rnncheck.models.network import Cell
 from rnncheck.neighbourhoods.alignment import aligned
@@ -140,7 +140,7 @@ def questions(draw):
     cell = draw(st.sampled_from(list(Cell)))
     network = random_network(cell, hidden=(4,), alphabet=LETTERS, scale=2.0, seed=seed)
     word = draw(st.lists(st.sampled_from(list(LETTERS)), min_size=2, max_size=4).map(tuple))
-    return stepped(network), word, draw(edit_kinds), draw(st.sampled_from([1, 2, "1.5"]))
+    return compiled_or_stepped(network), word, draw(edit_kinds), draw(st.sampled_from([1, 2, "1.5"]))
 
 
 def check_against_brute_force(model, word, edits, far) -> None:
@@ -232,8 +232,8 @@ def test_too_many_neighbours_are_proved_where_states_can_be_enclosed(cell) -> No
 @settings(max_examples=30, deadline=None)
 def test_no_proof_contradicts_asking_everything(seed, word) -> None:
     network = random_network(Cell.GRU, hidden=(4,), alphabet=LETTERS, scale=1.5, seed=seed)
-    proved = robustness(stepped(network), [word], distance=2, max_steps=1).words[0]
-    asked = robustness(stepped(network), [word], distance=2).words[0]
+    proved = robustness(compiled_or_stepped(network), [word], distance=2, max_steps=1).words[0]
+    asked = robustness(compiled_or_stepped(network), [word], distance=2).words[0]
     if proved.boxes is not None:
         assert asked.outcome is Outcome.SATISFIED
     if proved.nearest is not None:
@@ -266,7 +266,7 @@ def test_an_original_that_differs_from_its_engine_is_asked_itself() -> None:
         judgement = reference_judgement(network, word)
         return Judgement(3.0, True) if tuple(word).count(1) >= 2 else judgement
 
-    model._judge = judge
+    model._reference = judge
     model._options["reference"] = judge
     found = robustness(model, [("a", "c", "a", "c")], distance=2)
     assert found.words[0].distance == 2
@@ -283,7 +283,7 @@ def test_nothing_is_robust_before_the_reference_was_asked() -> None:
         asked.append(word)
         return reference_judgement(network, word)
 
-    model._judge = judge
+    model._reference = judge
     model._options["reference"] = judge
     late = lambda: 1e9 if len(asked) > 5 else 0.0  # noqa: E731 - a clock
     found = robustness(model, [("a", "b", "c", "a")], timeout=1, clock=late)

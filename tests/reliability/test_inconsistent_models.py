@@ -79,7 +79,7 @@ def test_answers_at_random(method: str, spec: Spec, seed: int) -> None:
 
 def test_answers_at_random_are_refused_when_the_model_is_made() -> None:
     coin = random.Random(0)
-    with pytest.raises(ModelError, match=r"answered .* and then .* to the word .* always answer the same"):
+    with pytest.raises(ModelError, match=r"answered .* and then .* to the word .* always give the same answer"):
         wrap(lambda words: [coin.random() < 0.5 for _ in words], alphabet=AB)
 
 

@@ -21,4 +21,4 @@ def test_what_is_too_large_to_train_for_a_proof(units: int, letters: int, reason
     network = random_network(hidden=(units,), alphabet=alphabet)
     told = too_large(network, Property(all_words(alphabet), Relation.SUBSET))
     assert told is None if reason is None else told is not None and reason in told
-    assert "do not make one" in str(too_large(network, None))
+    assert "cannot be combined into one" in str(too_large(network, None))

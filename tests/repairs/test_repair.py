@@ -20,7 +20,7 @@ from rnncheck.probability.distributions import WordDistribution
 from rnncheck.repairs.repair_conclusion import Proof, Repaired
 from rnncheck.repairs.repair_question import Question
 from rnncheck.repairs.repair_report import Ending, HardeningFacts, RepairProgress
-from rnncheck.repairs.repaired_models import NetworkPupil
+from rnncheck.repairs.repaired_models import RepairedNetwork
 from rnncheck.repairs.verifier import Verifier
 from rnncheck.runtime.budget import Budget, BudgetExceeded
 from rnncheck.training.datasets import LabelledWords
@@ -83,35 +83,35 @@ def test_a_known_violation_has_some_probability(faulty: zoo.Entry, repaired: rnn
 def test_progress_is_told_inside_a_round(repaired: rnncheck.Repaired, progress: list[RepairProgress]) -> None:
     assert repaired.report.rounds
     verifying = [now for now in progress if now.doing.startswith("verifying") and now.counts["network steps"]]
-    teaching = [now for now in progress if now.doing.startswith("teaching for round 1, epoch 2 of at most 10")]
+    training = [now for now in progress if now.doing.startswith("training for round 1, epoch 2 of at most 10")]
     assert verifying
-    assert teaching
-    assert all(now.counts["words"] == repaired.report.rounds[0].words for now in teaching)
-    assert teaching[-1].counts["right answers"] <= teaching[-1].counts["answers"]
-    assert str(teaching[0]).startswith("round 0: teaching for round 1, epoch 2 of at most 10: ")
+    assert training
+    assert all(now.counts["words"] == repaired.report.rounds[0].words for now in training)
+    assert training[-1].counts["right answers"] <= training[-1].counts["answers"]
+    assert str(training[0]).startswith("round 0: training for round 1, epoch 2 of at most 10: ")
     seconds = [now.seconds for now in progress]
     assert seconds == sorted(seconds)
 
 
 def test_training_that_has_had_its_time_keeps_what_it_learned() -> None:
-    from rnncheck.repairs.repaired_models import NetworkPupil
+    from rnncheck.repairs.repaired_models import RepairedNetwork
     from rnncheck.training.batches import Stage
 
     network = zoo.entry("even-elman").network()
     words = WordBatch.from_codes([(0,) * length for length in range(64)])
     stage = Stage(words, np.concatenate([np.arange(length + 1) % 2 for length in range(64)]), every_prefix=True)
     how, seen = FineTuning(epochs=5, min_batches=4), []
-    pupil = NetworkPupil(network)
+    candidate = RepairedNetwork(network)
 
     def go_on(now: FineTuned) -> bool:
         seen.append(now)
         return len(seen) <= 10
 
-    tuned = fine_tune(pupil, stage, 2, np.random.default_rng(0), how, go_on)
+    tuned = fine_tune(candidate, stage, 2, np.random.default_rng(0), how, go_on)
     assert tuned.epochs == 2  # whole ones, of four batches each
     assert tuned.answers == 2 * len(stage.answers)
     assert any(
-        not np.array_equal(pupil.arrays()[name], array) for name, array in NetworkPupil(network).arrays().items()
+        not np.array_equal(candidate.arrays()[name], array) for name, array in RepairedNetwork(network).arrays().items()
     )
 
 
@@ -275,7 +275,7 @@ def test_a_violation_that_was_found_is_told_whatever_ends_the_work(faulty: zoo.E
 def test_a_network_that_turns_out_worse_does_not_take_the_place_of_a_better_one(
     faulty: zoo.Entry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Should go back to the network that came where the taught one violates more, as verification shows."""
+    """Should go back to the network that came where the trained one violates more, as verification shows."""
     honest = Verifier.verdicts
     calls: list[tuple[list[Verdict], int]] = []
 
@@ -285,9 +285,9 @@ def test_a_network_that_turns_out_worse_does_not_take_the_place_of_a_better_one(
         return (verdicts if len(calls) == 1 else [verdicts[0], verdicts[0]]), steps
 
     monkeypatch.setattr(Verifier, "verdicts", worse)
-    wanted = [Requirement("first", faulty.spec()), Requirement("second", Spec.from_regex(".*", faulty.alphabet))]
+    requirements = [Requirement("first", faulty.spec()), Requirement("second", Spec.from_regex(".*", faulty.alphabet))]
     settings = dataclasses.replace(QUICK, rounds=1)
-    made = rnncheck.repair(faulty.network(), wanted, settings=settings)
+    made = rnncheck.repair(faulty.network(), requirements, settings=settings)
     assert made.report.ending is Ending.NOT_REPAIRED
     assert not made.report.improved
     assert all((each.before.outcome is each.after.outcome) for each in made.report.properties)
@@ -317,7 +317,7 @@ def test_a_network_in_which_nothing_is_changed_comes_back_number_by_number() -> 
     layer = Layer(np.array([[1.0, 0.0]]), np.zeros((1, 1)), np.zeros(1), np.zeros(1))
     letters, head = Alphabet(["a", "b"]), np.array([-(1 - 1e-10)])
     network = RecurrentNetwork(letters, Cell.RNN_RELU, np.eye(2), (layer,), np.array([[1.0]]), head)
-    assert NetworkPupil(network).model().accepts(["a"])
+    assert RepairedNetwork(network).model().accepts(["a"])
     few = dataclasses.replace(QUICK, effort=0.01, held_out=100)
     made = rnncheck.repair(network, Spec.from_regex("(a|b)*", letters), settings=few)
     assert not made.report.improved
@@ -341,12 +341,12 @@ def one_counterexample(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("one_counterexample")
-def test_held_out_words_that_were_taught_are_said_to_be() -> None:
+def test_held_out_words_that_were_trained_on_are_reported() -> None:
     """Over one letter each word begins a longer one: accuracy is not told of no words at all."""
     report = one_letter().report
     assert report.rounds
     assert report.held_out.words > 0
-    assert "was taught as well" in report.held_out.source
+    assert "was also trained on" in report.held_out.source
 
 
 @pytest.mark.usefixtures("one_counterexample")

@@ -10,7 +10,14 @@ from rnncheck import Alphabet, InputError, Spec
 from rnncheck.automata.dfa import DFA
 from rnncheck.relations import Relation
 from rnncheck.repairs.own_words import read_own_words
-from rnncheck.repairs.requirements import UNKNOWN, Demands, Requirement, assuming, contradictions, requirements_of
+from rnncheck.repairs.requirements import (
+    UNKNOWN,
+    AllowedOutputs,
+    Requirement,
+    assuming,
+    contradictions,
+    requirements_of,
+)
 from rnncheck.training.datasets import LabelledWords
 from rnncheck.verification.label_questions import label_spec_over
 from rnncheck.word_files import Sequences, WordFormat
@@ -41,9 +48,9 @@ def own_scores(seed: int) -> tuple[np.ndarray, dict[tuple[int, ...], bool]]:
 def test_only_forbidden_answers_change(relation: Relation, seed: int) -> None:
     spec = random_dfa(seed)
     scores, says = own_scores(seed)
-    answers, corrected, bound = Demands([Requirement("p", Spec.from_dfa(spec), relation)], AB, ("no", "yes")).answers(
-        BATCH, scores
-    )
+    answers, corrected, bound = AllowedOutputs(
+        [Requirement("p", Spec.from_dfa(spec), relation)], AB, ("no", "yes")
+    ).answers(BATCH, scores)
     for place, word in enumerate(WORDS):
         accepted = spec.accepts(AB.decode(word))
         broken = bool(relation.broken(np.array([says[word]]), np.array([accepted]))[0])
@@ -56,10 +63,10 @@ def test_only_forbidden_answers_change(relation: Relation, seed: int) -> None:
 def test_several_requirements_all_hold() -> None:
     first, second = random_dfa(1), random_dfa(2)
     scores, _ = own_scores(3)
-    demands = Demands(
+    allowed_outputs = AllowedOutputs(
         [Requirement("one", Spec.from_dfa(first)), Requirement("two", Spec.from_dfa(second))], AB, ("no", "yes")
     )
-    answers = demands.answers(BATCH, scores).answers
+    answers = allowed_outputs.answers(BATCH, scores).answers
     yes = answers[ENDS] == 1
     assert not (yes & ~first.accepts_batch(BATCH)).any()
     assert not (yes & ~second.accepts_batch(BATCH)).any()
@@ -68,7 +75,7 @@ def test_several_requirements_all_hold() -> None:
 def test_unknown_answers_stay_unknown_unless_forced() -> None:
     spec = Spec.from_regex("a*", AB)
     scores = np.full((len(BATCH.codes) + len(BATCH), 2), np.nan)
-    answers = Demands([Requirement("p", spec)], AB, ("no", "yes")).answers(BATCH, scores).answers
+    answers = AllowedOutputs([Requirement("p", spec)], AB, ("no", "yes")).answers(BATCH, scores).answers
     inside = spec.accepts_batch(BATCH)
     assert (answers[ENDS][inside] == UNKNOWN).all()
     assert (answers[ENDS][~inside] == 0).all()
@@ -78,7 +85,7 @@ def test_requirements_that_exclude_each_other_are_refused_with_the_shortest_word
     never = Requirement("never b", Spec.from_regex("a*", AB))
     always = Requirement("ends in b", Spec.from_regex("(a|b)* b", AB), "superset")
     with pytest.raises(InputError, match=r"no model satisfies both .*'b'"):
-        Demands([never, always], AB, ("no", "yes"))
+        AllowedOutputs([never, always], AB, ("no", "yes"))
 
 
 @pytest.mark.parametrize("relation", list(Relation))
@@ -86,24 +93,24 @@ def test_an_assumption_leaves_other_words_free(relation: Relation) -> None:
     spec, assumed = random_dfa(5), random_dfa(6)
     scores, says = own_scores(7)
     made = assuming(Requirement("p", Spec.from_dfa(spec), relation), assumed)
-    answers = Demands(made, AB, ("no", "yes")).answers(BATCH, scores).answers
+    answers = AllowedOutputs(made, AB, ("no", "yes")).answers(BATCH, scores).answers
     for place, word in enumerate(WORDS):
         letters = AB.decode(word)
         broken = bool(relation.broken(np.array([says[word]]), np.array([spec.accepts(letters)]))[0])
         assert bool(answers[ENDS[place]]) == (says[word] != (broken and assumed.accepts(letters)))
 
 
-def test_labels_are_taught_so_that_every_trace_is_right() -> None:
+def test_labels_are_chosen_so_that_every_trace_is_right() -> None:
     labels = ("idle", "busy", "alarm")
     spec = label_spec_over(AB, labels, ltlf="G(a -> label=alarm) & G(label=alarm -> WX label=busy)")
     with pytest.raises(InputError, match="no network satisfies"):  # a a needs alarm and busy at once
-        Demands([Requirement("p", spec, None)], AB, labels, yes=0)
+        AllowedOutputs([Requirement("p", spec, None)], AB, labels, yes=0)
     spec = label_spec_over(AB, labels, ltlf="G(b -> !label=alarm) & G(label=alarm -> WX !label=alarm)")
-    demands = Demands([Requirement("p", spec, None)], AB, labels, yes=0)
+    allowed_outputs = AllowedOutputs([Requirement("p", spec, None)], AB, labels, yes=0)
     rng = np.random.default_rng(0)
     told: dict[tuple[int, ...], np.ndarray] = {word: rng.normal(size=3) for word in WORDS}
     scores = np.array([told[word[:end]] for word in WORDS for end in range(len(word) + 1)])
-    answers = demands.answers(BATCH, scores).answers
+    answers = allowed_outputs.answers(BATCH, scores).answers
     starts = BATCH.offsets[:-1] + np.arange(len(BATCH))
     said = {word: int(answers[start + len(word)]) for word, start in zip(WORDS, starts.tolist(), strict=True)}
     for word, start in zip(WORDS, starts.tolist(), strict=True):

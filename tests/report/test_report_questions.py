@@ -17,7 +17,7 @@ from rnncheck.display import page_of
 from rnncheck.errors import FormatError, InputError
 from rnncheck.extraction.compare import compare_surrogates
 from rnncheck.models.adapters import DFAModel
-from rnncheck.models.traces import as_judged
+from rnncheck.models.traces import trace_model
 from rnncheck.report.automaton import graphviz
 from rnncheck.report.notebook import rich_forms
 from rnncheck.report.page.verdict_page import report_page
@@ -63,10 +63,10 @@ def test_labels_are_added_to_a_document_that_lacks_them() -> None:
     assert ">network says<" in report_page(verdict)
     model = rnncheck.load_model(zoo.path("tokens-gru"))
     assert report_page(with_scores(bare, model)) == report_page(verdict)
-    judged = as_judged(model, verdict.label_question.automaton)
+    judged = trace_model(model, verdict.label_question.automaton)
     assert not judged.accepts(verdict.counterexample)
     assert judged.accepts(verdict.counterexample[:-1])
-    assert as_judged(judged, verdict.label_question.automaton) is judged
+    assert trace_model(judged, verdict.label_question.automaton) is judged
 
 
 @pytest.mark.parametrize(

@@ -97,7 +97,7 @@ def test_every_property_of_every_model_has_the_verdict_of_verify(suite: Path) ->
 def test_a_network_that_remembers_answers_as_before() -> None:
     """Should give the same verdict and counts with a memory that is empty, and with one that is full."""
     plain = load_model(zoo.path("response-faulty-lstm"))
-    remembering = plain.remembering()  # type: ignore[attr-defined]
+    remembering = plain.with_cache()  # type: ignore[attr-defined]
     for text in ("G(a -> F b)", "G(c -> F b)", "G(a -> F b)"):
         spec = Spec.from_ltlf(text, plain.alphabet)
         ours, theirs = (verify(model, spec, epsilon=0.05, gamma=0.05) for model in (plain, remembering))

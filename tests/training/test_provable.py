@@ -310,7 +310,7 @@ def test_tensors_compute_what_the_prover_and_the_network_compute(
     assert np.allclose(mine.lo.detach().numpy(), theirs.lo, atol=1e-3, rtol=1e-3)
     assert np.allclose(mine.hi.detach().numpy(), theirs.hi, atol=1e-3, rtol=1e-3)
     for accept in (True, False):
-        clear = tensors.clearance(ours, torch.full((6,), accept)).detach().numpy()
+        clear = tensors.margins(ours, torch.full((6,), accept)).detach().numpy()
         assert np.allclose(clear, abstract.margin(boxes, accept), atol=1e-3)
     state = torch.zeros(1, tensors.width)
     for letter in (0, 2, 1, 1):
@@ -375,7 +375,7 @@ def test_covering_words_look_right_long_after_their_only_mistake() -> None:
 def test_words_are_meant_to_be_where_they_are_until_they_slip() -> None:
     cycle = Spec.from_regex("(a b c d)*", [*"abcd"]).dfa
     words, begin = CoveringWords(cycle), np.full(48, cycle.initial)
-    letters, states, meant = words.go_on(np.random.default_rng(0), begin, begin, 40)
+    letters, states, meant = words.extend(np.random.default_rng(0), begin, begin, 40)
     assert letters.shape == (40, 48)
     assert states.shape == meant.shape == (41, 48)
     np.testing.assert_array_equal(meant[:, :36], states[:, :36])  # these never slip
@@ -388,7 +388,7 @@ def test_words_are_meant_to_be_where_they_are_until_they_slip() -> None:
 
 def test_no_word_slips_where_no_state_is_for_ever() -> None:
     words, begin = CoveringWords(EVEN), np.full(48, EVEN.initial)
-    _, states, meant = words.go_on(np.random.default_rng(0), begin, begin, 200)
+    _, states, meant = words.extend(np.random.default_rng(0), begin, begin, 200)
     np.testing.assert_array_equal(meant, states)
 
 

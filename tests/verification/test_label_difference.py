@@ -13,10 +13,10 @@ import pytest
 import rnncheck
 from rnncheck import zoo
 from rnncheck.automata.moore import MooreMachine
-from rnncheck.models.black_box import Decision, WholeWords
+from rnncheck.models.black_box import BlackBoxModel, Decision
 from rnncheck.models.labelled import LabelledNetwork
 from rnncheck.models.protocol import Model, SteppingModel
-from rnncheck.models.traces import as_judged
+from rnncheck.models.traces import trace_model
 from rnncheck.models.word_difference import difference
 from rnncheck.words import Alphabet, WordBatch
 from support.networks import random_network
@@ -73,7 +73,7 @@ def test_modules_are_compared_by_all_labels(kind: str) -> None:
         assert pair.by_reference().accepts_batch(WORDS).tolist() == expected
         codes = [pair.alphabet.encode(word) for word in WORDS]
         assert [pair.reference_answer(code) for code in codes] == expected
-        outputs = [tuple(pair.pair.labels[label] for label in pair.said(code)) for code in codes]
+        outputs = [tuple(pair.pair.labels[label] for label in pair.answers_of_both(code)) for code in codes]
         assert outputs[0] == ("no label", "no label")
         assert outputs[1:] == [tuple(NAMES[said(module, word)] for module in modules) for word in WORDS[1:]]
         scores = pair.scores_batch(WORDS[1:])
@@ -98,7 +98,7 @@ def test_a_network_that_has_a_label_for_the_empty_word_and_a_module_that_has_non
     old = rnncheck.CompiledNetwork(random_network(outputs=3), threads=1)
     pair = difference(old, rnncheck.wrap(Labels("one layer", 1), ABC, label=0, threads=1))
     assert pair.accepts(())
-    assert [pair.pair.labels[label] for label in pair.said(())] == [
+    assert [pair.pair.labels[label] for label in pair.answers_of_both(())] == [
         str(LabelledNetwork.of(old).empty_label),
         "no label",
     ]
@@ -125,15 +125,15 @@ def test_between_markers(seed: int, whole: bool) -> None:
     assert pair.accepts(()) == (both[0][0] != both[1][0])
 
 
-def _whole(model: rnncheck.CompiledNetwork) -> WholeWords:
+def _whole(model: rnncheck.CompiledNetwork) -> BlackBoxModel:
     """The same network without its states."""
-    label_models = [model.saying_yes_for(label) for label in range(3)]
+    label_models = [model.for_label(label) for label in range(3)]
 
     def evaluate(codes: Any) -> Any:
         words = WordBatch.from_codes([tuple(row) for row in codes.tolist()])
         return np.stack([model.scores_batch(words) for model in label_models], axis=1)
 
-    return WholeWords(model.alphabet, evaluate, Decision(3, label=0))
+    return BlackBoxModel(model.alphabet, evaluate, Decision(3, label=0))
 
 
 def test_labels_between_markers_that_were_exchanged() -> None:
@@ -158,7 +158,7 @@ def test_traces_and_machines_between_markers_and_of_modules() -> None:
     avoided = said(module, ("b", "a"))
     expected = [all(said(module, word[:end]) != avoided for end in range(1, len(word) + 1)) for word in words]
     assert expected.count(True) not in (0, len(words))
-    judged = as_judged(model, spec.dfa)
+    judged = trace_model(model, spec.dfa)
     assert judged.accepts_batch(words).tolist() == expected
     assert [judged.reference_answer(model.alphabet.encode(word)) for word in words] == expected
     machine = rnncheck.extract_automaton(model, labels=True, epsilon=0.2, gamma=0.2, timeout=60).automaton

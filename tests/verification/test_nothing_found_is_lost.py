@@ -103,7 +103,7 @@ def test_labels_along_a_counterexample_that_cannot_be_told_lose_no_verdict(monke
 
     model = load_model(zoo.path("tokens-gru"))
     spec = label_spec(model, ltlf="G(label=integer)")
-    monkeypatch.setattr(TraceModel, "said_along", fail)
+    monkeypatch.setattr(TraceModel, "labels_along", fail)
     verdict = verify_labels(model, spec)
     assert verdict.violated
     assert any("speechless" in note.message for note in verdict.health)

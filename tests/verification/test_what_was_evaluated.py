@@ -10,7 +10,7 @@ from torch import nn
 from rnncheck import verify, wrap
 from rnncheck.checker import Status, replay
 from rnncheck.learning.learning_task import Progress
-from rnncheck.models.engine.compiled import CompiledNetwork, stepped
+from rnncheck.models.engine.compiled import CompiledNetwork, compiled_or_stepped
 from rnncheck.models.engine.reference import Judgement, reference_judgement
 from rnncheck.models.engine.stepped_reference import SteppedReference
 from rnncheck.models.exact_network import exact_network
@@ -51,8 +51,8 @@ def test_an_original_that_accepts_what_its_engine_rejects_is_found_out(method):
     """It accepts long words that end in a; the self-check's 64 words of up to 500 letters cannot have seen it."""
     network = rejecting()
     model = CompiledNetwork(network)
-    model._judge = Apart(network, lambda word: len(word) > 60 and word[-3:] == (0, 0, 0))
-    model._options["reference"] = model._judge  # as if it had been wrapped
+    model._reference = Apart(network, lambda word: len(word) > 60 and word[-3:] == (0, 0, 0))
+    model._options["reference"] = model._reference  # as if it had been wrapped
     verdict = verify(model, Spec.from_regex("!(.*)", LETTERS), method=method, settings=QUICK, **FEW)
     assert verdict.outcome is Outcome.VIOLATED
     assert len(verdict.counterexample) > 60
@@ -79,8 +79,8 @@ def test_the_words_of_the_searches_are_compared_too():
     """The original accepts one letter after 12 others alike: no random word is like that, and a search is."""
     network = rejecting(alphabet=None)
     model = CompiledNetwork(network)
-    model._judge = Apart(network, lambda word: 3 <= len(word) <= 12)
-    model._options["reference"] = model._judge
+    model._reference = Apart(network, lambda word: 3 <= len(word) <= 12)
+    model._options["reference"] = model._reference
     verdict = verify(model, Spec.from_regex("!(.*)", LETTERS), method="auto", settings=QUICK, **FEW)
     assert verdict.outcome is Outcome.VIOLATED
 
@@ -89,8 +89,8 @@ def test_a_word_that_showed_the_difference_is_not_lost():
     """It is a violation itself, and nothing that is asked of the reference afterwards need come to it again."""
     network = rejecting()
     model = CompiledNetwork(network)
-    model._judge = Apart(network, lambda word: word == (0, 1, 2, 0))
-    model._options["reference"] = model._judge
+    model._reference = Apart(network, lambda word: word == (0, 1, 2, 0))
+    model._options["reference"] = model._reference
     verdict = verify(model, Spec.from_regex("!(.*)", LETTERS), settings=QUICK, **FEW)
     assert verdict.counterexample == ("a", "b", "c", "a")
 
@@ -121,7 +121,7 @@ class ByValue(Branching):
 def test_modules_with_hidden_conditions_are_not_taken_apart(module):
     model = wrap(module(), LETTERS)
     assert not isinstance(model, CompiledNetwork)
-    assert "is not understood" in str(model.describe()["stepping"])
+    assert "is not supported" in str(model.describe()["stepping"])
 
 
 class Padded(Branching):
@@ -176,7 +176,7 @@ def chaotic(seed: int):
 
 
 def test_networks_that_rounding_carries_away_are_read_by_their_reference():
-    models = [stepped(chaotic(seed)) for seed in range(6)]
+    models = [compiled_or_stepped(chaotic(seed)) for seed in range(6)]
     assert any(isinstance(model, SteppedReference) for model in models)
     for model in models:
         words = [tuple(word) for word in np.random.default_rng(1).integers(3, size=(6, 80)).tolist()]
@@ -196,7 +196,7 @@ def test_the_stepped_reference_is_the_reference_bit_by_bit(cell):
 
 def test_every_hit_of_a_flow_is_one_by_the_reference():
     for seed in range(4):
-        model = stepped(random_network(Cell.GRU, hidden=(8,), scale=6.0, seed=seed))
+        model = compiled_or_stepped(random_network(Cell.GRU, hidden=(8,), scale=6.0, seed=seed))
         verdict = verify(model, Spec.from_regex("a*", LETTERS), settings=VerifySettings(search_steps=500), **FEW)
         if not verdict.violated:
             continue
@@ -240,8 +240,8 @@ def test_replay_asks_the_reference():
     network = rejecting()
     verdict = verify(CompiledNetwork(network), Spec.from_regex("!(.*)", LETTERS), settings=QUICK, **FEW)
     model = CompiledNetwork(network)
-    model._judge = Apart(network, lambda word: len(word) > 60)
-    model._options["reference"] = model._judge
+    model._reference = Apart(network, lambda word: len(word) > 60)
+    model._options["reference"] = model._reference
     assert replay(verdict, model).status is Status.REFUTED
 
 
@@ -299,7 +299,7 @@ def cancelling(word: str) -> RecurrentNetwork:
 def test_certainty_comes_from_the_reference_alone():
     """All other words cannot be violations, so that asking every word of the engine looked like a proof."""
     word = "abbabaab"
-    model = stepped(cancelling(word))
+    model = compiled_or_stepped(cancelling(word))
     spec = Spec.from_dfa(Spec.from_regex(" ".join(word), ["a", "b"]).dfa.complement())
     verdict = verify(model, spec, settings=QUICK, **FEW)
     assert model.reference_answer(model.alphabet.encode(tuple(word))) == verdict.violated

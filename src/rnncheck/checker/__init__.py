@@ -34,7 +34,7 @@ from rnncheck.checker.structure import check_automata, check_numbers, check_stru
 from rnncheck.checker.word_tree import check_all_words
 from rnncheck.errors import InputError, short_repr
 from rnncheck.models.protocol import Model
-from rnncheck.models.traces import as_judged
+from rnncheck.models.traces import trace_model
 from rnncheck.models.word_difference import difference
 from rnncheck.verdict.certificate import Certificate, is_certificate
 from rnncheck.verdict.value import Verdict
@@ -93,7 +93,7 @@ def replay(
     claims = verdict if isinstance(verdict, Claims) else read_claims(verdict)
     if model is not None and claims.verdict.label_question is not None:
         question = claims.verdict.label_question
-        model = as_judged(model, question.automaton, question.text)
+        model = trace_model(model, question.automaton, question.text)
     model = _compared(claims, model, against)
     if model is not None:
         check_same_model(claims, model)

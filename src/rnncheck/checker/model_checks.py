@@ -98,7 +98,7 @@ def check_comparison(claims: Claims, model: Model | None) -> Iterator[Check]:
         if not isinstance(model, WordDifference | SteppingDifference):
             yield left_open("what the two say", "the networks were not queried; give --model and --against")
         else:
-            pairs = [model.said(word[:length]) for length in range(len(word) + 1)]
+            pairs = [model.answers_of_both(word[:length]) for length in range(len(word) + 1)]
             names = model.pair.labels
             same = [(names[old], names[new]) for old, new in pairs] == list(
                 zip(compared.old_said, compared.new_said, strict=False)

@@ -274,6 +274,6 @@ def classify(
 def _say_labels(model: WordLabels, texts: tuple[str, ...], words_file: Path | None, form: WordFormat) -> None:
     letters, names = model.model.alphabet, with_no_label(model.labels)
     words = gather_words(texts, words_file, letters, form)
-    labels, leads = model.said(WordBatch.from_codes([letters.encode(word) for word in words]))
+    labels, leads = model.labels_and_leads(WordBatch.from_codes([letters.encode(word) for word in words]))
     for word, label, lead in zip(words, labels.tolist(), leads.tolist(), strict=True):
         say(f"{names[label]}\t{f'{lead:+.4f}' if math.isfinite(lead) else ''}\t{format_word(word)}")

@@ -44,12 +44,12 @@ from rnncheck.models.wrapping import letters_of
 from rnncheck.probability.distributions import WordDistribution
 from rnncheck.relations import Relation
 from rnncheck.repairs.own_words import read_own_words
-from rnncheck.repairs.repair import ONNX_REFUSED
+from rnncheck.repairs.repair import ONNX_NOT_TRAINABLE
 from rnncheck.repairs.repair import repair as repair_model
 from rnncheck.repairs.repair_conclusion import Repaired
 from rnncheck.repairs.repair_report import RepairReport
 from rnncheck.repairs.repair_settings import RepairSettings
-from rnncheck.repairs.repaired_models import ModulePupil
+from rnncheck.repairs.repaired_models import RepairedModule
 from rnncheck.repairs.requirements import Requirement, assuming
 from rnncheck.runtime.budget import Budget
 from rnncheck.runtime.files import write_atomically
@@ -150,7 +150,7 @@ def repair(ctx: click.Context, /, model: ModelRequest, output: Path, **choices: 
 
 def _check_names(model: ModelRequest, output: Path) -> None:
     if model.path is not None and Path(model.path).suffix == ".onnx":
-        raise ModelError(f"{model.path}: {ONNX_REFUSED}")
+        raise ModelError(f"{model.path}: {ONNX_NOT_TRAINABLE}")
     fitting = (".safetensors",) if model.module is None else (*_TORCH_FILES, ".safetensors")
     if output.suffix not in fitting:
         raise click.UsageError(f"-o {str(output)!r}: the name must end in {' or '.join(fitting)}")
@@ -181,12 +181,12 @@ def _loaded(
     options = {"threshold": entry.threshold, "label": entry.label, "labels": entry.labels, "threads": request.threads}
     given = {name: value for name, value in options.items() if value is not None}
     try:
-        return module, alphabet, ModulePupil(module, alphabet, given).labels, given
+        return module, alphabet, RepairedModule(module, alphabet, given).labels, given
     except LabelNeededError:
         if yes:
             raise
         given["label"] = 0  # properties of labels do not ask which means yes
-        return module, alphabet, ModulePupil(module, alphabet, given).labels, given
+        return module, alphabet, RepairedModule(module, alphabet, given).labels, given
 
 
 def _requirements(choices: Mapping[str, Any], alphabet: Alphabet, labels: tuple[str, ...]) -> list[Requirement]:

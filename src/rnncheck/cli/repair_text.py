@@ -76,9 +76,7 @@ def _changes(report: RepairReport) -> list[str | Line]:
     changes = report.changes
     if not changes.words:
         return []
-    lines: list[str | Line] = [
-        f"  changed         {changes.changed} of {changes.words:,} answers, {changes.asked_for()}"
-    ]
+    lines: list[str | Line] = [f"  changed         {changes.changed} of {changes.words:,} answers, {changes.reasons()}"]
     for each in changes.shortest[:_WORDS_SHOWN]:
         told = f"{glimpse(format_word(each.word))}: {each.before}, now {each.after}, {each.why}"
         lines.append(f"                  {told}")

@@ -1,4 +1,4 @@
-"""What the columns of a contact file are: found from the file, or told.
+"""What the columns of a contact file are: found from the file, or given.
 
 A column is one of
 
@@ -10,7 +10,7 @@ A column is one of
 
 Without a header, three columns are ``time,person1,person2`` and five have the groups behind, as in all SocioPatterns
 contact lists. A header is recognised by its names: ``t i j`` with or without ``Ci Cj`` or ``Si Sj``, and the
-``h1,m1,h2,m2,…,day,hour`` of the Kenyan households. Any other layout must be told.
+``h1,m1,h2,m2,…,day,hour`` of the Kenyan households. Any other layout must be given.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def parse_columns(text: str) -> tuple[str, ...]:
 
 
 def find_layout(line: str, columns: Sequence[str] | None, source: str, number: int) -> Columns:
-    """The layout of a file, from its first line of content and what was told of the columns."""
+    """The layout of a file, from its first line of content and the columns given."""
     separator = next((mark for mark in (",", "\t") if mark in line), None)
     fields = split_fields(line, separator)
     named = tuple(_HEADER_NAMES.get(field.lower(), "-") for field in fields)
@@ -90,7 +90,7 @@ def split_fields(line: str, separator: str | None) -> list[str]:
     line = line.strip("\r\n ")
     fields = line.split(separator)
     if separator is not None and '"' in line:  # as spreadsheets write names with a separator in them
-        with contextlib.suppress(csv.Error):  # a line that is no such thing is taken as it stands
+        with contextlib.suppress(csv.Error):  # any other line is taken as it is
             fields = next(csv.reader([line], delimiter=separator, skipinitialspace=True))
     return [field.strip() for field in fields]
 

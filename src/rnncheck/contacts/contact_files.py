@@ -1,4 +1,4 @@
-"""Reading and writing contact files: one contact a line, as the SocioPatterns collaboration publishes them."""
+"""Reading and writing contact files: one contact per line, as the SocioPatterns collaboration publishes them."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ def read_contacts(
 ) -> TemporalNetwork:
     """Read a file of contacts; people are numbered in the order of their first appearance.
 
-    Fields are separated by commas, tabs or white space. ``columns`` says what they are where
-    :mod:`rnncheck.contacts.columns` does not find out. A contact of a person with itself is refused, dropped or kept;
-    ``auto`` drops them, with a note, where they are at most one line in a thousand, and refuses the file else. Whatever
-    is wrong is a FormatError that names the line.
+    Fields are separated by commas, tabs or white space. ``columns`` gives their meaning if
+    :mod:`rnncheck.contacts.columns` does not find it. Self-contacts (of someone with themselves) are an
+    error, dropped or kept; ``auto`` drops them, with a note, if they are at most one line in a thousand, and raises an
+    error otherwise. Any problem is a FormatError that names the line.
     """
     source = str(path)
     lines = list(content_lines(path))
     if not lines:
-        raise FormatError("there are no contacts in it; write one a line: time, person, person", source)
+        raise FormatError("there are no contacts in it; write one per line: time, person, person", source)
     layout = find_layout(lines[0][1], columns, source, lines[0][0])
     if layout.has_header:
         del lines[0]
@@ -76,7 +76,7 @@ class _Table:
         return _Contacts(times, self._texts("person1"), self._texts("person2"))
 
     def self_contacts_to_drop(self, contacts: _Contacts, choice: SelfContacts) -> list[int]:
-        """The rows in which a person meets itself, where they are to be left out."""
+        """The rows of self-contacts to leave out."""
         if choice == "keep":
             return []
         pairs = zip(contacts.first, contacts.second, strict=True)
@@ -119,7 +119,7 @@ class _Table:
         if not dropped:
             return ()
         where = ", ".join(str(self.lines[row][0]) for row in dropped[:5]) + (", …" if len(dropped) > 5 else "")
-        what = "1 contact of a person with itself was" if len(dropped) == 1 else f"{len(dropped)} self-contacts were"
+        what = "1 self-contact was" if len(dropped) == 1 else f"{len(dropped)} self-contacts were"
         return (f"{what} left out (line {where})",)
 
     def _numbers(self, kind: str) -> list[int]:

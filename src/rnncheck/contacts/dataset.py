@@ -4,14 +4,14 @@ A broken path is made from a valid one, or on the way like one, in three ways, a
 no time-respecting path:
 
     strangers   one person is exchanged, so that two who never met stand side by side
-    backwards   every two neighbours met, but at one place the time goes back, and no choice of other times mends it
-    repeated    one person stands twice in a row; nobody meets itself
+    backwards   every two neighbours met, but at one place the time goes back, and no choice of other times repairs it
+    repeated    one person stands twice in a row; no one meets themselves
 
-or in a fourth, where it is asked for, as the paper's authors do in their code:
+or in a fourth, if requested, as the paper's authors do in their code:
 
     many        every step may break in one of these ways, so that most words break at several places
 
-That a person comes again later breaks nothing: time-respecting paths may do that.
+People may occur again later: time-respecting paths allow that.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from rnncheck.contacts.walks import as_words, broken_walks, is_whole, pairs_met,
 from rnncheck.errors import InputError, ResourceLimitError
 from rnncheck.words import Alphabet, IntArray, WordBatch
 
-# Words that are hardly found as drawn (less than one in so many in a round) get another length and kind,
+# Words that are hardly found as drawn (less than one in this many in a round) get another length and kind,
 _HARDLY = 50
-# and the search ends after so many rounds without a single new word.
+# and the search ends after this many rounds without a new word.
 _ROUNDS_WITHOUT_NEW = 30
 
 _MOST_PLACES = 300_000_000  # for people in all words together, 8 bytes each
@@ -149,7 +149,7 @@ class _Drawer:
     def _collect(
         self, count: int, propose: Callable[[IntArray, IntArray], tuple[IntArray, Mask]], kinds: int, what: str
     ) -> tuple[_Walks, IntArray]:
-        """So many different walks that ``propose`` calls good; also the kind of each.
+        """Different walks that ``propose`` calls good; also the kind of each.
 
         Lengths and kinds are drawn first and a failure is tried again with the same, so that neither is favoured.
         """

@@ -2,7 +2,7 @@
 
 A word of people is a time-respecting path where every two neighbours in it met, at times that never go back: never
 decrease, or with ``strict`` always increase. The empty word and single people are paths of no contact, and are valid.
-A person may come again, as long as the times allow it.
+People may occur again, as long as the times allow it.
 
 Whether such times exist is decided by the earliest-arrival rule: take for every step the earliest contact of the two
 that is not before the last one. An earlier arrival allows every continuation that a later one does, so where this
@@ -30,7 +30,7 @@ ARROW = " → "
 
 
 class Reason(enum.Enum):
-    """Why a step of a path is impossible; the value is how it is said."""
+    """Why a step of a path is impossible; the value is the text for reports."""
 
     NEVER_MET = "who never met"
     ONLY_BEFORE = "who met only before"
@@ -63,7 +63,7 @@ class BrokenStep:
 
 @dataclass(frozen=True)
 class PathCheck:
-    """The answer about one word: the earliest times that prove it, one a step, or the times up to the broken step."""
+    """The answer about one word: the earliest times that prove it, one per step, or the times up to the broken step."""
 
     word: Word
     times: tuple[int, ...]
@@ -129,9 +129,9 @@ def broken_pairs(network: TemporalNetwork, word: Iterable[str]) -> list[BrokenSt
 
 
 def explain_path(network: TemporalNetwork, word: Iterable[str], *, strict: bool = False) -> str:
-    """What it means that a model accepts a word, to be read after the model's name.
+    """The meaning of a model accepting a word, to follow the model's name in a sentence.
 
-    People who never met are named first, because no order of contacts could mend that.
+    People who never met are named first, because no order of contacts could repair that.
     """
     people = people_of(network, word)
     if len(people) < 2:

@@ -18,7 +18,7 @@ from rnncheck.words import IntArray
 def graph_automaton(network: TemporalNetwork) -> DFA:
     """The paths of the contact graph, time disregarded: every two neighbours in the word met at some time.
 
-    One state a person, a start and a sink. A person may come again any number of times.
+    One state per person, a start and a sink. People may occur any number of times.
     """
     people = len(network.people)
     sink = people + 1
@@ -31,11 +31,11 @@ def graph_automaton(network: TemporalNetwork) -> DFA:
 
 
 def spaced_automaton(network: TemporalNetwork, gap: int, *, max_states: int = DEFAULT_MAX_STATES) -> DFA:
-    """The paths of the contact graph in which nobody comes again within ``gap`` steps, time disregarded.
+    """The paths of the contact graph in which no one occurs again within ``gap`` steps, time disregarded.
 
-    With gap 1 nobody follows itself, with gap 2 no path goes there and straight back, and from one less than the number
-    of people on nobody comes twice. A state is the last ``gap`` people: their number grows with every step of the gap
-    by about the number of neighbours a person has.
+    With gap 1 no one follows themselves, with gap 2 no path goes there and straight back, and if the gap is at least
+    the number of people less one, no one occurs twice. A state is the last ``gap`` people: their number grows
+    with every step of the gap by about the number of neighbours of each person.
     """
     if gap < 1:
         raise InputError(f"a gap of {gap} steps bounds nothing; give at least 1, or use the contact graph as it is")
@@ -60,8 +60,8 @@ def spaced_automaton(network: TemporalNetwork, gap: int, *, max_states: int = DE
 def time_automaton(network: TemporalNetwork, *, strict: bool = False, max_states: int = DEFAULT_MAX_STATES) -> DFA:
     """The time-respecting paths themselves (see :mod:`rnncheck.contacts.paths`).
 
-    A state is a person and the earliest time at which a path can have come to it; so there are no more than twice the
-    number of contacts, and one a person.
+    A state is one person and the earliest time at which a path can have reached them; so there are at most twice the
+    number of contacts, plus one per person.
     """
     people, index = len(network.people), network.index
     number = np.full(len(index.person_keys) + people, -1, dtype=np.int64)
@@ -85,7 +85,7 @@ def _steps(network: TemporalNetwork, states: IntArray, *, strict: bool) -> tuple
 
     A state is the position, among the contacts that are ordered by person and time, of the first one that is still to
     come for the person who is reached, plus the number of that person, so that the end of one is not the next's start.
-    Arrivals between the same two contacts of a person have the same future, and are one state.
+    Arrivals between the same two contacts of one person have the same future, and are one state.
     """
     index = network.index
     person = np.searchsorted(index.person_offsets + np.arange(len(index.person_offsets)), states, "right") - 1
@@ -102,14 +102,14 @@ def _first_meetings(
 ) -> tuple[IntArray, IntArray, IntArray]:
     """For each person and rank: everybody whom that person meets from then on, and the rank of the first time.
 
-    Three arrays of one length: which of the questions, the person met, the rank.
+    Three arrays of one length: the index of the question, the person met, the rank.
     """
     degrees = network.met.sum(axis=1)
     neighbours = np.nonzero(network.met)[1]
     first_neighbour = np.cumsum(degrees) - degrees
-    asked = degrees[start]
-    question = np.repeat(np.arange(len(start)), asked)
-    within = np.arange(len(question)) - np.repeat(np.cumsum(asked) - asked, asked)
+    counts = degrees[start]
+    question = np.repeat(np.arange(len(start)), counts)
+    within = np.arange(len(question)) - np.repeat(np.cumsum(counts) - counts, counts)
     person = neighbours[first_neighbour[start][question] + within]
     rank = network.index.next_rank(start[question], person, not_before[question])
     found = rank >= 0

@@ -52,7 +52,7 @@ class SyntheticSettings:
 
 
 def synthetic_contacts(rng: np.random.Generator, settings: SyntheticSettings | None = None) -> TemporalNetwork:
-    """Make up a temporal network in which everybody meets somebody. The same generator state, the same network."""
+    """Make up a temporal network in which everyone meets someone. The same generator state gives the same network."""
     settings = settings or SyntheticSettings()
     groups = np.arange(settings.people) // settings.group_size
     first, second, day = _meetings(settings, groups, rng)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from rnncheck.errors import InputError, ResourceLimitError, short_repr
 from rnncheck.words import Alphabet, IntArray, Word
 
-# Who met whom is a table with a row and a column for each: 400 MB for so many.
+# Who met whom is a table with a row and a column for each: 400 MB for this number.
 MOST_PEOPLE = 20_000
 
 
@@ -22,7 +22,7 @@ class TemporalNetwork:
 
     Contact ``k`` is between the people at positions ``first[k]`` and ``second[k]`` of ``people``, at ``times[k]``;
     contacts stand in the order of time. Times are whole numbers from 0, in whatever unit the data has. A contact may be
-    listed more than once. ``groups`` tells the group of a person (a class, a ward) where it is known, ``notes`` what
+    listed more than once. ``groups`` has the group of each person (a class, a ward) if it is known, ``notes`` what
     was changed on the way here.
     """
 
@@ -87,7 +87,7 @@ class TemporalNetwork:
 
     @functools.cached_property
     def index(self) -> ContactIndex:
-        """The contacts, ordered so that the next one of a person or a pair is found at once."""
+        """The contacts, ordered so that the next one of one person or a pair is found at once."""
         return ContactIndex.of(self)
 
     @property

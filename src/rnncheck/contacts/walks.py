@@ -65,7 +65,7 @@ def broken_walks(
 ) -> IntArray:
     """Walks of these numbers of people that may break at every step.
 
-    Each step goes on to a contact that is not before the last one, goes back to an earlier contact, goes to a person
+    Each step goes on to a contact that is not before the last one, goes back to an earlier contact, goes to someone
     never met, or stays: each as likely as the others, as far as there is one.
     """
     index = network.index
@@ -80,10 +80,10 @@ def broken_walks(
         onward = _one_from(np.searchsorted(index.person_keys, key + (strict and step > 0)), last, rng)
         earlier = _one_from(first, np.searchsorted(index.person_keys, key), rng)
         stranger = _stranger(network, person, rng)
-        anew = _one_from(index.person_offsets[stranger], index.person_offsets[stranger + 1], rng)
+        again = _one_from(index.person_offsets[stranger], index.person_offsets[stranger + 1], rng)
         partner, rank = index.person_partner, index.person_rank
         moves = np.array([partner[onward], partner[earlier], stranger, person])
-        clocks = np.array([rank[onward], rank[earlier], rank[anew], now])
+        clocks = np.array([rank[onward], rank[earlier], rank[again], now])
         possible = np.array([onward, earlier, stranger, person]) >= 0
         chosen = np.argmax(np.where(possible, rng.random(possible.shape), -1.0), axis=0), np.arange(len(moving))
         walks[moving, step + 1], clock[moving] = moves[chosen], clocks[chosen]
@@ -109,7 +109,7 @@ def walks_respect_time(
 
 
 def is_whole(walks: IntArray, lengths: IntArray) -> npt.NDArray[np.bool_]:
-    """Whether each walk has as many people as were asked for."""
+    """Whether each walk has the requested number of people."""
     return np.asarray(walks[np.arange(len(walks)), lengths - 1] != NOBODY)
 
 
@@ -141,7 +141,7 @@ def _one_from(begin: IntArray, end: IntArray, rng: np.random.Generator) -> IntAr
 
 
 def _stranger(network: TemporalNetwork, person: IntArray, rng: np.random.Generator) -> IntArray:
-    """Somebody whom each never met; -1 where none of some draws is."""
+    """Someone whom each never met; -1 if no draw gives one."""
     drawn = rng.integers(len(network.people), size=(_DRAWS, len(person)))
     strange = ~network.met[person, drawn] & (drawn != person)
     found = drawn[np.argmax(strange, axis=0), np.arange(len(person))]

@@ -43,7 +43,7 @@ _MOST_TARGET_CELLS = 20_000_000  # of an automaton's table, 4 bytes each
 _DATA, _CONTACTS = range(2)  # what random numbers are for
 
 # By the paper's recipe. A network learns 20 000 words by heart and answers others worse; drawing more costs nothing.
-# Of so many words few epochs are enough, one that brings nothing asks for a lower rate, and to begin with the short
+# With this many words few epochs are enough, one without progress lowers the rate, and beginning with the short
 # ones would be to learn those by heart.
 _WORDS = 300_000  # the authors' code: four a contact, 100 000 to 313 000
 _LARGE_EPOCHS: Mapping[str, Any] = {
@@ -72,10 +72,10 @@ _CASES = {
 class ContactNetworks(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A network for each file of contacts; with ``synthetic``, for made-up contacts instead.
 
-    With |V| people it has max(|V|, 100) dimensions and ⌊2 + |V| / 100⌋ layers unless told, as the paper's have.
+    With |V| people it has max(|V|, 100) dimensions and ⌊2 + |V| / 100⌋ layers by default, as in the paper.
 
     By the ``recipe`` "ours" a broken path breaks at one place, and a network learns from every prefix. By the paper's
-    (its authors' code) every step of a broken path may break, a word has one label, and a person is a vector that is
+    (its authors' code) every step of a broken path may break, a word has one label, and each person is a vector that is
     learned with the rest.
     """
 
@@ -104,8 +104,8 @@ class ContactNetworks(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         twice = [stem for stem in stems if stems.count(stem) > 1]
         if twice:
             raise InputError(
-                f"two of the files have the same name, {short_repr(twice[0])}, by which a run tells its networks "
-                "apart; rename one, or leave it out"
+                f"two of the files have the same name, {short_repr(twice[0])}, by which a run distinguishes "
+                "its networks; rename one, or leave it out"
             )
         # What is wrong is better known before a folder is begun than after.
         SyntheticSettings(people=self.people)
@@ -184,7 +184,7 @@ class ContactNetworks(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """The automaton of time-respecting paths, unless it is too large.
 
         A path is wrong from where it first breaks. The automaton knows that place, so a network learns from every
-        prefix, and needs far fewer words than with one label a word.
+        prefix, and needs far fewer words than with one label per word.
         """
         try:
             return time_automaton(contacts, strict=self.strict, max_states=_MOST_TARGET_CELLS // len(contacts.people))

@@ -14,7 +14,7 @@ from rnncheck.experiments.subjects import Source, Subject, stored_subject
 
 
 class EarlierRun(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a run has made so far; ``networks`` are found when it is first asked, and stay the same."""
+    """What a run has made so far; ``networks`` are found at the first use, and stay the same."""
 
     folder: str
     networks: tuple[str, ...]
@@ -24,7 +24,9 @@ class EarlierRun(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         run = RunFolder.existing(folder)
         names = tuple(name for name in run.manifest.networks if run.has(f"subjects/{name}.json"))
         if not names:
-            raise InputError(f"the run in {folder} has made no network yet; let it go on, or name another folder")
+            raise InputError(
+                f"the run in {folder} has no finished network yet; let it continue, or name another folder"
+            )
         return cls(folder, names)
 
     def names(self) -> Sequence[str]:

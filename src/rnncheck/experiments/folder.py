@@ -1,12 +1,12 @@
-"""A run's folder: what was asked for, and every finished piece, each written at once and as a whole.
+"""A run's folder: its settings, and every finished piece, each written at once and as a whole.
 
-    run.json                    what was asked for; a folder belongs to one run
+    run.json                    the settings; a folder belongs to one run
     subjects/NAME.json          a network's specifications and facts; written last, so that it means "finished"
     subjects/NAME.safetensors   the network
     verdicts/NAME-SPEC-METHOD.json
     part/NAME.checkpoint        training that is still going on
 
-Whoever works in a folder holds a lock that the operating system takes back when the process ends, however it ends.
+A process that works in a folder holds a lock, which the operating system releases when the process ends.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class _Version(msgspec.Struct):
 
 
 class Manifest(msgspec.Struct, forbid_unknown_fields=True):
-    """What a run was asked for. ``settings`` belong to the kind; ``version`` is the one that began the run.
+    """The question of a run. ``settings`` belong to the kind; ``version`` is the one that began the run.
 
     ``networks`` are the names of all subjects of the whole run, so that one which is still missing is known to be.
     """
@@ -80,7 +80,7 @@ class RunFolder:
         networks: Sequence[str] = (),
         version: str = __version__,
     ) -> RunFolder:
-        """A new folder, or the folder of an earlier run that was asked for the same."""
+        """A new folder, or the folder of an earlier run with the same settings."""
         folder = Path(path)
         try:
             as_written = msgspec.json.decode(msgspec.json.encode(settings))
@@ -104,7 +104,7 @@ class RunFolder:
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
-        """Hold the folder; a second run in it is refused."""
+        """Lock the folder; a second run in it is an error."""
         try:
             handle = os.open(self.path / _LOCK, os.O_CREAT | os.O_RDWR, 0o666)
         except OSError as error:
@@ -202,17 +202,17 @@ def difference(earlier: Manifest, now: Manifest) -> tuple[str, object, object] |
     """The first setting in which two runs differ, with its two values; neither shard nor version count."""
     if earlier.kind != now.kind:
         return "kind", earlier.kind, now.kind
-    before, wanted = _flat(earlier.settings), _flat(now.settings)
-    for name in sorted(before.keys() | wanted.keys()):
-        if before.get(name) != wanted.get(name):
-            return name, before.get(name), wanted.get(name)
+    before, requested = _flat(earlier.settings), _flat(now.settings)
+    for name in sorted(before.keys() | requested.keys()):
+        if before.get(name) != requested.get(name):
+            return name, before.get(name), requested.get(name)
     if earlier.networks and now.networks and earlier.networks != now.networks:
         return "networks", _only_in(earlier, now), _only_in(now, earlier)
     return None
 
 
 def _flat(settings: Mapping[str, Any]) -> dict[str, object]:
-    """The settings of the source beside the others: these are the options that a person gave."""
+    """The settings of the source beside the others: these are the options that the user gave."""
     inner = settings.get("source")
     if not isinstance(inner, dict):
         return dict(settings)
@@ -230,9 +230,9 @@ def _check_same(folder: Path, earlier: Manifest, now: Manifest) -> None:
     if differs is None and earlier.shard != now.shard:
         differs = "shard", earlier.shard, now.shard
     if differs is not None:
-        name, before, wanted = differs
+        name, before, requested = differs
         raise InputError(
-            f"{folder} holds a run with {name} = {short_repr(before)}, and {short_repr(wanted)} was asked for; repeat "
+            f"{folder} holds a run with {name} = {short_repr(before)}, and {short_repr(requested)} was given; repeat "
             "the same options to continue it, or give --out another folder"
         )
     if earlier.version != now.version:

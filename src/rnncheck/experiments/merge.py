@@ -13,7 +13,7 @@ from rnncheck.experiments.subjects import store_subject, stored_subject
 
 
 def merge(shards: Sequence[str | os.PathLike[str]], out: str | os.PathLike[str]) -> RunFolder:
-    """A folder with the pieces of all shards, which must have been asked for the same; unfinished ones are welcome."""
+    """A folder with the pieces of all shards, which must have the same settings; unfinished ones are allowed."""
     folders = [RunFolder.existing(shard) for shard in shards]
     if any(folder.path.resolve() == Path(out).resolve() for folder in folders):
         raise InputError(f"{out} is one of the shards; give --out a folder of its own")
@@ -23,7 +23,7 @@ def merge(shards: Sequence[str | os.PathLike[str]], out: str | os.PathLike[str])
         if differs is not None:
             name, ours, theirs = differs
             raise InputError(
-                f"{folders[0].path} and {folder.path} were asked for different things, {name} = {short_repr(ours)} and "
+                f"{folders[0].path} and {folder.path} have different settings, {name} = {short_repr(ours)} and "
                 f"{short_repr(theirs)}; merge the shards of one run"
             )
         if folder.manifest.version != first.version:

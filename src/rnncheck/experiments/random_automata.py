@@ -13,7 +13,7 @@ from rnncheck.automata.dfa import DFA
 from rnncheck.automata.minimisation import minimise
 from rnncheck.errors import InputError
 from rnncheck.experiments.subjects import Recipe, Subject
-from rnncheck.models.engine.compiled import stepped
+from rnncheck.models.engine.compiled import compiled_or_stepped
 from rnncheck.models.network import Cell
 from rnncheck.training import TrainedNetwork, TrainingSettings, train, train_on_automaton
 from rnncheck.training.from_automaton import data_from_automaton
@@ -32,7 +32,7 @@ _MOST_MEASURED = 10_000
 class RandomAutomata(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Random automata of at most ``states`` states, and a network trained on each, as the paper draws them.
 
-    A network has ``hidden_per_state`` · |Q| dimensions (unless ``hidden`` is given) and 1 + ⌊|Q| / 10⌋ layers, where
+    A network has ``hidden_per_state`` · |Q| dimensions (if ``hidden`` is not given) and 1 + ⌊|Q| / 10⌋ layers, where
     |Q| counts the states of the minimal automaton. It is kept when more than ``accuracy`` of the test words are
     answered rightly; otherwise automaton and network are drawn again, up to ``draws`` times.
 
@@ -69,7 +69,7 @@ class RandomAutomata(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         if self.states < _LEAST_STATES:
             raise InputError(
                 f"{self.states} states are too few: one must accept, and two reject, or there is no specification to "
-                f"tell apart from all words; give at least {_LEAST_STATES}"
+                f"distinguish from all words; give at least {_LEAST_STATES}"
             )
         self._settings(self.min_states, 0)  # what is wrong is better known before a folder is begun than after
         if not 0.0 <= self.accuracy <= self.target_accuracy <= 1.0:
@@ -125,7 +125,7 @@ class RandomAutomata(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def specifications(self, number: int, draw: int, target: DFA) -> dict[str, DFA]:
         """Up to ``specs`` automata that accept in some more states than the target, in different ones each.
 
-        States of a minimal automaton can be told apart, so different sets of accepting states are different languages.
+        Different sets of accepting states of a minimal automaton are different languages.
         The set of all states is left out: nothing violates a specification that accepts every word.
         """
         rng = self._rng(number, draw, _SPECS)
@@ -156,7 +156,7 @@ class RandomAutomata(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         trained = train(data, settings=settings, checkpoint=checkpoint, resume=resume)
         order = self._rng(number, draw, _MEASURED).permutation(len(data.train))
         some = data.train.take(np.sort(order[:_MOST_MEASURED]))
-        answers = stepped(trained.network, threads=1).accepts_batch(some.words)
+        answers = compiled_or_stepped(trained.network, threads=1).accepts_batch(some.words)
         return trained, float((answers == some.answers.astype(bool)).mean())
 
     def _settings(self, states: int, seed: int) -> TrainingSettings:

@@ -51,7 +51,7 @@ class ReleasedNetworks(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def _specs(folder: Path) -> dict[str, Path]:
-    """The specifications by name: what tells their files apart.
+    """The specifications by name: the part in which their file names differ.
 
     There is no dash in a name, so that the name of a piece, NETWORK-SPEC-METHOD, can be read in one way only.
     """

@@ -1,4 +1,4 @@
-"""A run's results as values: what every method said of every specification, and what the methods say of one another."""
+"""A run's results as values: the result of every method for every specification, and how the methods compare."""
 
 from __future__ import annotations
 
@@ -57,9 +57,9 @@ class RunResults:
 
     @property
     def methods(self) -> list[str]:
-        """In the order asked for."""
-        asked = self.settings.get("methods")
-        order = [str(method) for method in asked] if isinstance(asked, list | tuple) else []
+        """In the requested order."""
+        requested = self.settings.get("methods")
+        order = [str(method) for method in requested] if isinstance(requested, list | tuple) else []
         return order or sorted({result.method for result in self.results})
 
     def of(self, method: str) -> list[Result]:
@@ -85,8 +85,8 @@ def read_results(folder: RunFolder) -> RunResults:
         expected += methods * len(specs)
     results = tuple(_stored_result(folder, f"verdicts/{name}.json") for name in folder.names("verdicts"))
     shard = None if folder.manifest.shard is None else Shard.parse(folder.manifest.shard)
-    wanted = [name for at, name in enumerate(folder.manifest.networks) if shard is None or shard.holds(at)]
-    missing = tuple(name for name in wanted if name not in subjects)
+    names = [name for at, name in enumerate(folder.manifest.networks) if shard is None or shard.holds(at)]
+    missing = tuple(name for name in names if name not in subjects)
     return RunResults(
         folder.manifest.kind, folder.manifest.settings, subjects, results, expected, missing, folder.manifest.shard
     )
@@ -186,11 +186,11 @@ def _summary(method: str, results: Sequence[Result], mistaken: set[str]) -> Meth
 
 
 def overlaps(run: RunResults) -> dict[tuple[str, str], list[str]]:
-    """For each two methods the instances in which the first found a mistake and the second, also asked, did not."""
+    """For each two methods the instances in which the first found a mistake and the second, also run, did not."""
     found = {method: {result.instance for result in run.of(method) if result.violated} for method in run.methods}
-    asked = {method: {result.instance for result in run.of(method)} for method in run.methods}
+    run_on = {method: {result.instance for result in run.of(method)} for method in run.methods}
     return {
-        (one, other): sorted((found[one] - found[other]) & asked[other])
+        (one, other): sorted((found[one] - found[other]) & run_on[other])
         for one in run.methods
         for other in run.methods
         if one != other

@@ -20,7 +20,7 @@ from rnncheck.experiments.folder import RunFolder
 from rnncheck.experiments.subjects import Source, Subject, store_subject, stored_facts, stored_subject
 from rnncheck.extraction import ExtractionName
 from rnncheck.learning.learners import LearnerName
-from rnncheck.models.engine.compiled import stepped
+from rnncheck.models.engine.compiled import compiled_or_stepped
 from rnncheck.models.network import RecurrentNetwork
 from rnncheck.probability.confidence import Bound, Confidence
 from rnncheck.probability.distributions import WordDistribution
@@ -41,7 +41,7 @@ _TICK = 0.5  # seconds between two reports of progress
 
 
 class Questions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What is asked of every network and specification."""
+    """The questions about every network and specification."""
 
     methods: tuple[str, ...] = COMPARED
     relation: RelationName = "subset"
@@ -69,7 +69,7 @@ class Questions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             raise InputError(f"timeout {self.timeout} is not a positive number of seconds")
 
     def settings(self, method: str) -> VerifySettings:
-        """The settings of a method: as asked for, or as the paper prints it."""
+        """The settings of a method: as requested, or as the paper prints it."""
         flows = FlowSettings(min_hits=self.min_hits)
         if method.endswith(AS_PRINTED):
             return VerifySettings.faithful(flows=flows)
@@ -88,8 +88,8 @@ def own_name(method: str) -> MethodName:
     return cast(MethodName, method.removesuffix(AS_PRINTED))
 
 
-def told_name(method: str) -> str:
-    """What people are told that a method of a run is."""
+def method_label(method: str) -> str:
+    """The description of a method for reports."""
     return f"{own_name(method)}, as printed" if method.endswith(AS_PRINTED) else method
 
 
@@ -126,7 +126,7 @@ class Shard:
 
 @dataclass(frozen=True)
 class RunProgress:
-    """Told while a run goes on. More pieces become known as networks are finished."""
+    """The progress of a run. More pieces become known as networks are finished."""
 
     finished: int
     known: int
@@ -188,8 +188,8 @@ class _ExperimentRun:
         document = self.folder.read_json(f"verdicts/{piece}.json", VerdictPiece).verdict
         if made_now is None:
             return True
-        asked = (document.model_facts.get("sha256"), document.spec_facts.sha256)
-        return asked == (
+        question = (document.model_facts.get("sha256"), document.spec_facts.sha256)
+        return question == (
             made_now.network.sha256(),
             Spec.from_dfa(made_now.specs[spec]).over(made_now.network.alphabet).sha256(),
         )
@@ -208,7 +208,7 @@ class _ExperimentRun:
         self.names[future] = name
 
     def collect(self, future: Future[Any]) -> None:
-        """Keep a finished piece. One that failed is told at the end: the others are worth having."""
+        """Keep a finished piece. A failure is reported at the end: the others are still useful."""
         done, name = self.pending.pop(future), self.names.pop(future)
         try:
             value = future.result()
@@ -233,7 +233,7 @@ def run_experiment(
     *,
     shard: Shard | None = None,
     resumable: bool = True,
-    progress: Callable[[RunProgress], None] = lambda told: None,
+    progress: Callable[[RunProgress], None] = lambda now: None,
 ) -> None:
     """Do what is left of a run. What is finished is not repeated; what fails is named when all else is done."""
     began = time.monotonic()
@@ -261,7 +261,7 @@ def verify_piece(network: RecurrentNetwork, spec: DFA, method: str, piece: str, 
     """One verification, with one thread and a seed of its own: the same wherever and beside whatever it runs."""
     seed = int(np.random.default_rng([questions.seed, *piece.encode()]).integers(2**31))
     return verify(
-        stepped(network, threads=1),
+        compiled_or_stepped(network, threads=1),
         spec,
         method=own_name(method),
         relation=questions.relation,
@@ -276,7 +276,7 @@ def verify_piece(network: RecurrentNetwork, spec: DFA, method: str, piece: str, 
 
 @contextlib.contextmanager
 def _leftovers_removed(folder: RunFolder) -> Iterator[None]:
-    """Files that a killed run was in the middle of writing are of no use to anybody."""
+    """Delete files that a killed run was writing."""
     for part in ("subjects", "verdicts", "part"):
         remove_leftovers(folder.path / part)
     yield

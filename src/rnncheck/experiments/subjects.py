@@ -36,7 +36,7 @@ class Source(Protocol):
         ...
 
     def make(self, name: str, checkpoint: str | None) -> Subject:
-        """The subject; training goes on from ``checkpoint`` where that file exists, and keeps it up to date."""
+        """The subject; training resumes from ``checkpoint`` if that file exists, and keeps it up to date."""
         ...
 
 
@@ -75,7 +75,7 @@ def stored_subject(folder: RunFolder, name: str) -> Subject:
     if not intact:
         raise FormatError(
             f"the network is missing or damaged; delete {folder.place(file)} and run the same command again: this "
-            "network is made anew",
+            "network is trained again",
             str(weights),
         )
     return Subject(load_network(weights), _specs(folder, file, document), document.facts)

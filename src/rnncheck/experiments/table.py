@@ -14,7 +14,7 @@ import msgspec
 from rnncheck.errors import InputError
 from rnncheck.experiments.published_figures import CONTACTS, RANDOM, ContactsCell, RandomRow
 from rnncheck.experiments.run_results import MethodSummary, Result, RunResults, overlaps, summarise
-from rnncheck.experiments.runner import AS_PRINTED, own_name, told_name
+from rnncheck.experiments.runner import AS_PRINTED, method_label, own_name
 
 Row: TypeAlias = list[str]
 _PAPER = "  paper"
@@ -65,7 +65,7 @@ def _beside(run: RunResults, method: str) -> str | None:
 
 def _own_row(row: MethodSummary) -> Row:
     return [
-        told_name(row.method), str(row.instances), str(row.mistakes), str(row.satisfied), str(row.undecided),
+        method_label(row.method), str(row.instances), str(row.mistakes), str(row.satisfied), str(row.undecided),
         _seconds(row.average_seconds), _seconds(row.median_seconds), _number(row.average_length, 1),
         _number(row.average_words), _number(row.average_queries), _number(row.average_steps),
         _number(row.average_states, 1), str(row.with_flows), str(row.contradicted),
@@ -105,7 +105,7 @@ def _average_row(row: MethodSummary) -> Row:
         length, seconds = fmean(cell.length for cell in published), fmean(cell.seconds for cell in published)
         paper = f"{length:.1f}, {f'{fmean(states):.1f}' if states else _UNKNOWN}, {seconds:.2f}"
     return [
-        "average", "", told_name(row.method), f"{row.mistakes} of {row.instances} violated",
+        "average", "", method_label(row.method), f"{row.mistakes} of {row.instances} violated",
         _number(row.average_length, 1), _number(row.average_states, 1), _seconds(row.average_seconds),
         _number(row.average_words), _number(row.average_queries), _number(row.average_steps), paper,
     ]  # fmt: skip
@@ -118,7 +118,7 @@ def _accuracy(facts: Mapping[str, object]) -> str:
 
 def _contacts_row(result: Result) -> Row:
     return [
-        told_name(result.method), result.verdict, _number(result.length), _number(result.states),
+        method_label(result.method), result.verdict, _number(result.length), _number(result.states),
         _seconds(result.seconds), str(result.words), str(result.queries), str(result.steps),
     ]  # fmt: skip
 
@@ -137,11 +137,11 @@ def remarks(run: RunResults) -> list[str]:
     if run.missing:
         lines.append(f"unfinished: {_count(run.missing, 'network')} still to be made: {_some(run.missing)}")
     found = {result.instance for result in run.results if result.violated}
-    asked = {result.instance for result in run.results}
-    lines.append(f"a mistake is known in {len(found)} of {len(asked)} instances")
+    all_instances = {result.instance for result in run.results}
+    lines.append(f"a mistake is known in {len(found)} of {len(all_instances)} instances")
     for (one, other), instances in overlaps(run).items():
         if instances:
-            lines.append(f"{told_name(one)} found what {told_name(other)} missed: {_some(instances)}")
+            lines.append(f"{method_label(one)} found what {method_label(other)} missed: {_some(instances)}")
     return lines + (_meanings(run) if run.kind == "contacts" else [])
 
 
@@ -154,7 +154,7 @@ def _count(things: Sequence[str], name: str) -> str:
 
 
 def _meanings(run: RunResults) -> list[str]:
-    """What the shortest counterexample of each network says about people."""
+    """What the shortest counterexample of each network means for people."""
     from rnncheck.experiments.contact_networks import explained
 
     lines = []

@@ -1,1 +1,1 @@
-"""Things that say yes or no to a word: networks, callables, automata."""
+"""Models, which accept or reject words: networks, callables, automata."""

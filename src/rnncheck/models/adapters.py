@@ -1,4 +1,4 @@
-"""Models made from what is there already: an automaton as a model, and the complement of a model."""
+"""Models made of other things: an automaton as a model, and the complement of a model."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class DFAModel(SteppingModel):
     def accepts_batch(self, words: WordBatch | Iterable[Iterable[str]]) -> Mask:
         return self.dfa.accepts_batch(words)
 
-    def identity(self) -> str:
+    def fingerprint(self) -> str:
         return digest_of("automaton", list(self.alphabet), self.dfa.transitions, self.dfa.accepting, self.dfa.initial)
 
     def by_reference(self) -> Model:
@@ -56,14 +56,14 @@ class DFAModel(SteppingModel):
 
 
 def complement(model: Model) -> Model:
-    """The model that says yes where ``model`` says no; it steps if ``model`` does."""
+    """The model that accepts what ``model`` rejects; it is stateful if ``model`` is."""
     if isinstance(model, (ComplementModel, SteppingComplementModel)):
         return model.inner
     return SteppingComplementModel(model) if isinstance(model, SteppingModel) else ComplementModel(model)
 
 
 class ComplementModel(Model):
-    """The opposite of a model that is asked for whole words."""
+    """The opposite of a black-box model."""
 
     def __init__(self, inner: Model) -> None:
         self.inner = inner
@@ -86,8 +86,8 @@ class ComplementModel(Model):
     def describe(self) -> Mapping[str, Any]:
         return {"kind": "complement", "of": dict(self.inner.describe())}
 
-    def identity(self) -> str:
-        return digest_of("complement", self.inner.identity())
+    def fingerprint(self) -> str:
+        return digest_of("complement", self.inner.fingerprint())
 
     def by_reference(self) -> Model:
         return complement(self.inner.by_reference())
@@ -125,8 +125,8 @@ class SteppingComplementModel(SteppingModel):
     def describe(self) -> Mapping[str, Any]:
         return {"kind": "complement", "of": dict(self.inner.describe())}
 
-    def identity(self) -> str:
-        return digest_of("complement", self.inner.identity())
+    def fingerprint(self) -> str:
+        return digest_of("complement", self.inner.fingerprint())
 
     def by_reference(self) -> Model:
         return complement(self.inner.by_reference())

@@ -1,7 +1,7 @@
-"""Models that can only be asked for whole words, and what their outputs mean.
+"""Black-box models, which are called on whole words, and what their outputs mean.
 
-Words of equal length are asked together, so that nothing is ever padded. What a model puts out (one number or several)
-becomes a score, positive on the accepting side, by a :class:`Decision`.
+Words of equal length are evaluated together, so nothing is ever padded. A :class:`Decision` turns the outputs of a
+model (one number or several) into a score, which is positive where the word is accepted.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy.typing as npt
 from rnncheck.automata.dfa import Mask
 from rnncheck.errors import ModelError, short_repr
 from rnncheck.models.fingerprint import digest_of
-from rnncheck.models.label_names import check_labels, numbered
+from rnncheck.models.label_names import check_labels, number_names
 from rnncheck.models.protocol import LARGEST_NOISE, NOISE_FACTOR, Model, Scores, resolve_near_threshold
 from rnncheck.models.thresholds import check_threshold
 from rnncheck.words import Alphabet, Codes, IntArray, WordBatch, encode_batch, format_word
@@ -31,10 +31,10 @@ DEFAULT_MARGIN = 1e-5
 
 @dataclass(frozen=True)
 class Decision:
-    """How outputs become yes or no.
+    """How outputs become an answer, accept or reject.
 
-    One output is compared with ``threshold``: directly where it is a probability, else through the sigmoid. Of
-    several outputs the largest one wins, and ``label`` is the one that means yes.
+    A single output is compared with ``threshold``: directly if it is a probability, else through the sigmoid. Of
+    several outputs the largest wins, and ``label`` is the one that accepts.
     """
 
     outputs: int
@@ -52,7 +52,7 @@ class Decision:
             )
 
     def describe(self) -> dict[str, object]:
-        """The decision for people."""
+        """The decision as facts for a report."""
         if self.label is not None:
             if self.labels is None:
                 return {"outputs": self.outputs, "label": self.label}
@@ -61,19 +61,19 @@ class Decision:
 
     @property
     def label_names(self) -> tuple[str, ...] | None:
-        """The names of several outputs, or their numbers; None where there is one."""
-        return None if self.outputs == 1 else self.labels or numbered(self.outputs)
+        """The names of several outputs, or their numbers; None for a single output."""
+        return None if self.outputs == 1 else self.labels or number_names(self.outputs)
 
-    def saying_yes_for(self, label: int) -> Decision:
-        """The same with another label that means yes."""
+    def for_label(self, label: int) -> Decision:
+        """The same decision with another label that accepts."""
         return dataclasses.replace(self, label=label)
 
-    def each(self) -> list[Decision]:
-        """One for each label that may mean yes."""
-        return [self] if self.outputs == 1 else [self.saying_yes_for(label) for label in range(self.outputs)]
+    def by_label(self) -> list[Decision]:
+        """One decision for each label that may be the accepting one."""
+        return [self] if self.outputs == 1 else [self.for_label(label) for label in range(self.outputs)]
 
     def scores(self, outputs: Outputs) -> Scores:
-        """One score per word: positive means yes."""
+        """One score per word; positive scores accept."""
         if self.label is not None:
             others = np.delete(outputs, self.label, axis=1)
             return np.asarray(outputs[:, self.label] - others.max(axis=1))
@@ -87,7 +87,7 @@ class Decision:
 
 
 def check_finite(outputs: npt.NDArray[Any], length: int) -> None:
-    """Raise ModelError where a model puts out something else than finite numbers for a word: there is no answer."""
+    """Raise a ModelError if outputs are not finite numbers: such a word has no answer."""
     if not np.isfinite(outputs).all():
         raise ModelError(
             f"the model puts out {short_repr(outputs.ravel().tolist())} for a word of {length} letters, which is "
@@ -100,12 +100,12 @@ def logit(probability: float | npt.NDArray[np.float64]) -> Any:
     return np.log(probability) - np.log1p(-np.asarray(probability))
 
 
-class WholeWords(Model):
-    """A model that is called on whole words: slower than stepping, but nothing needs to be known about its inside.
+class BlackBoxModel(Model):
+    """A model that is called on whole words: slower than a stateful one, but nothing of its inside needs to be known.
 
     ``evaluate`` gets at most ``batch_size`` words of one length. A word whose score is within ``margin`` of the
-    decision is asked again, alone, and that answer counts. ``empty`` is the answer to the empty word where the model
-    cannot be asked for it; None means that it can.
+    threshold is evaluated again, alone, and that answer counts. ``empty`` is the answer to the empty word if the model
+    does not take it, and None if it does.
     """
 
     def __init__(
@@ -128,17 +128,17 @@ class WholeWords(Model):
         self._facts = dict(facts or {})
         self.label_names = decision.label_names
 
-    def saying_yes_for(self, label: int) -> WholeWords:
-        other = WholeWords(
-            self.alphabet, self._evaluate, self._decision.saying_yes_for(label),
+    def for_label(self, label: int) -> BlackBoxModel:
+        other = BlackBoxModel(
+            self.alphabet, self._evaluate, self._decision.for_label(label),
             empty=self._empty, batch_size=self._batch_size, margin=self.margin, facts=self._facts,
         )  # fmt: skip
         other.max_length = self.max_length
         return other
 
     def label_scores_batch(self, words: WordBatch | Iterable[Iterable[str]]) -> Scores:
-        """For each word (one row) and label how far it is ahead of all others, from one call of the model."""
-        batch, decisions = encode_batch(self.alphabet, words), self._decision.each()
+        """The lead of each label over all others, words × labels, from one call of the model."""
+        batch, decisions = encode_batch(self.alphabet, words), self._decision.by_label()
         scores = np.zeros((len(batch), len(decisions)))
         for rows, codes in self._groups(batch):
             outputs = self._outputs(codes)
@@ -150,7 +150,7 @@ class WholeWords(Model):
         return resolve_near_threshold(self.scores_batch(batch), self.margin, batch.__getitem__, self.reference_answer)
 
     def scores_batch(self, words: WordBatch | Iterable[Iterable[str]]) -> Scores:
-        """Distances from the decision, accurate to about ``margin``; infinite where an answer was only told."""
+        """Distances from the threshold, accurate to about ``margin``; infinite where the answer is ``empty``."""
         batch = encode_batch(self.alphabet, words)
         scores = np.zeros(len(batch))
         for rows, codes in self._groups(batch):
@@ -160,7 +160,7 @@ class WholeWords(Model):
         return scores
 
     def reference_answer(self, codes: Codes) -> bool:
-        """The answer to one word, asked alone."""
+        """The answer to one word, evaluated alone."""
         if not codes and self._empty is not None:
             return self._empty
         return bool(self._decision.accepts(self._outputs(np.array([codes], dtype=np.int64)))[0])
@@ -175,7 +175,7 @@ class WholeWords(Model):
             "margin": self.margin,
         }
 
-    def identity(self) -> str:
+    def fingerprint(self) -> str:
         return digest_of("whole words", list(self.alphabet), self._evaluate, self._decision, self._empty,
                          self._batch_size, self.margin)  # fmt: skip
 
@@ -214,7 +214,7 @@ def equal_lengths(batch: WordBatch, most: int) -> Iterator[tuple[IntArray, IntAr
             yield rows, batch.codes[letters].astype(np.int64)
 
 
-def calibrated(
+def calibrate(
     evaluate: Evaluate,
     decision: Decision,
     letters: int,
@@ -222,17 +222,17 @@ def calibrated(
     rng: np.random.Generator,
     longest: int | None = None,
 ) -> tuple[int, float]:
-    """Compare scores of words asked together and alone: the batch size that can be trusted, and the margin it needs.
+    """Compare scores of words evaluated together and alone; return the batch size to use and the margin it needs.
 
-    Float arithmetic explains small differences, which the margin covers; larger ones mean that words influence one
-    another, and then each is asked alone.
+    Float arithmetic explains small differences, which the margin covers. Larger ones mean that words influence one
+    another; then each word is evaluated alone.
     """
     noise, scale = 0.0, 1.0
     together = min(batch_size, 16)
     for length in (3, 20, 60):
         codes = rng.integers(letters, size=(together, length if longest is None else min(length, longest)))
         outputs, apart = evaluate(codes), np.concatenate([evaluate(codes[i : i + 1]) for i in range(together)])
-        for each in decision.each():  # whichever label is asked about, the margin must do
+        for each in decision.by_label():  # the margin must be enough for every label
             alone = each.scores(apart)
             noise = max(noise, float(np.abs(alone - each.scores(outputs)).max()))
             scale = max(scale, float(np.abs(alone).max()))

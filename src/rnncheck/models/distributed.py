@@ -1,9 +1,9 @@
-"""A network whose long batches are read elsewhere: by other processes, or by a cluster.
+"""A network whose long batches are evaluated by other processes, or by a cluster.
 
-What is sent away is whole words, as a sampler draws them; what comes back is the score after every letter. Everything
-else (a learner's short questions, searches) stays here, where sending would cost more than reading. Scores may differ
-in their last bits and answers do not, so nothing depends on who read which word. Some words of every share are read
-here too: a worker with another version, or broken arithmetic, would otherwise decide a verdict.
+Whole words are sent, as a sampler draws them, and the score after every letter comes back. Everything else (the short
+queries of learners, searches) is evaluated here, since sending would cost more than evaluating. Scores may differ in
+their last bits but answers do not, so nothing depends on which worker read a word. Some words of every share are
+evaluated here too: a worker with another version, or with broken arithmetic, would otherwise decide a verdict.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from rnncheck.models.protocol import Letters, Model, Scores, States, SteppingMod
 from rnncheck.runtime.executors import Executor
 from rnncheck.words import Codes, IntArray, WordBatch, format_word
 
-_WORTH_SENDING = 2_000  # letters; fewer are read here
-_READ_HERE_TOO = 8  # words of a share
-_LOOK_SECONDS = 0.2  # seconds between two looks at the budget
+_WORTH_SENDING = 2_000  # letters; fewer are evaluated here
+_COMPARED_WORDS = 8  # of each share
+_POLL_SECONDS = 0.2  # between two checks of the budget
 
 
 def distributed(model: Model, executor: Executor) -> SteppingModel:
     """The model, with its long batches read by the executor's workers."""
     if not isinstance(model, CompiledNetwork):
         raise InputError(
-            f"only a compiled network can be sent to other workers, and this is a {type(model).__name__}; leave out "
+            f"only a compiled network can be sent to workers, and this is a {type(model).__name__}; leave out "
             "--workers and --cluster"
         )
     return _Distributed(model, executor)
@@ -48,7 +48,7 @@ class _Distributed(SteppingModel):
         self.empty_score = model.empty_score
 
     @functools.cached_property
-    def _shared(self) -> Any:
+    def _shared_bytes(self) -> Any:
         """The network as bytes, for all shares: the executor sends them to a worker once."""
         return self._executor.share(pickle.dumps(self._model.with_threads(1)))
 
@@ -70,8 +70,8 @@ class _Distributed(SteppingModel):
     def describe(self) -> Mapping[str, Any]:
         return self._model.describe()
 
-    def identity(self) -> str:
-        return self._model.identity()
+    def fingerprint(self) -> str:
+        return self._model.fingerprint()
 
     @property
     def covers_reference(self) -> bool:  # type: ignore[override]
@@ -88,9 +88,9 @@ class _Distributed(SteppingModel):
         workers = self._executor.workers
         order = np.argsort(-words.lengths, kind="stable")
         shares = [np.sort(order[nth::workers]) for nth in range(min(workers, len(order)))]
-        futures = [self._executor.submit(_scores, self._shared, words.take(share)) for share in shares]
+        futures = [self._executor.submit(_scores, self._shared_bytes, words.take(share)) for share in shares]
         try:
-            while wait(futures, timeout=_LOOK_SECONDS).not_done:
+            while wait(futures, timeout=_POLL_SECONDS).not_done:
                 tick(0)  # the budget may end while others work
         except BaseException:
             for future in futures:
@@ -99,15 +99,15 @@ class _Distributed(SteppingModel):
         out = np.empty(len(words.codes), dtype=np.float64)
         for share, future in zip(shares, futures, strict=True):
             part = words.take(share)
-            scores = _checked(future.result(), len(part.codes))
+            scores = _check_scores(future.result(), len(part.codes))
             self._compare(part, scores)
             places = [np.arange(words.offsets[word], words.offsets[word + 1]) for word in share]
             out[np.concatenate(places)] = scores
         return out
 
     def _compare(self, words: WordBatch, scores: Scores) -> None:
-        """Refuse a worker whose scores are not ours; not counted, as the count may not depend on who works."""
-        picked = np.unique(np.linspace(0, len(words) - 1, _READ_HERE_TOO).astype(np.int64))
+        """Raise an error if a worker's scores are not ours. Not counted: steps may not depend on the workers."""
+        picked = np.unique(np.linspace(0, len(words) - 1, _COMPARED_WORDS).astype(np.int64))
         some = words.take(picked)
         theirs = np.concatenate([scores[words.offsets[word] : words.offsets[word + 1]] for word in picked])
         ours = self._model.prefix_scores(some)
@@ -119,25 +119,25 @@ class _Distributed(SteppingModel):
             word = short_repr(format_word(self.alphabet.decode(some.prefix_ending_at(place))))
             raise RnncheckError(
                 f"a worker gives the word {word} the score {theirs[place]:.6g}, and this machine {ours[place]:.6g}; "
-                "does it run the same version? Without --workers and --cluster all is read here"
+                "does it run the same version? Without --workers and --cluster everything is evaluated here"
             )
 
 
-def _checked(result: object, letters: int) -> Scores:
-    """What a worker sent back, if it is one number a letter: anything else would become an answer unnoticed."""
+def _check_scores(result: object, letters: int) -> Scores:
+    """The result of a worker if it is one number per letter; anything else would become an answer unnoticed."""
     if isinstance(result, np.ndarray) and result.dtype.kind == "f" and result.shape == (letters,):
         return result
     raise RnncheckError(
-        f"a worker sent back {short_repr(result)} in the place of {letters} scores; does it run the same version?"
+        f"a worker returned {short_repr(result)} instead of {letters} scores; does it run the same version?"
     )
 
 
-def _scores(sent: bytes, words: WordBatch) -> Scores:
-    return _received(sent).prefix_scores(words)
+def _scores(pickled: bytes, words: WordBatch) -> Scores:
+    return _unpickle(pickled).prefix_scores(words)
 
 
 @functools.lru_cache(maxsize=2)
-def _received(sent: bytes) -> CompiledNetwork:
+def _unpickle(pickled: bytes) -> CompiledNetwork:
     """The network in a worker, compiled once."""
-    model: CompiledNetwork = pickle.loads(sent)
+    model: CompiledNetwork = pickle.loads(pickled)
     return model

@@ -1,6 +1,6 @@
 """A network that answers exactly as an automaton does, with weights built by hand.
 
-It is for trying methods out where the truth is known: an extraction method, say, or a search for rare mistakes.
+Use it to try methods where the truth is known: an extraction method, for example, or a search for rare mistakes.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from rnncheck.models.network import Cell, Layer, RecurrentNetwork
 
 
 def exact_network(dfa: DFA) -> RecurrentNetwork:
-    """One hidden unit for each state and letter, 1 after that letter was read in that state and 0 otherwise.
+    """One hidden unit for each state and letter, which is 1 after that letter was read in that state and 0 otherwise.
 
-    A unit of (q, a) hears from all units whose transition leads to q, of which at most one is on, and from the letter
-    a; it is on where both are: max(0, 1 + 1 − 1). One more unit is on after the first letter. While it is off, the
-    units of the initial state are told that they are in it. All values are 0 or 1, so no rounding takes place.
+    The inputs of a unit (q, a) are all units whose transition leads to q, of which at most one is 1, and the letter a;
+    it is 1 if both are: max(0, 1 + 1 − 1). One more unit is 1 after the first letter. While it is 0, the units of the
+    initial state behave as if a transition led there. All values are 0 or 1, so nothing is rounded.
     """
     states, letters = dfa.transitions.shape
     units = states * letters

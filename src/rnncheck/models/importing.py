@@ -1,4 +1,4 @@
-"""Models in a person's own code, by name: what ``--module`` imports, and runs."""
+"""Models in your own code, by name: what ``--module`` imports and runs."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from rnncheck.errors import InputError, ModelError, RnncheckError, short_repr
-from rnncheck.models.label_names import checked_names
+from rnncheck.models.label_names import check_label_names
 from rnncheck.models.protocol import Model
-from rnncheck.models.wrapping import WrapOptions, is_module, wrapped
+from rnncheck.models.wrapping import WrapOptions, is_module, wrap_with_options
 from rnncheck.runtime.budget import BudgetExceeded
 
 
@@ -25,24 +25,24 @@ def import_model(
     state: str | os.PathLike[str] | None = None,
     **options: Any,
 ) -> Model:
-    """The model that ``package.module:name`` refers to. This imports and runs that module: it is for trusted code.
+    """The model that ``package.module:name`` refers to. This imports and runs that module: use it for trusted code.
 
-    The name may stand for a model, a PyTorch module, a function from words to answers, or a function without
-    arguments that returns one of these. Modules of the current folder are found. ``state`` is a file with the weights
-    of a PyTorch module. The options are those of ``wrap``. Weights that are random are told as a note of the model.
+    The name may refer to a model, a PyTorch module, a function from words to answers, or a function without arguments
+    that returns one of these. Modules of the current folder are found. ``state`` is a file with the weights of a
+    PyTorch module. The options are those of ``wrap``. A note of the model reports random weights.
     """
     with _current_folder_importable():
         found, notes = import_object(reference, state)
         before, after = options.pop("before", None), options.pop("after", None)
-        told = WrapOptions(**{**options, "labels": checked_names(options.get("labels"))}, notes=notes)
+        given = WrapOptions(**{**options, "labels": check_label_names(options.get("labels"))}, notes=notes)
         try:
-            return wrapped(found, alphabet, told, before, after)
+            return wrap_with_options(found, alphabet, given, before, after)
         except ModelError as error:
             raise type(error)(f"{reference}: {error}") from error
 
 
 def import_object(reference: str, state: str | os.PathLike[str] | None = None) -> tuple[object, tuple[str, ...]]:
-    """What ``package.module:name`` refers to, or returns where it is a function without arguments; and notes of it.
+    """The object that ``package.module:name`` refers to, called if it is a function without arguments; and notes.
 
     The weights of ``state``, a file with a state dictionary, are loaded into it; it must then be a PyTorch module.
     """
@@ -51,13 +51,13 @@ def import_object(reference: str, state: str | os.PathLike[str] | None = None) -
         raise InputError(f"{short_repr(reference)} is not of the form package.module:function")
     with _current_folder_importable():
         found = _attribute(_import(module_name, reference), path, reference)
-        made = _made(found, reference) if _is_factory(found) else found
+        made = _call_factory(found, reference) if _is_factory(found) else found
         if state is None:
             return made, _random_weights(found, made, reference) if made is not found else ()
     if not is_module(made):
         raise ModelError(
-            f"{reference}: {type(made).__name__} is no PyTorch module, and {state} has weights for one; name the "
-            "module, or what builds it"
+            f"{reference}: {type(made).__name__} is not a PyTorch module, and {state} has weights for one; name the "
+            "module, or the function that builds it"
         )
     from rnncheck.models.foreign.torch.weights import load_weights
 
@@ -65,7 +65,7 @@ def import_object(reference: str, state: str | os.PathLike[str] | None = None) -
     return made, ()
 
 
-def _made(factory: Any, reference: str) -> object:
+def _call_factory(factory: Any, reference: str) -> object:
     try:
         return factory()
     except RnncheckError:
@@ -75,25 +75,25 @@ def _made(factory: Any, reference: str) -> object:
 
 
 def _random_weights(factory: Any, made: object, reference: str) -> tuple[str, ...]:
-    """A note where the function gives another module each time, as one does that nobody gave its trained weights."""
+    """A note if each call of the function returns other weights: then no trained ones were loaded."""
     if not is_module(made):
         return ()
     try:
         again = factory()
-    except Exception:  # it may be called once only, and then nothing is known
+    except Exception:  # it may be callable only once, and then nothing is known
         return ()
-    name = _differing(made, again)
+    name = _first_difference(made, again)
     if name is None:
         return ()
     note = (
-        f"the weights are random: {reference} gives other ones each time it is called ({name}, for one); name a file "
+        f"the weights are random: {reference} returns other ones at each call ({name}, for example); name a file "
         "of trained weights (--state FILE, in a property file state), or load them where the module is built"
     )
     return (note,)
 
 
-def _differing(one: Any, other: Any) -> str | None:
-    """The first parameter of two modules that is not the same."""
+def _first_difference(one: Any, other: Any) -> str | None:
+    """The name of the first parameter that differs between two modules."""
     torch = sys.modules["torch"]
     theirs = dict(other.named_parameters()) if is_module(other) else {}
     for name, parameter in one.named_parameters():
@@ -127,7 +127,7 @@ def _attribute(module: object, path: str, reference: str) -> Any:
 
 
 def _is_factory(found: object) -> bool:
-    """Whether it can be called without arguments and is not itself what is meant."""
+    """Whether this is a function without arguments, rather than the model itself."""
     if isinstance(found, Model) or is_module(found) or not callable(found):
         return False
     try:

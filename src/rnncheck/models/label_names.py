@@ -1,4 +1,4 @@
-"""The labels of a model with several outputs: their names, and which of them means yes."""
+"""The labels of a model with several outputs: their names, and which of them accepts."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from rnncheck.errors import InputError, ModelError, short_repr
 
 
 class LabelNeededError(ModelError):
-    """A model has several labels, and nobody has said which of them means yes."""
+    """A model has several labels, and the accepting one was not given."""
 
 
-def numbered(outputs: int) -> tuple[str, ...]:
-    """Names for outputs that have none: their numbers."""
+def number_names(outputs: int) -> tuple[str, ...]:
+    """Names for outputs without names: their numbers."""
     return tuple(map(str, range(outputs)))
 
 
-def checked_names(labels: Iterable[str] | None) -> tuple[str, ...] | None:
-    """Names that were given for the outputs of a model."""
+def check_label_names(labels: Iterable[str] | None) -> tuple[str, ...] | None:
+    """Check the names given for the outputs of a model."""
     if labels is None:
         return None
     names = (labels,) if isinstance(labels, str) else tuple(labels)
@@ -27,12 +27,12 @@ def checked_names(labels: Iterable[str] | None) -> tuple[str, ...] | None:
 
 
 def label_number(label: int | str | None, labels: tuple[str, ...] | None) -> int | None:
-    """The position of a label, which may be told by its name where there are names."""
+    """The position of a label, which may be given by name if there are names."""
     if not isinstance(label, str):
         return label
     if labels is None:
         raise ModelError(
-            f"label {short_repr(label)} is a name, and this model has numbers alone; give the number, or the names of "
+            f"label {short_repr(label)} is a name, and this model has only numbers; give the number, or the names of "
             "all outputs (labels=[…], --labels)"
         )
     if label not in labels:
@@ -41,9 +41,9 @@ def label_number(label: int | str | None, labels: tuple[str, ...] | None) -> int
 
 
 def check_labels(outputs: int, label: int | None, labels: tuple[str, ...] | None) -> None:
-    """Refuse names that are not one for each output, and a label that is none of them."""
+    """Raise an error unless there is one name for each output, and the label is one of them."""
     if labels is not None and len(labels) != outputs:
-        raise ModelError(f"{len(labels)} label names for {outputs} outputs; give one each")
+        raise ModelError(f"{len(labels)} label names for {outputs} outputs; give one for each")
     if outputs == 1 and label is not None:
         raise ModelError(f"label {label} was chosen, but the model has one output; leave the label out")
     if outputs > 1 and (label is None or not 0 <= label < outputs):
@@ -52,5 +52,5 @@ def check_labels(outputs: int, label: int | None, labels: tuple[str, ...] | None
         if label is None:
             raise LabelNeededError(f"the model has {outputs} outputs; {choose} (label=…, --label)")
         raise ModelError(
-            f"the model has {outputs} outputs and label {label} was asked for; {choose} (label=…, --label)"
+            f"the model has {outputs} outputs, and label {label} is not among them; {choose} (label=…, --label)"
         )

@@ -1,4 +1,4 @@
-"""What a foreign model says of words, by itself: all labels from one call, and words of one length together."""
+"""The labels that a foreign model itself gives to words: all labels from one call, words of one length together."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from collections.abc import Callable
 
 import numpy as np
 
-from rnncheck.models.black_box import Decision, Outputs, calibrated, check_finite, equal_lengths
+from rnncheck.models.black_box import Decision, Outputs, calibrate, check_finite, equal_lengths
 from rnncheck.models.labelled import labels_by_score
 from rnncheck.words import Codes, IntArray, WordBatch
 
 
 class LabelReference:
-    """The label of each of some words of a letter and more, by the original.
+    """The labels that the original gives to words of at least one letter.
 
-    At most ``together`` words are asked in one call. Float arithmetic depends on the shape of a batch, so a word whose
-    label is in doubt is asked again, alone, and so is every word of an original whose words influence one another.
+    At most ``together`` words are evaluated in one call. Float arithmetic depends on the shape of a batch, so a word
+    with an ambiguous label is evaluated again, alone. So is every word if the words of a batch influence one another.
     """
 
     def __init__(
@@ -25,7 +25,7 @@ class LabelReference:
         self._together, self._margin = together, 0.0
         if together > 1:
             rng = np.random.default_rng(0)
-            self._together, self._margin = calibrated(original, decision, letters, together, rng)
+            self._together, self._margin = calibrate(original, decision, letters, together, rng)
 
     def __call__(self, words: WordBatch) -> IntArray:
         labels = np.empty(len(words), dtype=np.int64)
@@ -34,12 +34,12 @@ class LabelReference:
                 labels[rows] = self._alone(words[int(rows[0])])
                 continue
             outputs = self._original(codes)
-            with np.errstate(invalid="ignore"):  # what is no finite number is asked again, alone, and is an error then
-                scores = np.stack([each.scores(outputs) for each in self._decision.each()], axis=1)
-            found, unsure = labels_by_score(
+            with np.errstate(invalid="ignore"):  # a value that is not finite is evaluated again, alone: an error then
+                scores = np.stack([each.scores(outputs) for each in self._decision.by_label()], axis=1)
+            found, ambiguous = labels_by_score(
                 scores if scores.shape[1] > 1 else np.hstack([-scores, scores]), self._margin
             )
-            found[unsure] = [self._alone(words[row]) for row in rows[unsure].tolist()]
+            found[ambiguous] = [self._alone(words[row]) for row in rows[ambiguous].tolist()]
             labels[rows] = found
         return labels
 

@@ -1,4 +1,4 @@
-"""A recurrent classifier as plain arrays: what files hold, what training makes, what the engine compiles."""
+"""A recurrent classifier as plain arrays: files store it, training makes it, and the engine compiles it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import numpy.typing as npt
 from rnncheck.errors import ModelError
 from rnncheck.models.cells import Cell
 from rnncheck.models.cells.cell_type import Floats, Layer
-from rnncheck.models.label_names import check_labels, numbered
+from rnncheck.models.label_names import check_labels, number_names
 from rnncheck.models.thresholds import check_threshold, largest_rejected
 from rnncheck.words import Alphabet
 
@@ -23,12 +23,12 @@ __all__ = ["Cell", "Floats", "Layer", "RecurrentNetwork"]
 
 @dataclass(frozen=True, eq=False)
 class RecurrentNetwork:
-    """A recurrent binary classifier of words, validated once.
+    """A recurrent classifier of words, validated when it is made.
 
-    ``inputs`` has the vector that is fed for each letter: the rows of an embedding, or the identity for one-hot. The
+    ``inputs`` has the input vector of each letter: the rows of an embedding, or the identity for one-hot. The
     head reads the top layer's hidden state after the last letter. With one output the word is accepted when
-    ``sigmoid(output) > threshold``; with several, when ``label`` is the argmax. The empty word is judged on the
-    initial state (all zeros), or, where ``padding`` is given, after feeding that vector once.
+    ``sigmoid(output) > threshold``; with several, when ``label`` is the argmax. The answer to the empty word is read
+    off the initial state (all zeros) or, if ``padding`` is given, off the state after feeding that vector once.
     """
 
     alphabet: Alphabet
@@ -41,7 +41,7 @@ class RecurrentNetwork:
     label: int | None = None
     labels: tuple[str, ...] | None = None
     padding: Floats | None = None
-    facts: Mapping[str, Any] = field(default_factory=dict)  # training data, accuracy: told to people, never used
+    facts: Mapping[str, Any] = field(default_factory=dict)  # training data, accuracy: shown, never used
 
     def __post_init__(self) -> None:
         if not self.layers:
@@ -65,8 +65,8 @@ class RecurrentNetwork:
 
     @property
     def label_names(self) -> tuple[str, ...] | None:
-        """The names of its outputs, or their numbers where it has none; None where it says yes or no."""
-        return None if self.outputs == 1 else self.labels or numbered(self.outputs)
+        """The names of several outputs, or their numbers if they have none; None for a single output."""
+        return None if self.outputs == 1 else self.labels or number_names(self.outputs)
 
     @functools.cached_property
     def logit_threshold(self) -> float:
@@ -75,11 +75,11 @@ class RecurrentNetwork:
 
     @functools.cached_property
     def number_type(self) -> np.dtype[Any]:
-        """The arithmetic of the weights: float64 where some of them are."""
+        """The arithmetic of the weights: float64 if any of them is."""
         return np.result_type(*(array for array in self._arrays() if array is not None))
 
     def scores(self, outputs: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
-        """How far the outputs for each word (a row) are from the decision, positive on the accepting side."""
+        """The distance of each row of outputs from the threshold, positive where the word is accepted."""
         outputs = outputs.astype(np.float64)
         if self.label is None:
             return np.asarray(outputs[:, 0] - self.logit_threshold)
@@ -90,7 +90,7 @@ class RecurrentNetwork:
         return [output for output in range(self.outputs) if output != self.label]
 
     def describe(self) -> dict[str, Any]:
-        """Facts for people."""
+        """Facts for a report."""
         return {
             "kind": "recurrent network",
             "cell": self.cell.value,
@@ -110,7 +110,7 @@ class RecurrentNetwork:
     def sha256(self) -> str:
         """A digest of everything that determines the answers."""
         digest = hashlib.sha256()
-        named = () if self.labels is None else (self.labels,)  # specifications of labels speak of names
+        named = () if self.labels is None else (self.labels,)  # specifications of labels name them
         digest.update(repr((self.alphabet.letters, self.cell.value, self.threshold, self.label, *named)).encode())
         for array in self._arrays():
             digest.update(b"-" if array is None else repr(array.shape).encode() + np.ascontiguousarray(array).tobytes())
@@ -137,11 +137,11 @@ def _check_layer(number: int, layer: Layer, cell: Cell, width: int) -> None:
 
 def _expect(name: str, array: Floats, shape: tuple[int | None, ...], what: str) -> None:
     fits = array.ndim == len(shape) and all(
-        want in (None, have) for want, have in zip(shape, array.shape, strict=False)
+        expected in (None, actual) for expected, actual in zip(shape, array.shape, strict=False)
     )
     if not fits or 0 in array.shape:
-        wanted = " × ".join("any" if size is None else str(size) for size in shape)
-        raise ModelError(f"the {name} has shape {array.shape}, but must be {wanted}: {what}")
+        sizes = " × ".join("any" if size is None else str(size) for size in shape)
+        raise ModelError(f"the {name} has shape {array.shape}, but must be {sizes}: {what}")
     if array.dtype not in (np.float32, np.float64):
         raise ModelError(f"the {name} holds {array.dtype}; weights are float32 (or float64)")
     if not np.isfinite(array).all():

@@ -1,10 +1,10 @@
-"""What a model is to the rest of rnncheck.
+"""The interface of models.
 
-Every model answers batches of words. A stepping model also exposes the state between letters, so that words with a
+Every model answers batches of words. A stateful model also exposes the state between letters, so that words with a
 common prefix share its cost. One rule holds for all of them: the answer to a word is a function of the word. Float
-arithmetic depends on the shape of a batch, so an answer whose score lies within ``margin`` of the decision is
-given by its reference: the model as its owner would call it, on that word alone. That rule is
-:func:`resolve_near_threshold`.
+arithmetic depends on the shape of a batch, so where a score lies within ``margin`` of the threshold the reference
+gives the answer: the model as its owner would call it, on that word alone. :func:`resolve_near_threshold` is that
+rule.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ import numpy.typing as npt
 
 from rnncheck.automata.dfa import Mask
 from rnncheck.errors import AlphabetError, ModelError, short_repr
-from rnncheck.models.fingerprint import digest_of, without_digest
+from rnncheck.models.fingerprint import digest_of, no_digest
 from rnncheck.words import Alphabet, Codes, IntArray, WordBatch, encode_batch
 
 Scores: TypeAlias = npt.NDArray[np.float64]
-States: TypeAlias = npt.NDArray[Any]  # one row per word, of whatever the model keeps between letters
+States: TypeAlias = npt.NDArray[Any]  # one row per word; the model decides what is in it
 Letters: TypeAlias = npt.NDArray[np.integer[Any]]
-Labeller: TypeAlias = Callable[[WordBatch], IntArray]  # the label of each word, all asked by the reference
-Tick: TypeAlias = Callable[[int], None]  # told the rows of a step before it is computed; raises to stop the run
+Labeller: TypeAlias = Callable[[WordBatch], IntArray]  # the label of each word, by the reference
+Tick: TypeAlias = Callable[[int], None]  # called with the rows of a step before it is computed; raises to stop the run
 
-# What float arithmetic may change when words are asked together, relative to the scores; more is no noise.
+# The largest difference, relative to the scores, that float arithmetic explains when words are evaluated together.
 LARGEST_NOISE = 1e-3
 NOISE_FACTOR = 100.0  # other and longer words than those tried may be noisier
 BY_REFERENCE = "each word alone, by the reference"
@@ -35,20 +35,20 @@ _LETTERS_AT_ONCE = 1 << 20  # bounds the memory for the scores of all prefixes, 
 
 
 def no_tick(rows: int) -> None:
-    """Watch nothing: the silent default."""
+    """Do nothing: the default."""
 
 
 class Model(ABC):
-    """Says yes or no to words over an alphabet."""
+    """Accepts or rejects words over an alphabet."""
 
     alphabet: Alphabet
-    max_length: int | None = None  # of the words that it takes, where it does not take all
-    label_names: tuple[str, ...] | None = None  # where it says one of several labels, and one of them means yes
-    covers_reference: bool = False  # whether what is proved of its network holds for its reference, whatever the word
+    max_length: int | None = None  # the longest words that it takes; None: no limit
+    label_names: tuple[str, ...] | None = None  # of a model with several labels, one of which accepts
+    covers_reference: bool = False  # whether a proof about its network holds for its reference, on every word
 
     @abstractmethod
     def accepts_batch(self, words: WordBatch | Iterable[Iterable[str]]) -> Mask:
-        """One answer per word, in the same order; the same answer whatever else is in the batch."""
+        """One answer per word, in the same order; it does not depend on the other words of the batch."""
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} over {short_repr(str(self.alphabet))[1:-1]}>"
@@ -58,36 +58,36 @@ class Model(ABC):
         return bool(self.accepts_batch([word])[0])
 
     def scores_batch(self, words: WordBatch | Iterable[Iterable[str]]) -> Scores | None:
-        """How far each word is from the decision, positive on the accepting side; None where there is no score."""
+        """The distance of each word from the threshold, positive if it is accepted; None if there are no scores."""
         return None
 
     def reference_answer(self, codes: Codes) -> bool:
-        """The answer to one word by the model's reference: called as its owner would, on that word alone."""
+        """The answer to one word by the reference: the model called as its owner would, on that word alone."""
         return bool(self.accepts_batch(WordBatch.from_codes([codes]))[0])
 
     def reference_score(self, codes: Codes) -> float | None:
-        """How far the reference is from its decision about a word; None where it does not say."""
+        """The reference's distance from the threshold for one word; None if it has no scores."""
         return None
 
     @abstractmethod
     def describe(self) -> Mapping[str, Any]:
-        """Facts for people and for verdicts: what it is, and how its queries are answered."""
+        """Facts for reports and verdicts: what the model is, and how its queries are answered."""
 
-    def identity(self) -> str:
+    def fingerprint(self) -> str:
         """A digest of everything that the answers depend on; a ModelError says why there is none."""
-        raise without_digest(f"the code of {type(self).__name__}, which has no method identity of its own")
+        raise no_digest(f"the code of {type(self).__name__}, which has no method fingerprint of its own")
 
-    def saying_yes_for(self, label: int) -> Model:
-        """The same model with another of its labels meaning yes; its states, where it has states, mean the same."""
-        raise ModelError(f"this model ({type(self).__name__}) answers yes or no alone, and label {label} was asked for")
+    def for_label(self, label: int) -> Model:
+        """The same model with another accepting label; its states, if it has any, mean the same."""
+        raise ModelError(f"this model ({type(self).__name__}) has no labels, and label {label} was requested")
 
     def by_reference(self) -> Model:
-        """The model whose every answer is the reference's; the model itself where that is what it gives anyway."""
+        """The model whose every answer is the reference's; the model itself if its answers are those anyway."""
         return ByReference(self)
 
 
 class ByReference(Model):
-    """A model that asks another one's reference, one word at a time: slow, and what the other is judged by."""
+    """A model that queries the reference of another one, one word at a time: slow, and decisive."""
 
     def __init__(self, inner: Model) -> None:
         self.inner = inner
@@ -103,21 +103,21 @@ class ByReference(Model):
     def describe(self) -> Mapping[str, Any]:
         return {**self.inner.describe(), "queries": f"black box, {BY_REFERENCE}"}
 
-    def identity(self) -> str:
-        return digest_of("by reference", self.inner.identity())
+    def fingerprint(self) -> str:
+        return digest_of("by reference", self.inner.fingerprint())
 
     def by_reference(self) -> Model:
         return self
 
 
 class SteppingModel(Model):
-    """A model whose state after a prefix can be kept and continued from.
+    """A stateful model: its state after a prefix can be kept and continued from.
 
-    States are arrays with one row per word. The empty word may be defined apart from the initial state, so it is never
-    read off states: ask ``accepts_empty`` and ``empty_score``.
+    States are arrays with one row per word. The empty word may be defined apart from the initial state, so its answer
+    is never read off states: use ``accepts_empty`` and ``empty_score``.
     """
 
-    margin: float  # of scores of at most this size the reference gives the answer
+    margin: float  # the reference gives the answer where the score is at most this far from 0
     accepts_empty: bool
     empty_score: float
 
@@ -127,9 +127,9 @@ class SteppingModel(Model):
 
     @abstractmethod
     def step(self, states: States, letters: Letters, rows: IntArray | None = None) -> States:
-        """The states after one more letter each. ``states`` is left as it was.
+        """The states after one more letter each. ``states`` is not changed.
 
-        Letter ``i`` is read in state ``i``, or in state ``rows[i]`` where rows are given: a state may then be
+        Letter ``i`` is read in state ``i``, or in state ``rows[i]`` if ``rows`` is given: then a state may be
         continued by several letters, or by none.
         """
 
@@ -142,17 +142,17 @@ class SteppingModel(Model):
 
     @abstractmethod
     def reference_answer(self, codes: Codes) -> bool:
-        """The answer to one word by the model's reference: called as its owner would, on that word alone."""
+        """The answer to one word by the reference: the model called as its owner would, on that word alone."""
 
     def reference_answers_along(self, codes: Codes) -> list[bool]:
         """The reference's answers after each letter of one word."""
         return [self.reference_answer(codes[: end + 1]) for end in range(len(codes))]
 
     def labeller(self, *, together: bool = False) -> Labeller | None:
-        """What gives words of a letter and more their labels by the reference, all labels from one call.
+        """A function that labels words of at least one letter by the reference, all labels from one call.
 
-        ``together`` allows words of one length to share a call, and those whose label is in doubt are asked alone. None
-        where the reference is asked for each label by itself.
+        With ``together`` words of one length may share a call, and those with an ambiguous label are evaluated alone.
+        None if the reference has to be queried for each label separately.
         """
         return None
 
@@ -168,7 +168,7 @@ class SteppingModel(Model):
         return out
 
     def scores_batch(self, words: WordBatch | Iterable[Iterable[str]]) -> Scores:
-        """How far each word is from the decision, positive on the accepting side."""
+        """The distance of each word from the threshold, positive if it is accepted."""
         batch = encode_batch(self.alphabet, words)
         scores = np.full(len(batch), self.empty_score, dtype=np.float64)
         for start, end in slices_within(batch.offsets, _LETTERS_AT_ONCE):
@@ -178,7 +178,7 @@ class SteppingModel(Model):
         return scores
 
     def accepts_batch(self, words: WordBatch | Iterable[Iterable[str]]) -> Mask:
-        """One answer per word, in the same order; the same answer whatever else is in the batch."""
+        """One answer per word, in the same order; it does not depend on the other words of the batch."""
         batch = encode_batch(self.alphabet, words)
         answers = np.full(len(batch), self.accepts_empty, dtype=np.bool_)
         filled = np.flatnonzero(batch.lengths)
@@ -190,7 +190,7 @@ class SteppingModel(Model):
 
 
 def check_letters(letters: Letters, alphabet: Alphabet) -> None:
-    """Refuse letter positions outside the alphabet."""
+    """Raise an AlphabetError for letter positions outside the alphabet."""
     if len(letters) and not (np.minimum.reduce(letters) >= 0 and np.maximum.reduce(letters) < len(alphabet)):
         raise AlphabetError(
             f"letter positions from {letters.min()} to {letters.max()} were given, "
@@ -201,10 +201,10 @@ def check_letters(letters: Letters, alphabet: Alphabet) -> None:
 def resolve_near_threshold(
     scores: Scores, margin: float, word_at: Callable[[int], Codes], reference: Callable[[Codes], bool]
 ) -> Mask:
-    """The answers that scores give: by their sign, or by the reference where they are too small to be trusted.
+    """The answers that scores give: by their sign, or by the reference if they are too small to be trusted.
 
-    A score that is not a finite number is no answer either, so the reference is asked (and complains, if it comes
-    to the same). ``word_at(i)`` is the word of score ``i``.
+    A score that is not a finite number is no answer either, so the reference is queried (and raises an error if its
+    own outputs are not finite). ``word_at(i)`` is the word of score ``i``.
     """
     answers = scores > 0.0
     for i in np.flatnonzero(near_threshold(scores, margin)).tolist():
@@ -213,7 +213,7 @@ def resolve_near_threshold(
 
 
 def near_threshold(scores: Scores, margin: float) -> Mask:
-    """Where a score does not decide: it is within the margin, or not a finite number."""
+    """Where a score is ambiguous: within the margin, or not a finite number."""
     return ~(np.abs(scores) > margin) | np.isinf(scores)
 
 
@@ -231,7 +231,7 @@ def letters_in_step(starts: IntArray, lengths: IntArray) -> Iterator[IntArray]:
 
 
 def slices_within(offsets: IntArray, limit: int) -> Iterator[tuple[int, int]]:
-    """Cut things that end at ``offsets[1:]`` into runs of at most ``limit`` in all (or of a single larger one)."""
+    """Split items that end at ``offsets[1:]`` into runs of at most ``limit`` in total (or of one larger item)."""
     start = 0
     while start < len(offsets) - 1:
         end = int(np.searchsorted(offsets, offsets[start] + limit, side="right")) - 1

@@ -1,8 +1,8 @@
-"""Compile what was read off a foreign model, and check that it answers as that model does.
+"""Compile the network read off a foreign model, and check that it answers as that model does.
 
-What the model computes has been read completely before (see ``graph_flow``). This is the second check: every check
-word is given to the model alone, and what the model put out, before and after its last activation, is compared with the
-compiled network's score. The words are random, short and long.
+Everything that the model computes has been read before (see ``graph_flow``). This is the second check: the model is
+called on each check word alone, and its outputs before and after its last activation are compared with the compiled
+network's score. The words are random, short and long.
 """
 
 from __future__ import annotations
@@ -26,41 +26,41 @@ from rnncheck.models.network import Cell, Floats, Layer, RecurrentNetwork
 from rnncheck.models.protocol import SteppingModel
 from rnncheck.words import Alphabet, Codes, IntArray, WordBatch, format_word
 
-_LENGTHS = (1, 1, 2, 2, 2, 3, 3, *range(1, 41), 50, 60, 75, 99, 150, 300)  # a length may be treated apart
-_CLOSE = 1e-3  # relative to how much the scores vary; another network differs by 0.1 or more
+_LENGTHS = (1, 1, 2, 2, 2, 3, 3, *range(1, 41), 50, 60, 75, 99, 150, 300)  # a model may treat one length differently
+_CLOSE = 1e-3  # relative to the range of the scores; another network differs by 0.1 or more
 _ROUNDING = 4e-6  # relative to the largest score; float32 differs by 1e-7 to 1e-6
 _MEANINGS: Mapping[str, bool | None] = {"auto": None, "logit": False, "probability": True}
 _SAFE_THRESHOLDS = (1e-2, 1 - 1e-2)
 
 
 class MismatchError(Exception):
-    """Why a model is not what it was taken for."""
+    """Why a model cannot be compiled, or differs from the network read off it."""
 
 
 class Original(Protocol):
-    """A foreign model that can be watched."""
+    """A foreign model that also shows its logits."""
 
     def __call__(self, codes: IntArray, /) -> Outputs:
         """The outputs for words of equal length."""
 
-    def see(self, word: Codes, /) -> tuple[Outputs, Outputs]:
-        """The logits and the outputs for one word alone; MismatchError where there are no logits to see."""
+    def logits_and_outputs(self, word: Codes, /) -> tuple[Outputs, Outputs]:
+        """The logits and the outputs for one word alone; a MismatchError if it has no logits."""
 
-    def together(self, letters: int, /) -> int:
-        """How many words of one length may be asked in one call."""
+    def largest_batch(self, letters: int, /) -> int:
+        """How many words of one length may be evaluated in one call."""
 
 
 @dataclass(frozen=True)
-class Reading:
-    """What a user says of a foreign model's outputs, and how it is to be compiled."""
+class OutputMeaning:
+    """What the user says about a foreign model's outputs, and how to compile it."""
 
     threshold: float = 0.5
     label: int | None = None
-    output: str = "auto"  # of one output: "logit", "probability", or found out
+    output: str = "auto"  # a single output is a "logit" or a "probability"; "auto" finds out
     dtype: npt.DTypeLike | None = None  # that of the weights
     threads: int | None = None
     labels: tuple[str, ...] | None = None  # names for several outputs
-    own_labels: bool = False  # the model has these itself, so that they need not be about its outputs
+    own_labels: bool = False  # the labels are the model's own attribute, so they may not belong to its outputs
 
     def __post_init__(self) -> None:
         if self.output not in _MEANINGS:
@@ -71,60 +71,60 @@ class Reading:
         return _MEANINGS[self.output]
 
     def decision(self, outputs: int, probability: bool) -> Decision:
-        """What so many outputs mean."""
+        """The decision for this number of outputs."""
         labels = None if outputs == 1 and self.own_labels else self.labels
         return Decision(outputs, self.threshold, self.label, probability, labels)
 
 
 @dataclass(frozen=True)
 class NetworkParts:
-    """A recurrent classifier as it was read off a foreign model."""
+    """A recurrent classifier as read off a foreign model."""
 
     cell: Cell
     layers: tuple[Layer, ...]
     head_weight: Floats
     head_bias: Floats
     inputs: Floats  # one row per letter
-    rest: tuple[HeadLayer, ...] = ()  # of the head, after its first linear layer
-    activation: str = ""  # which function of probabilities comes last, after all these
+    rest: tuple[HeadLayer, ...] = ()  # the layers of the head after its first linear layer
+    activation: str = ""  # the last function, if it makes probabilities
 
 
 @dataclass(frozen=True)
 class Reference:
-    """One word alone, judged by the original's own output; the score is read before the last activation."""
+    """The original's own answer to one word alone; the score is read before the last activation."""
 
     original: Original
     decision: Decision
-    empty: bool | None  # the answer to the empty word, where the original cannot be asked
-    complete: bool = False  # all that the original computes was read, and there is no code that may do more
+    empty: bool | None  # the answer to the empty word, if the original does not take it
+    complete: bool = False  # all that the original computes was read, and no code of its own can do more
 
     def __call__(self, word: Codes) -> Judgement:
         if not word and self.empty is not None:
             return Judgement(math.inf if self.empty else -math.inf, self.empty)
         try:
-            logits, outputs = self.original.see(word)
-        except MismatchError:  # an original that treats some words apart, such as the empty one
+            logits, outputs = self.original.logits_and_outputs(word)
+        except MismatchError:  # an original that treats some words differently, such as the empty one
             outputs = self.original(np.array([word], dtype=np.int64))[0]
             check_finite(outputs, len(word))
             score = self.decision.scores(outputs[None])
         else:
             check_finite(outputs, len(word))
-            score = _of_logits(self.decision).scores(logits[None])
+            score = _on_logits(self.decision).scores(logits[None])
         return Judgement(float(score[0]), bool(self.decision.accepts(outputs[None])[0]))
 
     def labeller(self, letters: int, *, together: bool) -> LabelReference:
-        """What gives words of a letter and more their labels."""
-        most = self.original.together(letters) if together else 1
+        """A function that labels words of at least one letter."""
+        most = self.original.largest_batch(letters) if together else 1
         return LabelReference(self.original, self.decision, letters, most)
 
-    def saying_yes_for(self, label: int) -> Reference:
-        """The same original, with another output that means yes."""
-        return dataclasses.replace(self, decision=self.decision.saying_yes_for(label))
+    def for_label(self, label: int) -> Reference:
+        """The same original with another accepting label."""
+        return dataclasses.replace(self, decision=self.decision.for_label(label))
 
 
 @dataclass(frozen=True)
 class _Observations:
-    """What the original put out for some words, each alone: before and after its last activation."""
+    """The original's outputs for some words, each alone: before and after its last activation."""
 
     words: WordBatch
     logits: Outputs
@@ -134,20 +134,20 @@ class _Observations:
     def of(cls, original: Original, letters: int, rng: np.random.Generator, longest: int | None) -> _Observations:
         lengths = [length if longest is None else min(length, longest) for length in _LENGTHS]
         words = WordBatch.from_codes([rng.integers(letters, size=length).tolist() for length in lengths])
-        seen = [original.see(word) for word in words]
+        seen = [original.logits_and_outputs(word) for word in words]
         return cls(words, np.array([logits for logits, _ in seen]), np.array([outputs for _, outputs in seen]))
 
     def check_activation(self, name: str) -> None:
-        """Whether this function makes the outputs of the logits, as it was read; numbers alone may fit several."""
+        """Raise a MismatchError unless this function, as it was read, turns the logits into the outputs."""
         if not np.allclose(_ACTIVATIONS[name](self.logits), self.outputs, rtol=1e-3, atol=1e-5):
             raise MismatchError(f"its output is not the {name or 'result'} of its last linear layer, as it was read")
 
 
-def compile_checked(
+def compile_and_check(
     parts: NetworkParts,
     original: Original,
     alphabet: Alphabet,
-    reading: Reading,
+    meaning: OutputMeaning,
     empty: bool | None,
     facts: Mapping[str, object],
     rng: np.random.Generator,
@@ -155,22 +155,22 @@ def compile_checked(
     complete: bool = False,
     longest: int | None = None,
 ) -> CompiledNetwork | HeadedNetwork:
-    """The compiled network whose reference is the original; a MismatchError says why it is not the same.
+    """The compiled network whose reference is the original; a MismatchError says how they differ.
 
     ``complete`` says that ``parts`` is all that the original computes, whatever the word. No word of more than
-    ``longest`` letters is tried.
+    ``longest`` letters is evaluated.
     """
     seen = _Observations.of(original, len(alphabet), rng, longest)
-    decision = _decision(seen, reading, parts.activation)
+    decision = _decision(seen, meaning, parts.activation)
     how = f"compiled and stepped; compared with the original on {len(seen.words)} words, each alone"
-    told = {**facts, "stepping": how}
+    facts = {**facts, "stepping": how}
     reference = Reference(original, decision, empty, complete)
     try:
         if parts.rest:
-            return _headed(parts, alphabet, reading, reference, told, seen, longest)
-        network = _network(parts, alphabet, told, decision)
+            return _headed(parts, alphabet, meaning, reference, facts, seen, longest)
+        network = _network(parts, alphabet, facts, decision)
         compiled = CompiledNetwork(
-            network, dtype=reading.dtype, threads=reading.threads, reference=reference, max_length=longest
+            network, dtype=meaning.dtype, threads=meaning.threads, reference=reference, max_length=longest
         )
     except SelfCheckError as error:
         raise MismatchError(f"rounding makes it differ from itself: {error}") from None
@@ -184,14 +184,14 @@ def _network(
     parts: NetworkParts, alphabet: Alphabet, facts: Mapping[str, object], decision: Decision
 ) -> RecurrentNetwork:
     arrays = {name: getattr(parts, name) for name in ("cell", "layers", "head_weight", "head_bias", "inputs")}
-    meaning = {name: getattr(decision, name) for name in ("threshold", "label", "labels")}
-    return RecurrentNetwork(alphabet=alphabet, facts=facts, **meaning, **arrays)
+    options = {name: getattr(decision, name) for name in ("threshold", "label", "labels")}
+    return RecurrentNetwork(alphabet=alphabet, facts=facts, **options, **arrays)
 
 
 def _headed(
     parts: NetworkParts,
     alphabet: Alphabet,
-    reading: Reading,
+    meaning: OutputMeaning,
     reference: Reference,
     facts: Mapping[str, object],
     seen: _Observations,
@@ -200,18 +200,18 @@ def _headed(
     """The network whose head has more than one layer."""
     width = len(parts.head_weight)
     network = _network(parts, alphabet, {}, Decision(width, label=0 if width > 1 else None))
-    trunk = CompiledNetwork(network, dtype=reading.dtype, threads=reading.threads, max_length=longest)
+    trunk = CompiledNetwork(network, dtype=meaning.dtype, threads=meaning.threads, max_length=longest)
     decision = reference.decision
     last = next((layer.name for layer in reversed(parts.rest) if layer.name not in KEEP_MEANING), "linear")
-    if decision.outputs == 1 and not decision.probability and last != "linear" and reading.probability is None:
-        raise MismatchError(f"its last function is {last}, which does not say what it means (output='logit' does)")
-    model = HeadedNetwork(trunk, parts.rest, _of_logits(decision), reference, {**facts, **decision.describe()})
+    if decision.outputs == 1 and not decision.probability and last != "linear" and meaning.probability is None:
+        raise MismatchError(f"its last function is {last}, which does not say what its output is (output='logit' does)")
+    model = HeadedNetwork(trunk, parts.rest, _on_logits(decision), reference, {**facts, **decision.describe()})
     largest = apart = 0.0
-    for each in decision.each():  # whichever label is asked about, the margin must do
-        sayer = model if each == decision else model.saying_yes_for(each.label or 0)
-        expected, difference = _compare(sayer, seen, each)
+    for each in decision.by_label():  # the margin must be enough for every label
+        of_label = model if each == decision else model.for_label(each.label or 0)
+        expected, difference = _compare(of_label, seen, each)
         largest, apart = max(largest, float(np.abs(expected).max())), max(apart, difference)
-    return model.checked(SelfCheck(len(seen.words), apart, largest))
+    return model.with_self_check(SelfCheck(len(seen.words), apart, largest))
 
 
 def probability_by_range(original: Callable[[IntArray], Outputs], letters: int, rng: np.random.Generator) -> bool:
@@ -221,12 +221,12 @@ def probability_by_range(original: Callable[[IntArray], Outputs], letters: int, 
     return bool(((values >= 0) & (values <= 1)).all())
 
 
-def _decision(seen: _Observations, reading: Reading, activation: str) -> Decision:
-    """What the outputs mean, given the activation."""
+def _decision(seen: _Observations, meaning: OutputMeaning, activation: str) -> Decision:
+    """The decision, given the last activation."""
     outputs = seen.outputs.shape[1]
     seen.check_activation(activation)
     probability = activation == "sigmoid"
-    decision = reading.decision(outputs, probability)
+    decision = meaning.decision(outputs, probability)
     if outputs == 1 and activation not in ("", "sigmoid"):
         raise MismatchError(f"its output is the {activation} of one number, which is the same for every word")
     if outputs > 1 and probability:
@@ -234,16 +234,16 @@ def _decision(seen: _Observations, reading: Reading, activation: str) -> Decisio
             "its outputs are sigmoids of several numbers, which float32 makes equal where they are large"
         )
     if outputs == 1:
-        if reading.probability not in (None, probability):
-            raise MismatchError(f"the output is to be taken for a {reading.output}")
-        if probability and not _SAFE_THRESHOLDS[0] <= reading.threshold <= _SAFE_THRESHOLDS[1]:
-            raise MismatchError(f"at the threshold {reading.threshold} float32 probabilities are coarser than logits")
+        if meaning.probability not in (None, probability):
+            raise MismatchError(f"output={meaning.output!r} was given")
+        if probability and not _SAFE_THRESHOLDS[0] <= meaning.threshold <= _SAFE_THRESHOLDS[1]:
+            raise MismatchError(f"at the threshold {meaning.threshold} float32 probabilities are coarser than logits")
     return decision
 
 
 def _compare(model: SteppingModel, seen: _Observations, decision: Decision) -> tuple[Outputs, float]:
-    """The original's scores, and how far the model's are from them at most; a MismatchError where that is too far."""
-    expected = _of_logits(decision).scores(seen.logits)
+    """The original's scores, and the largest difference of the model's; a MismatchError if that is too large."""
+    expected = _on_logits(decision).scores(seen.logits)
     scores = model.scores_batch(seen.words)
     tolerance = _CLOSE * np.ptp(expected) + _ROUNDING * max(1.0, float(np.abs(expected).max()))
     apart = ~(np.abs(scores - expected) <= tolerance)
@@ -257,7 +257,7 @@ def _compare(model: SteppingModel, seen: _Observations, decision: Decision) -> t
     return expected, float(np.abs(scores - expected).max())
 
 
-def _of_logits(decision: Decision) -> Decision:
+def _on_logits(decision: Decision) -> Decision:
     """The same decision, before the last activation."""
     return dataclasses.replace(decision, probability=False)
 

@@ -1,7 +1,7 @@
-"""What the equations of a cell are computed with, so that each cell is written down once for all of them.
+"""The operations that a cell's equations are made of, so that each cell is written down once for all uses.
 
-Proofs compute with boxes whose bounds hold for every evaluator; training computes with tensors that have gradients,
-single states or boxes of them.
+Proofs compute with intervals whose bounds hold for every evaluator. Training computes with tensors that have
+gradients, on single states or on intervals of them.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from typing import Any, Protocol, Self, TypeVar
 
 
 class TermsOfASum(Protocol):
-    """A sum that is not yet computed: more terms may be added, and all of them multiplied."""
+    """A sum that is not yet computed: terms can be added, and all of them multiplied."""
 
     def __add__(self, other: Self, /) -> Self: ...
 
-    def __getitem__(self, part: slice, /) -> Self: ...  # some of the numbers, by the last axis
+    def __getitem__(self, part: slice, /) -> Self: ...  # along the last axis
 
     def times(self, factor: Any, /) -> Self: ...
 
@@ -44,7 +44,7 @@ class Semantics(Protocol[Numbers, Terms]):
         """``(1 - z) new + z old`` for a gate z."""
 
     def keeping(self, gate: Numbers, /) -> Numbers:
-        """The gate itself, which decides how much of the past is kept: where it stays near 1, errors never die out."""
+        """The gate itself, marked as the one that keeps the past: where it stays near 1, errors never die out."""
 
     def unknown(self, x: Numbers, h: Numbers, /) -> Numbers:
-        """What is known of the next state where the cell has no equations: nothing."""
+        """The next state of a cell without equations: nothing is known about it."""

@@ -1,6 +1,6 @@
-"""What each of two models side by side says of words, and how far it is from saying something else.
+"""The answers of each of two models side by side, and their distance from another answer.
 
-A model says no and yes, or one of several labels; it is stepped beside the other, or asked for whole words.
+A model answers no or yes, or one of several labels; it is stateful or a black box.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from rnncheck.models.labelled import LabelledNetwork, WordLabels
 from rnncheck.models.protocol import Model, Scores, States, SteppingModel, Tick, letters_in_step
 from rnncheck.words import Codes, WordBatch
 
-Answers: TypeAlias = npt.NDArray[Any]  # positions of labels; no and yes are 0 and 1; UNLABELLED: not asked
+Answers: TypeAlias = npt.NDArray[Any]  # positions of labels; no and yes are 0 and 1; UNLABELLED: not taken
 
 
 class SteppedSide(ABC):
-    """One of two stepped models: what it says in a state, and how far it is from saying something else."""
+    """One of two stateful models: its answer in a state, and the distance from another answer."""
 
     labels: tuple[str, ...] = NO_YES
     model: SteppingModel
-    empty: tuple[int, float]  # what it says of the empty word, and by how far
+    empty: tuple[int, float]  # the answer to the empty word, and its distance from another answer
 
     @abstractmethod
     def read(self, states: States) -> tuple[Answers, Scores]: ...
@@ -85,25 +85,25 @@ class SteppedLabels(SteppedSide):
         return self._network.by_reference()
 
 
-class WholeSide(ABC):
-    """One of two models that is asked for whole words."""
+class BlackBoxSide(ABC):
+    """One of two black-box models."""
 
     labels: tuple[str, ...] = NO_YES
     model: Model
 
     @abstractmethod
     def answers(self, words: WordBatch) -> Answers:
-        """What it says of each word."""
+        """The answer to each word."""
 
     @abstractmethod
     def read(self, words: WordBatch) -> tuple[Answers, Scores] | None:
-        """The same by its scores, with how far it is from saying something else; None where it has no scores."""
+        """The answers by score, with their distance from another answer; None if the model has no scores."""
 
     @abstractmethod
     def reference(self, codes: Codes) -> int: ...
 
 
-class WholeYesNo(WholeSide):
+class BlackBoxYesNo(BlackBoxSide):
     def __init__(self, model: Model) -> None:
         self.model = model
 
@@ -118,21 +118,21 @@ class WholeYesNo(WholeSide):
         return int(self.model.reference_answer(codes))
 
 
-class WholeLabels(WholeSide):
+class BlackBoxLabels(BlackBoxSide):
     def __init__(self, model: Model) -> None:
-        self.model, self._said = model, WordLabels(model)
-        self.labels = self._said.labels
+        self.model, self._word_labels = model, WordLabels(model)
+        self.labels = self._word_labels.labels
 
     def answers(self, words: WordBatch) -> Answers:
-        return self._said.said(words)[0]
+        return self._word_labels.labels_and_leads(words)[0]
 
     def read(self, words: WordBatch) -> tuple[Answers, Scores]:
-        return self._said.said(words)
+        return self._word_labels.labels_and_leads(words)
 
     def reference(self, codes: Codes) -> int:
-        return self._said.reference_label(codes)
+        return self._word_labels.reference_label(codes)
 
 
 def yes_or_no(scores: Scores) -> tuple[Answers, Scores]:
-    """The answers that scores show, and how far they are from the decision."""
+    """The answers that scores show, and their distances from the threshold."""
     return (scores > 0.0).astype(np.int64), np.abs(scores)

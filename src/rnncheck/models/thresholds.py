@@ -1,8 +1,8 @@
 """The output at which ``sigmoid(output) > threshold`` becomes true, to the last bit.
 
-A probability is a float, and near 0 and 1 its floats are far coarser than those of the output it is computed from. So
-the logarithm of the threshold's odds is not where the decision falls: the largest output that is not accepted is found
-by halving, once, and outputs are compared with that.
+A probability is a float, and near 0 and 1 floats are far coarser than those of the output it is computed from. So the
+logit of the threshold is not where answers change: the largest output that is not accepted is found once, by
+bisection, and outputs are compared with that.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ import numpy.typing as npt
 
 from rnncheck.errors import ModelError
 
-# Of several outputs the largest counts, perhaps after softmax or its logarithm: in float32 those may be equal, or the
-# other way round, where one output leads by less than their roundings. It is far more than these are.
+# The smallest lead of the largest of several outputs that softmax or its logarithm cannot hide: where the lead is
+# smaller than their rounding, two results may be equal in float32, or in the other order. This is far more than that.
 LEAST_LEAD = 2.0**-18
 
 
 def check_threshold(threshold: float, dtype: npt.DTypeLike = np.float32) -> None:
-    """Refuse a threshold that is no probability, or that this arithmetic cannot tell from 0 or 1."""
+    """Raise a ModelError if a threshold is not a probability, or is rounded to 0 or 1 in this arithmetic."""
     if not 0.0 < threshold < 1.0:
         raise ModelError(f"threshold {threshold} is not between 0 and 1")
     rounded = float(np.array(threshold, dtype=dtype))
@@ -37,7 +37,7 @@ def check_threshold(threshold: float, dtype: npt.DTypeLike = np.float32) -> None
 def largest_rejected(threshold: float, dtype: np.dtype[Any]) -> float:
     """The largest number of this type whose sigmoid, computed in the type, does not exceed the threshold.
 
-    The exponential alone is taken in double precision and rounded, so that the result is the same on every processor.
+    The exponential is taken in double precision and then rounded, so that the result is the same on every processor.
     """
     check_threshold(threshold, dtype)
     limit = dtype.type(threshold)

@@ -1,4 +1,4 @@
-"""Networks judged by the labels they give along a word, against a specification over letters and labels."""
+"""Networks checked by the labels they give along a word, against a specification over letters and labels."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from rnncheck.words import Codes, IntArray, WordBatch, encode_batch
 
 
 class TraceModel(SteppingModel):
-    """Says yes to the words whose trace satisfies a specification over letters and labels.
+    """Accepts the words whose trace satisfies a specification over letters and labels.
 
-    A state is the network's, the specification's, and whether some label on the way was too close to call. In that
-    case the score is 0, so that the reference decides: the labels of all prefixes as the network itself gives them.
-    ``text`` is what the specification ``spec`` was made of, for people.
+    A state consists of the network's state, the specification's, and whether a label on the way was ambiguous. If one
+    was, the score is 0, so that the reference decides: the labels of all prefixes as the network itself gives them.
+    ``text`` is the source of the specification ``spec``, for reports.
     """
 
     margin = 0.5
@@ -44,12 +44,12 @@ class TraceModel(SteppingModel):
         letters = np.asarray(letters)
         before = states if rows is None else states[rows]
         inner = self._network.step(np.ascontiguousarray(before[:, :-2]), letters)
-        labels, unsure = labels_by_score(self._network.label_scores(inner), self._network.margin)
+        labels, ambiguous = labels_by_score(self._network.label_scores(inner), self._network.margin)
         after = np.empty((len(inner), inner.shape[1] + 2), dtype=inner.dtype)
         after[:, :-2] = inner
         after[:, -2] = self.spec.transitions[before[:, -2].astype(np.int64), self._pairs.code(letters, labels)]
         after[:, -1] = before[:, -1]
-        after[unsure, -1] = 1
+        after[ambiguous, -1] = 1
         return after
 
     def scores(self, states: States) -> Scores:
@@ -67,16 +67,16 @@ class TraceModel(SteppingModel):
     def describe(self) -> Mapping[str, Any]:
         return without_the_empty_word(self._network.describe())  # its label is in no trace
 
-    def identity(self) -> str:
+    def fingerprint(self) -> str:
         spec = self.spec
-        return digest_of("trace", self._network.identity(), list(spec.alphabet), spec.transitions, spec.accepting,
+        return digest_of("trace", self._network.fingerprint(), list(spec.alphabet), spec.transitions, spec.accepting,
                          spec.initial)  # fmt: skip
 
     def by_reference(self) -> Model:
         return self._by_reference(together=False)
 
     def by_reference_together(self) -> Model:
-        """The same, where words of one length may be put to the reference together, and those in doubt alone."""
+        """The same, but words of one length may be given to the reference together, ambiguous ones alone."""
         return self._by_reference(together=True)
 
     def _by_reference(self, *, together: bool) -> Model:
@@ -88,59 +88,59 @@ class TraceModel(SteppingModel):
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """What the network may say."""
+        """The labels of the network."""
         return self._network.labels
 
-    def said_along(self, word: Iterable[str]) -> list[str]:
-        """The label that the network gives to the word so far, after each of its letters."""
+    def labels_along(self, word: Iterable[str]) -> list[str]:
+        """The label that the network gives after each letter of a word."""
         codes = self.alphabet.encode(word)
         return [self._network.labels[label] for label in self._network.reference_labels_along(codes)]
 
-    def after(self, states: IntArray, letters: IntArray, labels: IntArray) -> IntArray:
-        """The specification's states after one more letter each, to which the network says these labels."""
+    def next_spec_states(self, states: IntArray, letters: IntArray, labels: IntArray) -> IntArray:
+        """The specification's states after one more letter each, for which the network gives these labels."""
         return np.asarray(self.spec.transitions[states, self._pairs.code(letters, labels)])
 
 
 class TraceReference(ByReference):
-    """A trace model that asks the reference; words with a common prefix share what it says of the prefix."""
+    """A trace model that queries the reference; words with a common prefix share its answers on the prefix."""
 
     inner: TraceModel
 
     def __init__(self, inner: TraceModel, labeller: Labeller) -> None:
         super().__init__(inner)
         self._labeller = labeller
-        self._settled = settled_states(inner.spec)
+        self._decided = decided_states(inner.spec)
 
     def accepts_batch(self, words: WordBatch | Iterable[Iterable[str]]) -> Mask:
-        """The answers to all words, read side by side until the specification's answer cannot change any more."""
+        """The answers to all words, read side by side until the specification's answer can no longer change."""
         batch, spec = encode_batch(self.alphabet, words), self.inner.spec
         batch.check_codes(len(self.alphabet))
         states = np.full(len(batch), spec.initial, dtype=np.int64)
         prefixes = np.zeros(len(batch), dtype=np.int64)  # the same number for the same prefix
         for length in range(1, int(batch.lengths.max(initial=0)) + 1):
-            rows = np.flatnonzero((batch.lengths >= length) & ~self._settled[states])
+            rows = np.flatnonzero((batch.lengths >= length) & ~self._decided[states])
             letters = batch.codes[batch.offsets[rows] + length - 1].astype(np.int64)
             pairs = prefixes[rows] * len(self.alphabet) + letters
             _, first, prefixes[rows] = np.unique(pairs, return_index=True, return_inverse=True)
             if len(rows):
-                asked = [batch[int(row)][:length] for row in rows[first]]
-                labels = self._labeller(WordBatch.from_codes(asked))[prefixes[rows]]
-                states[rows] = self.inner.after(states[rows], letters, labels)
+                distinct = [batch[int(row)][:length] for row in rows[first]]
+                labels = self._labeller(WordBatch.from_codes(distinct))[prefixes[rows]]
+                states[rows] = self.inner.next_spec_states(states[rows], letters, labels)
         return np.asarray(spec.accepting[states])
 
 
-def settled_states(automaton: DFA) -> Mask:
-    """The states from which every word is answered alike."""
+def decided_states(automaton: DFA) -> Mask:
+    """The states from which every word has the same answer."""
     accepting = automaton.accepting.copy()
-    settled = np.ones(len(automaton), dtype=np.bool_)
+    decided = np.ones(len(automaton), dtype=np.bool_)
     while True:
-        after = settled[automaton.transitions].all(axis=1)
-        still = settled & after & (accepting[automaton.transitions] == accepting[:, None]).all(axis=1)
-        if (still == settled).all():
-            return settled
-        settled = still
+        after = decided[automaton.transitions].all(axis=1)
+        still = decided & after & (accepting[automaton.transitions] == accepting[:, None]).all(axis=1)
+        if (still == decided).all():
+            return decided
+        decided = still
 
 
-def as_judged(model: Model, spec: DFA, text: str = "") -> TraceModel:
-    """The model judged by its labels, against a specification over letters and labels."""
+def trace_model(model: Model, spec: DFA, text: str = "") -> TraceModel:
+    """The model that accepts where the labels of ``model`` satisfy a specification over letters and labels."""
     return model if isinstance(model, TraceModel) else TraceModel(LabelledNetwork.of(model), spec, text)

@@ -1,8 +1,8 @@
-"""Two models side by side, as one: it says yes to the words on which they answer differently.
+"""Two models side by side, as one model that accepts the words on which they answer differently.
 
-Both read a word together, so that the one model's states are the pairs of theirs. Its score is the distance of the
-nearer of the two from its decision: positive where they differ, negative where they agree, and near 0 where one of them
-is about to change its mind. Searches that look for a high score therefore look where a difference is near.
+Both read a word together, so its states are pairs of theirs. Its score is the smaller of their distances from the
+threshold: positive where they differ, negative where they agree, and near 0 where one of them is about to change its
+answer. Searches for a high score therefore look where a difference is near.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from rnncheck.models.protocol import (
 )
 from rnncheck.models.sides import (
     Answers,
+    BlackBoxLabels,
+    BlackBoxSide,
+    BlackBoxYesNo,
     SteppedLabels,
     SteppedSide,
     SteppedYesNo,
-    WholeLabels,
-    WholeSide,
-    WholeYesNo,
     yes_or_no,
 )
 from rnncheck.relations import Relation
@@ -45,10 +45,10 @@ DifferenceModel: TypeAlias = "WordDifference | SteppingDifference"
 
 
 def difference(old: Model, new: Model, relation: Relation = Relation.EQUAL, *, labels: bool = True) -> DifferenceModel:
-    """The model that says yes where ``new`` and ``old`` break the relation; it steps if both do.
+    """The model that accepts the words on which ``new`` and ``old`` violate the relation; stateful if both are.
 
-    With ``equal`` they break it where they answer differently. Networks with several labels are compared by what they
-    say, unless ``labels`` is false: then, as always with the other relations, by the label that means yes.
+    ``equal`` is violated where the answers differ. Networks with several labels are compared by their labels, unless
+    ``labels`` is false: then, as always with the other relations, only the accepting label counts.
     """
     by_label = relation is Relation.EQUAL and labels and None not in (old.label_names, new.label_names)
     if isinstance(old, SteppingModel) and isinstance(new, SteppingModel):
@@ -56,19 +56,23 @@ def difference(old: Model, new: Model, relation: Relation = Relation.EQUAL, *, l
             first, second = LabelledNetwork.of(old), LabelledNetwork.of(new)
             return SteppingDifference(SteppedLabels(first), SteppedLabels(second), relation)
         return SteppingDifference(SteppedYesNo(old), SteppedYesNo(new), relation)
-    side = WholeLabels if by_label else WholeYesNo
+    side = BlackBoxLabels if by_label else BlackBoxYesNo
     return WordDifference(side(old), side(new), relation)
 
 
 class _Pair:
-    """What two models have in common, whichever way they are asked."""
+    """Two models over the same letters and labels, stateful or not."""
 
     def __init__(
-        self, old: SteppedSide | WholeSide, new: SteppedSide | WholeSide, relation: Relation, empty: tuple[int, int]
+        self,
+        old: SteppedSide | BlackBoxSide,
+        new: SteppedSide | BlackBoxSide,
+        relation: Relation,
+        empty: tuple[int, int],
     ) -> None:
-        """``empty`` is what each of the two says of the empty word."""
+        """``empty`` has the answer of each to the empty word."""
         self.old, self.new, self.relation = old.model, new.model, relation
-        self.by_label = isinstance(old, SteppedLabels | WholeLabels)
+        self.by_label = isinstance(old, SteppedLabels | BlackBoxLabels)
         self.alphabet: Alphabet = self.old.alphabet
         self.codes = _places("letter", self.alphabet, self.new.alphabet, self.alphabet, self.new.alphabet)
         # UNLABELLED is the last position of all.
@@ -80,19 +84,19 @@ class _Pair:
         longest = [model.max_length for model in (self.old, self.new) if model.max_length is not None]
         return min(longest, default=None)
 
-    def translated(self, words: WordBatch) -> WordBatch:
-        """Words of the old model's letter positions in the new one's."""
+    def translate(self, words: WordBatch) -> WordBatch:
+        """Words in the new model's letter positions, from those of the old one."""
         return WordBatch(self.codes[words.codes].astype(words.codes.dtype), words.offsets)
 
     def new_codes(self, codes: Codes) -> Codes:
         return tuple(self.codes[list(codes)].tolist())
 
     def as_old(self, answers: Answers) -> Answers:
-        """What the new one says, in the old one's numbers of labels."""
+        """Answers of the new model as positions among the old one's labels."""
         return self._label_codes[answers]
 
     def scores(self, old: tuple[Answers, Scores], new: tuple[Answers, Scores]) -> Scores:
-        """How far a word is from being answered alike, above 0 where it breaks the relation."""
+        """The distance of a word from satisfying the relation, above 0 where it violates it."""
         if self.relation is Relation.EQUAL:
             nearer = np.minimum(old[1], new[1])
             return np.asarray(np.where(old[0] != self.as_old(new[0]), nearer, -nearer))
@@ -101,7 +105,7 @@ class _Pair:
             return np.asarray(np.minimum(signed_new, -signed_old))
         return np.asarray(np.minimum(signed_old, -signed_new))
 
-    def broken(self, old: Answers, new: Answers) -> Mask:
+    def violated(self, old: Answers, new: Answers) -> Mask:
         if self.relation is Relation.EQUAL:
             return np.asarray(old != self.as_old(new))
         yes_old, yes_new = old.astype(np.bool_), new.astype(np.bool_)
@@ -122,16 +126,16 @@ class _Pair:
 
     def queries(self, how: str) -> str:
         each = [str(model.describe().get("queries")) for model in (self.old, self.new)]
-        return f"{how}; the old one {each[0]}, the new one {each[1]}"
+        return f"{how}; the old one: {each[0]}; the new one: {each[1]}"
 
-    def identity(self) -> str:
-        return digest_of("difference", self.relation.value, self.labels, self.old.identity(), self.new.identity())
+    def fingerprint(self) -> str:
+        return digest_of("difference", self.relation.value, self.labels, self.old.fingerprint(), self.new.fingerprint())
 
 
 class WordDifference(Model):
-    """Two models, of which one at least is asked for whole words."""
+    """Two models of which at least one is a black box."""
 
-    def __init__(self, old: WholeSide, new: WholeSide, relation: Relation) -> None:
+    def __init__(self, old: BlackBoxSide, new: BlackBoxSide, relation: Relation) -> None:
         self._old, self._new = old, new
         self.pair = _Pair(old, new, relation, (old.reference(()), new.reference(())))
         self.by_label = self.pair.by_label
@@ -139,30 +143,30 @@ class WordDifference(Model):
 
     def accepts_batch(self, words: WordBatch | Iterable[Iterable[str]]) -> Mask:
         batch = encode_batch(self.alphabet, words)
-        return self.pair.broken(self._old.answers(batch), self._new.answers(self.pair.translated(batch)))
+        return self.pair.violated(self._old.answers(batch), self._new.answers(self.pair.translate(batch)))
 
     def scores_batch(self, words: WordBatch | Iterable[Iterable[str]]) -> Scores | None:
         batch = encode_batch(self.alphabet, words)
-        old, new = self._old.read(batch), self._new.read(self.pair.translated(batch))
+        old, new = self._old.read(batch), self._new.read(self.pair.translate(batch))
         return None if old is None or new is None else self.pair.scores(old, new)
 
     def reference_answer(self, codes: Codes) -> bool:
-        return bool(self.pair.broken(*map(np.array, self._said(codes))))
+        return bool(self.pair.violated(*map(np.array, self._own_answers(codes))))
 
-    def said(self, codes: Codes) -> tuple[int, int]:
-        """What each of the two says of a word, by its own reference; both as positions in ``pair.labels``."""
-        old, new = self._said(codes)
+    def answers_of_both(self, codes: Codes) -> tuple[int, int]:
+        """The answers of both to a word, each by its own reference, as positions in ``pair.labels``."""
+        old, new = self._own_answers(codes)
         return old, int(self.pair.as_old(np.array(new)))
 
-    def _said(self, codes: Codes) -> tuple[int, int]:
-        """What each says, in its own numbers of labels."""
+    def _own_answers(self, codes: Codes) -> tuple[int, int]:
+        """The answers of both, each as a position among its own labels."""
         return self._old.reference(codes), self._new.reference(self.pair.new_codes(codes))
 
     def describe(self) -> Mapping[str, Any]:
-        return {**self.pair.describe(), "queries": self.pair.queries("each word put to both")}
+        return {**self.pair.describe(), "queries": self.pair.queries("both are queried with each word")}
 
-    def identity(self) -> str:
-        return self.pair.identity()
+    def fingerprint(self) -> str:
+        return self.pair.fingerprint()
 
     def by_reference(self) -> Model:
         if self.by_label:
@@ -173,7 +177,7 @@ class WordDifference(Model):
 
 
 class SteppingDifference(SteppingModel):
-    """Two stepping models that read every word together."""
+    """Two stateful models that read every word together."""
 
     def __init__(self, old: SteppedSide, new: SteppedSide, relation: Relation) -> None:
         self._old, self._new = old, new
@@ -183,9 +187,8 @@ class SteppingDifference(SteppingModel):
         self.margin = max(old.model.margin, new.model.margin)
         two, three = ((old.model.initial(rows), new.model.initial(rows)) for rows in (2, 3))
         self._packing = Packing(two, three)
-        (says_old, far_old), (says_new, far_new) = old.empty, new.empty
-        self.accepts_empty = bool(self.pair.broken(np.array(says_old), np.array(says_new)))
-        first, second = ((np.array(says), np.array(far)) for says, far in ((says_old, far_old), (says_new, far_new)))
+        self.accepts_empty = bool(self.pair.violated(np.array(old.empty[0]), np.array(new.empty[0])))
+        first, second = ((np.array(answer), np.array(lead)) for answer, lead in (old.empty, new.empty))
         self.empty_score = float(self.pair.scores(first, second))
 
     def initial(self, rows: int) -> States:
@@ -206,23 +209,23 @@ class SteppingDifference(SteppingModel):
         """Each model reads the words its own way; a step of both counts as one."""
         words.check_codes(len(self.alphabet))
         old = self._old.along(words, tick)
-        return self.pair.scores(old, self._new.along(self.pair.translated(words), lambda rows: tick(0)))
+        return self.pair.scores(old, self._new.along(self.pair.translate(words), lambda rows: tick(0)))
 
     def reference_answer(self, codes: Codes) -> bool:
-        return bool(self.pair.broken(*map(np.array, self._said(codes))))
+        return bool(self.pair.violated(*map(np.array, self._own_answers(codes))))
 
-    def said(self, codes: Codes) -> tuple[int, int]:
-        """What each of the two says of a word, by its own reference; both as positions in ``pair.labels``."""
-        old, new = self._said(codes)
+    def answers_of_both(self, codes: Codes) -> tuple[int, int]:
+        """The answers of both to a word, each by its own reference, as positions in ``pair.labels``."""
+        old, new = self._own_answers(codes)
         return old, int(self.pair.as_old(np.array(new)))
 
-    def _said(self, codes: Codes) -> tuple[int, int]:
-        """What each says, in its own numbers of labels."""
+    def _own_answers(self, codes: Codes) -> tuple[int, int]:
+        """The answers of both, each as a position among its own labels."""
         return self._old.reference(codes), self._new.reference(self.pair.new_codes(codes))
 
     def reference_score(self, codes: Codes) -> float | None:
         if self.by_label:
-            return None  # the references of labels tell no distance
+            return None  # the references of labels give no distances
         old = self.pair.old.reference_score(codes)
         new = self.pair.new.reference_score(self.pair.new_codes(codes))
         if old is None or new is None:
@@ -233,8 +236,8 @@ class SteppingDifference(SteppingModel):
         return {**self.pair.describe(), "queries": self.pair.queries("both read every word together"),
                 "margin": self.margin}  # fmt: skip
 
-    def identity(self) -> str:
-        return self.pair.identity()
+    def fingerprint(self) -> str:
+        return self.pair.fingerprint()
 
     def by_reference(self) -> Model:
         old, new = self._old.by_reference(), self._new.by_reference()
@@ -248,15 +251,15 @@ class SteppingDifference(SteppingModel):
 
 
 def _places(what: str, of: Sequence[str], among: Sequence[str], old: Sequence[str], new: Sequence[str]) -> IntArray:
-    """Where each of these stands among those; an InputError where the old and the new model's are not the same."""
+    """The position of each of ``of`` in ``among``; an InputError if the old and the new model's are not the same."""
     odd = sorted(set(old) ^ set(new))
     if odd:
         (owner, theirs), (other, others) = (
             (("old", old), ("new", new)) if odd[0] in old else (("new", new), ("old", old))
         )
         raise InputError(
-            f"the {what} {short_repr(odd[0])} is one of the {owner} model's ({_some(theirs)}) and none of the {other} "
-            f"model's ({_some(others)}); two models are compared over the same {what}s"
+            f"the {what} {short_repr(odd[0])} belongs to the {owner} model ({_some(theirs)}) and not to the {other} "
+            f"model ({_some(others)}); two models are compared over the same {what}s"
         )
     place = {name: position for position, name in enumerate(among)}
     return np.array([place[name] for name in of], dtype=np.int64)

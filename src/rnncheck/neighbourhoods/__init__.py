@@ -1,1 +1,1 @@
-"""Robustness: is the answer the same for every word near a word? Exactly, with the nearest word that flips it."""
+"""Robustness: is the answer the same for every word near a word? Exact, with the nearest word that changes it."""

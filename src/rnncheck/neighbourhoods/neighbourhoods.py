@@ -29,12 +29,12 @@ from rnncheck.verdict.facts import Outcome
 from rnncheck.words import Codes, Word, format_word
 
 _PROOF = ProofSettings(context=3, classes=5_000, rounds=300, induction_depth=0)
-_COMPARED = 32  # words of a neighbourhood that the reference is asked for too
+_COMPARED = 32  # words of a neighbourhood on which the reference is queried too
 
 
 @dataclass(frozen=True)
 class Request:
-    """What is asked about each word."""
+    """The question about each word."""
 
     distance: Cost
     edits: Edits
@@ -58,7 +58,7 @@ class _Word:
     language: DFA | None = None
     epsilon: float | None = None
     boxes: int | None = None  # of a proof
-    compared: bool = False  # the reference was asked for some of the words too
+    compared: bool = False  # whether the reference was queried on some of the words too
     why: str = ""
 
     @property
@@ -72,7 +72,7 @@ class EvaluatorDiffersError(Exception):
 
 @dataclass
 class Neighbourhoods:
-    """Some words and their neighbours, asked of one oracle. ``results`` may be asked for after any interruption."""
+    """Some words and their neighbours, queried by one oracle. ``results`` is valid after any interruption."""
 
     oracle: MembershipOracle
     request: Request
@@ -88,7 +88,7 @@ class Neighbourhoods:
         self._found = [_Word(word, answer, Cost(0)) for word, answer in zip(self.words, answers, strict=True)]
         request = self.request
         distances = request.edits.distances(request.distance)
-        if request.distance not in distances and request.distance:  # no word has it, and yet it was asked for
+        if request.distance not in distances and request.distance:  # no word has it, but it was requested
             distances.append(request.distance)
         for distance in distances:
             balls = [(some, self._ball(some, distance)) for some in self._found if some.open]
@@ -99,9 +99,9 @@ class Neighbourhoods:
         yield from self._compare()
 
     def results(self, reason: str = "") -> list[WordRobustness]:
-        """What is known by now; ``reason`` says why no more is."""
+        """The results so far; ``reason`` says why there are no more."""
         if not self._found:
-            return [unasked(word, reason) for word in self.words]
+            return [not_queried(word, reason) for word in self.words]
         return [self._result(some, reason) for some in self._found]
 
     def _ball(self, some: _Word, distance: Cost) -> DFA | None:
@@ -153,20 +153,20 @@ class Neighbourhoods:
         rng = self._rng(some)
         relation = Relation.SUPERSET if some.answer else Relation.SUBSET
         spec = some.language if some.answer else some.language.complement()
-        wanted = Property(spec, relation)
+        prop = Property(spec, relation)
         empty = bool(some.language.accepting[some.language.initial])
         if not empty or self.oracle.reference_answer(()) == some.answer:  # which no proof is about
-            some.boxes = yield from self._proof(wanted)
+            some.boxes = yield from self._proof(prop)
         if some.boxes is not None:
             some.certified = self.request.distance
             return
-        search = GuidedSearch(PrefixTree(self.oracle.stepper, wanted), rng, memory=self.request.memory)
+        search = GuidedSearch(PrefixTree(self.oracle.stepper, prop), rng, memory=self.request.memory)
         end = self.oracle.cost.work + self.request.max_steps // 10
         while not search.finished and self.oracle.cost.work < end:
             search.advance()
             yield
         flip = search.violation
-        sampler = Sampler(self.oracle, UniformWords(some.language), rng, wanted)
+        sampler = Sampler(self.oracle, UniformWords(some.language), rng, prop)
         while flip is None and sampler.words < self.request.confidence.words:
             flip = sampler.draw(self.request.confidence.words - sampler.words).violation
             some.epsilon = self.request.confidence.achieved(sampler.words)
@@ -177,12 +177,12 @@ class Neighbourhoods:
             nearer = [Cost(0), *(d for d in self.request.edits.distances(self.request.distance) if d < some.distance)]
             some.exact = some.certified == nearer[-1]
 
-    def _proof(self, wanted: Property) -> Generator[None, None, int | None]:
+    def _proof(self, prop: Property) -> Generator[None, None, int | None]:
         """How many boxes of states prove it of the network's own weights; None where there is no proof."""
         model = self.oracle.model
         if not isinstance(model.by_reference(), SteppedReference):
             return None
-        attempts = search_proof(network_of(model), wanted, _PROOF)
+        attempts = search_proof(network_of(model), prop, _PROOF)
         while True:
             try:
                 next(attempts)
@@ -191,7 +191,7 @@ class Neighbourhoods:
             yield
 
     def _distance(self, some: _Word, flip: Codes) -> Cost:
-        """How far a word is from another, which is within the distance asked for."""
+        """The distance of a word from another one, which is within the requested distance."""
         letters = self.oracle.alphabet.decode(flip)
         near = (
             distance
@@ -238,9 +238,9 @@ class Neighbourhoods:
         elif done and words == 0:
             reason = f"no word within distance {plain(self.request.distance)} counts, the word itself included"
         elif done:
-            reason = f"{near} was asked and has the same answer"
+            reason = f"{near} was queried and has the same answer"
         else:
-            reason = some.why or reason or "not asked"
+            reason = some.why or reason or "not queried"
         return WordRobustness(
             word=some.word,
             accepted=some.answer,
@@ -257,7 +257,7 @@ class Neighbourhoods:
 
 
 def _whole(language: DFA | None) -> int | None:
-    """How many words there are, where a float says it exactly and the time is not over."""
+    """The number of words, if a float represents it exactly and there is time left."""
     if language is None:
         return None
     try:
@@ -267,14 +267,14 @@ def _whole(language: DFA | None) -> int | None:
     return int(count) if count < 2**53 else None
 
 
-def unasked(word: Word, reason: str) -> WordRobustness:
-    """The result for a word whose turn did not come."""
+def not_queried(word: Word, reason: str) -> WordRobustness:
+    """The result for a word that was not reached."""
     return WordRobustness(word=word, accepted=None, outcome=Outcome.UNDECIDED, reason=reason)
 
 
 @dataclass(frozen=True)
 class Explored:
-    """The results for some words; ``ended`` says why the work stopped before its end, if it did."""
+    """The results for some words; ``ended`` says why the work stopped early, if it did."""
 
     words: list[WordRobustness]
     compared: int
@@ -292,7 +292,7 @@ def explore(oracle: MembershipOracle, request: Request, words: Sequence[Word], b
         except EvaluatorDiffersError as difference:
             if oracle.by_reference() is oracle:
                 raise ModelError(
-                    f"the model answers the word {difference} differently when asked again; a model must give each "
+                    f"the model answers the word {difference} differently when queried again; a model must give each "
                     "word one answer"
                 ) from None
             note = (

@@ -11,7 +11,7 @@ from rnncheck.automata.dfa import DFA
 from rnncheck.automata.edits import Edits, Number, distance_of, plain
 from rnncheck.errors import InputError, ModelError, short_repr
 from rnncheck.models.protocol import BY_REFERENCE, Model
-from rnncheck.neighbourhoods.neighbourhoods import Explored, Request, explore, unasked
+from rnncheck.neighbourhoods.neighbourhoods import Explored, Request, explore, not_queried
 from rnncheck.neighbourhoods.robustness_checkpoint import RobustCheckpoint
 from rnncheck.neighbourhoods.robustness_result import Robustness, WordRobustness
 from rnncheck.oracle import MembershipOracle
@@ -23,12 +23,12 @@ from rnncheck.spec import Spec
 from rnncheck.version import __version__
 from rnncheck.words import Alphabet, Word, format_word
 
-_PIECE = 16  # words whose neighbours are asked together, in alphabetical order: they share prefixes
+_PIECE = 16  # words whose neighbours are queried together, in alphabetical order: they share prefixes
 
 
 @dataclass(frozen=True)
 class RobustnessProgress:
-    """What is told while the work goes on."""
+    """The progress of the work."""
 
     words: int
     done: int
@@ -56,15 +56,15 @@ def robustness(
 ) -> Robustness:
     """Does the model give the same answer to every word within a distance of each of these words?
 
-    The neighbours are asked exactly, nearest first, so a word that flips the answer is as near as any. Where asking
-    all would take more than ``max_steps`` network steps, boxes of network states may prove it; or else some are
-    searched and drawn: a flip may be found, and otherwise the outcome is undecided, with a bound on the share of flips.
+    All neighbours are queried, nearest first, so no word that changes the answer is nearer than the one found. If that
+    would take more than ``max_steps`` network steps, boxes of network states may prove it; or else some are searched
+    and drawn: a flip may be found, and otherwise the outcome is undecided, with a bound on the share of flips.
     With ``spec`` only its words count as neighbours. The same inputs and seed give the same result, whatever the number
     of ``workers``.
     """
     began = clock()
     alphabet = model.alphabet
-    asked = [alphabet.decode(alphabet.encode(word)) for word in words]
+    given = [alphabet.decode(alphabet.encode(word)) for word in words]
     language = spec.dfa if isinstance(spec, Spec) else spec
     request = Request(
         distance_of(distance),
@@ -74,14 +74,14 @@ def robustness(
         max_steps,
         seed=seed,
     )
-    _check(asked, request, alphabet)
+    _check(given, request, alphabet)
     kept = None if checkpoint is None else RobustCheckpoint(checkpoint, model, request, resume=resume)
-    run = _Run(model, request, sorted(set(asked)), Budget.lasting(timeout, clock=clock), kept)
+    run = _Run(model, request, sorted(set(given)), Budget.lasting(timeout, clock=clock), kept)
     run.work(workers, cluster, progress or (lambda _: None))
-    return _result(run, asked, spec, clock() - began)
+    return _result(run, given, spec, clock() - began)
 
 
-def _result(run: _Run, asked: Sequence[Word], spec: Spec | DFA | None, seconds: float) -> Robustness:
+def _result(run: _Run, given: Sequence[Word], spec: Spec | DFA | None, seconds: float) -> Robustness:
     model, request = run.model, run.request
     facts = model.describe()
     return Robustness(
@@ -91,7 +91,7 @@ def _result(run: _Run, asked: Sequence[Word], spec: Spec | DFA | None, seconds: 
         spec=None if spec is None else spec.origin if isinstance(spec, Spec) else "an automaton",
         gamma=request.confidence.gamma,
         seed=request.seed,
-        words=tuple(run.result(word) for word in asked),
+        words=tuple(run.result(word) for word in given),
         evaluator=str(facts.get("queries", "as the model answers")),
         reference=str(facts.get("reference", BY_REFERENCE)),
         compared=run.compared,
@@ -139,7 +139,7 @@ class _Run:
         self.notes: list[str] = [] if kept is None else kept.notes
 
     def work(self, workers: int | None, cluster: str | None, progress: Callable[[RobustnessProgress], None]) -> None:
-        """Do all pieces, here or where they are told to be done."""
+        """Do all pieces, in this process or in the executor's workers."""
         if workers is None and cluster is None:
             with watchdog(lambda: self.budget.remaining()):
                 self.here(progress)
@@ -154,10 +154,10 @@ class _Run:
                 break
             oracle = MembershipOracle(self.model, budget=self.budget)
 
-            def tell(oracle: MembershipOracle = oracle) -> None:
+            def report(oracle: MembershipOracle = oracle) -> None:
                 progress(RobustnessProgress(self._total, len(self._results), self.steps + oracle.cost.work))
 
-            self._take(explore(oracle, self.request, piece, tell))
+            self._take(explore(oracle, self.request, piece, report))
 
     def on(self, executor: Executor, progress: Callable[[RobustnessProgress], None]) -> None:
         """Have them done elsewhere; what comes back is taken in their order."""
@@ -169,13 +169,13 @@ class _Run:
                 try:
                     self._take(future.result())
                 except WorkerLostError as error:  # which costs the piece that it had
-                    self._results |= {word: unasked(word, str(error)) for word in piece}
+                    self._results |= {word: not_queried(word, str(error)) for word in piece}
                 progress(RobustnessProgress(self._total, len(self._results), self.steps))
         except KeyboardInterrupt:
             self._ended = INTERRUPTED
 
     def result(self, word: Word) -> WordRobustness:
-        return self._results.get(word) or unasked(word, self._ended or "not asked")
+        return self._results.get(word) or not_queried(word, self._ended or "not queried")
 
     def _take(self, explored: Explored) -> None:
         self._results |= {found.word: found for found in explored.words}

@@ -1,4 +1,4 @@
-"""Results that are kept while the work goes on, so that it can be gone on with."""
+"""A checkpoint of the results so far, from which the work can be resumed."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ class RobustCheckpoint:
 
     def earlier(self, words: list[Word]) -> dict[Word, WordRobustness]:
         """The results for those of the words that were finished before."""
-        wanted = set(words)
-        return {found.word: found for found in self._document.words if found.word in wanted}
+        requested = set(words)
+        return {found.word: found for found in self._document.words if found.word in requested}
 
     def save(self, explored: Explored) -> None:
         document = self._document
@@ -67,15 +67,15 @@ class RobustCheckpoint:
         try:
             document = msgspec.json.decode(read_checkpoint(self._path), type=_Document)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-            raise FormatError(f"not a checkpoint of robust: {error}; begin anew without --resume", source) from None
+            raise FormatError(f"not a checkpoint of robust: {error}; start again without --resume", source) from None
         check_same_question(self._path, document.question, question)
         return document
 
 
 def _question(model: Model, request: Request) -> dict[str, Any]:
     """Everything that a result depends on, but for the words."""
-    asked = {
-        "model": model.identity(),
+    settings = {
+        "model": model.fingerprint(),
         "distance": str(request.distance),
         "edits": request.edits.describe(),
         "specification": None if request.spec is None else request.spec.transitions.tolist(),
@@ -85,5 +85,5 @@ def _question(model: Model, request: Request) -> dict[str, Any]:
         "seed": request.seed,
         "version": __version__,
     }
-    plain: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(asked))
+    plain: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(settings))
     return plain

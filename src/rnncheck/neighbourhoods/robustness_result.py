@@ -14,12 +14,12 @@ Distance = int | float
 
 
 class WordRobustness(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """One word and what the model says near it.
+    """One word and the model's answers near it.
 
-    Every word within ``certified`` has the word's own answer: it was asked, or that was proved; None where not even the
-    word itself was asked. ``nearest`` is a word that has the other answer, as near as any, and ``distance`` how near:
-    nothing nearer has it. Where the words were too many to ask it need not be the nearest (``exact`` is false), or
-    ``epsilon`` bounds the share of words with the other answer among all within the distance asked for, or so many
+    Every word within ``certified`` has the word's own answer: each was queried, or it is proved; None if not even the
+    word itself was queried. ``nearest`` is a nearest word with the other answer, and ``distance`` its distance. If
+    there were too many words to query it need not be the nearest (``exact`` is false), or
+    ``epsilon`` bounds the share of words with the other answer among all within the requested distance, or
     ``boxes`` of network states prove that there are none.
     """
 
@@ -43,7 +43,7 @@ class WordRobustness(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw
 class Robustness(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """The result for all words: robust only where every one of them is.
 
-    ``evaluator`` answered; ``compared`` words, drawn from the neighbourhoods, were asked of ``reference`` too.
+    ``evaluator`` answered; ``compared`` words, drawn from the neighbourhoods, were queried on ``reference`` too.
     """
 
     schema: Literal["rnncheck/robustness/1"] = "rnncheck/robustness/1"

@@ -10,7 +10,7 @@ from rnncheck.words import WordBatch
 
 
 class UniformWords:
-    """All words of a finite language, each as likely as any other. ``count`` says how many there are."""
+    """All words of a finite language, each as likely as any other. ``count`` is their number."""
 
     def __init__(self, language: DFA) -> None:
         self._language = language
@@ -27,7 +27,7 @@ class UniformWords:
         self.count = float(words[language.initial])
 
     def sample(self, rng: np.random.Generator, count: int) -> WordBatch:
-        """So many words, independent of one another."""
+        """Independent random words."""
         table, words = self._language.transitions, self._words
         states = np.full(count, self._language.initial)
         rows = np.arange(count)

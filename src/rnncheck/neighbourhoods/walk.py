@@ -1,4 +1,4 @@
-"""Every word of some finite languages, asked once: common prefixes are stepped once, whosever they are.
+"""Every word of some finite languages, queried once: common prefixes are stepped once, whichever words they belong to.
 
 The prefix tree is walked depth first, many words at a time, so that no word is stepped twice and little is held.
 """
@@ -64,7 +64,7 @@ class _Open:
         return int(self.words.nbytes + self.states.nbytes + self.word.nbytes + self.place.nbytes)
 
     def split(self, count: int) -> tuple[_Open, _Open | None]:
-        """The first so many words, and the others."""
+        """The first words, and the others."""
         if len(self.words) <= count:
             return self, None
         end = self.first + count
@@ -76,7 +76,7 @@ class _Open:
 class Walk:
     """A walk through all words of some balls, until each has shown a word with the other answer or has none.
 
-    ``flips[i]`` is such a word of ball ``i``, or None. What waits to be continued takes ``memory`` bytes, about.
+    ``flips[i]`` is such a word of ball ``i``, or None. The states to be continued take about ``memory`` bytes.
     """
 
     def __init__(self, stepper: Stepper, balls: Sequence[Ball], memory: int = DEFAULT_MEMORY) -> None:
@@ -123,7 +123,7 @@ class Walk:
         letters = self._table.shape[1]
         rows, codes = self._branches.follow(some.place)
         places = self._table[some.place[rows], codes]
-        kept = self._live[places]  # of some balls nothing more is asked
+        kept = self._live[places]  # some balls need no more queries
         if not kept.any():
             return None
         children, word = np.unique((some.word[rows[kept]] - some.first) * letters + codes[kept], return_inverse=True)
@@ -151,4 +151,4 @@ class Walk:
         if answer == self._answer[ball] or self.flips[ball] is not None:
             return
         self.flips[ball] = word
-        self._live[self._ball == ball] = False  # nothing more is asked for it
+        self._live[self._ball == ball] = False  # it needs no more queries

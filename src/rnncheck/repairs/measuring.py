@@ -1,4 +1,4 @@
-"""What is measured of a model: violations of each property, accuracy on words, and answers that changed."""
+"""Measurements of a model: violations of each property, accuracy on words, and answers that changed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from rnncheck.automata.dfa import Mask
 from rnncheck.models.labelled import answers_of
 from rnncheck.models.protocol import Model
-from rnncheck.models.traces import as_judged
+from rnncheck.models.traces import trace_model
 from rnncheck.probability.conditioned import conditioned
 from rnncheck.probability.distributions import WordDistribution
 from rnncheck.probability.statistics import clopper_pearson
@@ -23,14 +23,14 @@ from rnncheck.repairs.requirements import Requirement
 from rnncheck.words import Alphabet, Codes, IntArray, WordBatch, shortlex_key
 
 _AUDITED = 2_000  # words of each property that could be violations
-_SHORT = 5_000  # all short words are compared, as long as they are so few
+_SHORT = 5_000  # the most short words to compare: all up to some length
 _SHOWN = 20  # changed answers
 _NEAR = 3  # near misses of a word of a rare side
 
 
 @dataclass(frozen=True, eq=False)
 class Examples:
-    """Words with their right answers, as positions among the model's labels."""
+    """Words with their correct answers, as positions among the model's labels."""
 
     words: WordBatch
     answers: IntArray
@@ -42,9 +42,9 @@ class Examples:
 def violating(requirement: Requirement, model: Model, words: WordBatch) -> Mask:
     """Which of the words are violations."""
     if requirement.about_labels:
-        return ~as_judged(model, requirement.spec.dfa).accepts_batch(words)
-    wanted = requirement.wanted
-    return wanted.broken(model.accepts_batch(words), wanted.spec.end_states(words))
+        return ~trace_model(model, requirement.spec.dfa).accepts_batch(words)
+    prop = requirement.as_property
+    return prop.broken(model.accepts_batch(words), prop.spec.end_states(words))
 
 
 class ViolationSample:
@@ -55,7 +55,7 @@ class ViolationSample:
     ) -> None:
         self._parts: list[tuple[Requirement, float, WordBatch]] = []
         for each in requirements:
-            possible = None if each.about_labels else each.wanted.possible_violations
+            possible = None if each.about_labels else each.as_property.possible_violations
             source = distribution if possible is None else conditioned(distribution, possible)
             mass = 1.0 if possible is None else distribution.mass(possible)
             words = WordBatch.from_codes([]) if source is None else source.sample(rng, _AUDITED)
@@ -66,7 +66,7 @@ class ViolationSample:
         return sum(len(words) for _, _, words in self._parts)
 
     def masses(self, model: Model) -> list[Mass]:
-        """Of each property the probability of a violation."""
+        """The probability of a violation of each property."""
         found = []
         for each, possible, words in self._parts:
             hits = int(violating(each, model, words).sum()) if len(words) else 0
@@ -76,9 +76,9 @@ class ViolationSample:
 
 
 def right_answers(words: Sequence[Codes], question: Question, given: dict[Codes, int]) -> Examples:
-    """The right answer to each word: the label given for it, or that of the model as it came, where it is allowed."""
+    """The correct answer to each word: its given label, or the original model's answer if that is allowed."""
     batch = WordBatch.from_codes(words)
-    answers = question.demands.answers(batch, scores_along(question.before, batch, question.labels)).answers
+    answers = question.allowed_outputs.answers(batch, scores_along(question.before, batch, question.labels)).answers
     ends = batch.offsets[1:] + np.arange(len(batch))
     right = answers[ends]
     for place, word in enumerate(words):
@@ -91,7 +91,7 @@ def fresh_words(
 ) -> list[Codes]:
     """Random words of the distribution, and as many from both sides of each property, with near misses.
 
-    Where a side is rare, the distribution alone would say nothing of it.
+    The distribution alone would have no words of a rare side.
     """
     words = list(distribution.sample(rng, count // 2))
     letters, of_words = len(distribution.alphabet), [each for each in requirements if not each.about_labels]
@@ -114,32 +114,34 @@ def changed_answers(
     labels: Sequence[str],
     own: Collection,
 ) -> Changes:
-    """The answers that differ, among these words and all short ones; ``own`` are words with the labels they ask for."""
+    """The answers that differ, among these words and all short ones; ``own`` are your words with their labels."""
     batch = WordBatch.from_codes(distinct([*all_words(len(alphabet), _SHORT), *words]))
     then, now = (answers_of(model, batch) for model in (before, after))
     rows = np.flatnonzero(then != now)
     differing = batch.take(rows)
-    wanted = np.zeros(len(rows), dtype=np.bool_)
+    required = np.zeros(len(rows), dtype=np.bool_)
     for each in requirements:
         if len(rows):
-            wanted |= violating(each, before, differing)
-    said = dict(zip(own.words, own.answers.tolist(), strict=True))
-    labelled = [said.get(differing[place]) == int(now[row]) for place, row in enumerate(rows.tolist())]
+            required |= violating(each, before, differing)
+    own_labels = dict(zip(own.words, own.answers.tolist(), strict=True))
+    labelled = [own_labels.get(differing[place]) == int(now[row]) for place, row in enumerate(rows.tolist())]
     order = sorted(range(len(rows)), key=lambda place: shortlex_key(differing[place]))[:_SHOWN]
     shown = tuple(
         ChangedAnswer(
             alphabet.decode(differing[place]),
             labels[int(then[rows[place]])],
             labels[int(now[rows[place]])],
-            bool(wanted[place]),
+            bool(required[place]),
             labelled[place],
         )
         for place in order
     )
-    by_labels = sum(own_label and not asked for own_label, asked in zip(labelled, wanted.tolist(), strict=True))
-    return Changes(words=len(batch), changed=len(rows), wanted=int(wanted.sum()), labelled=by_labels, shortest=shown)
+    by_labels = sum(own_label and not other for own_label, other in zip(labelled, required.tolist(), strict=True))
+    return Changes(
+        words=len(batch), changed=len(rows), required=int(required.sum()), labelled=by_labels, shortest=shown
+    )
 
 
 def violations_on(own: Collection, requirement: Requirement, model: Model) -> int | None:
-    """How many of the person's own words are violations; None where there are no words."""
+    """How many of your own words are violations; None if there are no words."""
     return int(violating(requirement, model, own.words).sum()) if len(own) else None

@@ -1,9 +1,9 @@
-"""The words that a model is taught with: around its mistakes, and around what it must not forget.
+"""The words that a model is trained on: around its mistakes, and around what it must not forget.
 
-From a counterexample: itself and its beginnings, the flow's loops pumped, loops of its own pumped, and its near misses,
-words that differ by a letter, on whichever side of the decision they lie. From a property: samples of the words that
-could be mistakes. From the distribution: words as they come, and all short ones. The label of each prefix is found
-elsewhere, from the requirements and the model's own answers.
+From a counterexample: the word and its prefixes, the flow's loops pumped, loops of its own pumped, and its near misses,
+words that differ by one letter, whatever their answer. From a property: samples of the words that could be mistakes.
+From the distribution: random words, and all short ones. The label of each prefix comes from the requirements and the
+model's own answers.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from rnncheck.training.from_automaton import ConditionedSampler
 from rnncheck.verdict.violation import FaultyFlow
 from rnncheck.words import Alphabet, Codes
 
-_LONGEST = 200  # letters of a word that is made of a counterexample
+_LONGEST = 200  # letters of a word made of a counterexample
 _LOOPS, _LONGEST_LOOP = 2, 4  # of the specification, at each place of a counterexample
-_SHORT_STOP = 0.1  # how often a short word stops, beside those as long as the distribution has them
+_SHORT_STOP = 0.1  # the probability that a short word stops after a letter
 
 
 def pumped_flow(flow: FaultyFlow, alphabet: Alphabet, rng: np.random.Generator, count: int) -> Iterator[Codes]:
@@ -34,7 +34,7 @@ def pumped_flow(flow: FaultyFlow, alphabet: Alphabet, rng: np.random.Generator, 
 
 
 def pumped_word(word: Codes, spec: DFA, rng: np.random.Generator, count: int) -> Iterator[Codes]:
-    """The word with a short loop of the specification put in at some place, many times over."""
+    """The word with a short loop of the specification inserted at some place, many times over."""
     state, path = spec.initial, [spec.initial]
     for letter in word:
         state = int(spec.transitions[state, letter])
@@ -51,15 +51,15 @@ def pumped_word(word: Codes, spec: DFA, rng: np.random.Generator, count: int) ->
 
 
 def near_misses(word: Codes, letters: int, rng: np.random.Generator, most: int) -> list[Codes]:
-    """Words that differ by a letter that is changed, put in, left out or exchanged with the next; at random if many."""
+    """Words with one letter changed, inserted, left out or exchanged with the next; at random if there are many."""
     edits = (2 * letters + 2) * (len(word) + 1)
-    # Several come to the same word, and some to the word itself: of four times as many enough are left.
+    # Several edits give the same word, and some the word itself: four times as many leave enough.
     numbers = rng.permutation(edits)[: 4 * most].tolist()
     return distinct((_edited(word, letters, number) for number in numbers), [word])[:most]
 
 
 def _edited(word: Codes, letters: int, number: int) -> Codes:
-    """The word after the edit of this number; itself where there is no such edit at that place."""
+    """The word after the edit of this number; the word itself if there is no such edit at that place."""
     place, edit = divmod(number, 2 * letters + 2)
     before, at, after = word[:place], word[place : place + 1], word[place + 1 :]
     if edit < letters:
@@ -74,9 +74,9 @@ def _edited(word: Codes, letters: int, number: int) -> Codes:
 
 
 def words_in(language: DFA, distribution: WordDistribution, rng: np.random.Generator, count: int) -> list[Codes]:
-    """Random words of a language: half as long as the distribution has them, half shorter.
+    """Random words of a language: half of them as long as those of the distribution, half shorter.
 
-    The length is drawn first: of a thin language the distribution itself would draw the shortest words alone.
+    The length is drawn first: in a thin language the distribution itself would draw only the shortest words.
     """
     short = WordDistribution(distribution.alphabet, stop=_SHORT_STOP)
     sampler = ConditionedSampler(language, distribution, _LONGEST)
@@ -87,7 +87,7 @@ def words_in(language: DFA, distribution: WordDistribution, rng: np.random.Gener
 
 
 def all_words(letters: int, most: int) -> list[Codes]:
-    """All words up to the length at which they are still at most so many."""
+    """All words up to the largest length for which there are at most ``most``."""
     words: list[Codes] = []
     for length in itertools.count():
         if len(words) + letters**length > most:
@@ -96,8 +96,8 @@ def all_words(letters: int, most: int) -> list[Codes]:
     raise AssertionError("lengths end")
 
 
-def as_they_come(distribution: WordDistribution, rng: np.random.Generator, letters: int) -> list[Codes]:
-    """Random words, so many that they have about so many letters together."""
+def random_words(distribution: WordDistribution, rng: np.random.Generator, letters: int) -> list[Codes]:
+    """Random words with about ``letters`` letters in total."""
     count = max(100, int(letters / (distribution.mean_length() + 1)))
     return [word[: 2 * _LONGEST] for word in distribution.sample(rng, count)]
 

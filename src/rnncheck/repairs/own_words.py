@@ -1,4 +1,4 @@
-"""A person's own words: labelled or not, split into those to learn from and those to measure with."""
+"""Your own words: labelled or not, split into those to train on and those to measure with."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from rnncheck.word_files import USUAL, Sequences, WordFormat, content_lines, is_
 from rnncheck.words import Alphabet, IntArray, Word, WordBatch, format_word
 
 _SHOWN = 5  # words that contradict a property
-_HELD_OUT = 0.2  # of the words, half of it to choose by and half to measure with
+_HELD_OUT = 0.2  # the share of the words to select by (half of it) and to measure with (the other half)
 
 OwnWords = LabelledWords | Sequences | Iterable[Iterable[str]]
 
 
 @dataclass(frozen=True, eq=False)
 class Collection:
-    """Distinct words, and the label of each where there are labels (UNKNOWN where not)."""
+    """Distinct words, each with its label, or UNKNOWN without one."""
 
     words: WordBatch
     answers: IntArray
@@ -45,16 +45,16 @@ class Collection:
         return digest.hexdigest()
 
     def split(self, rng: np.random.Generator) -> tuple[IntArray, IntArray, IntArray]:
-        """Positions to learn from, to choose by and to measure with, at random."""
+        """Positions to train on, to select by and to measure with, at random."""
         order = rng.permutation(len(self.words))
         held = int(_HELD_OUT * len(order)) // 2
         return np.sort(order[2 * held :]), np.sort(order[:held]), np.sort(order[held : 2 * held])
 
 
 def read_own_words(path: Path, alphabet: Alphabet, form: WordFormat = USUAL) -> LabelledWords | Sequences:
-    """The words of a file: with labels where it has them, without otherwise.
+    """The words of a file, with labels if it has them.
 
-    Labels stand before a tab, or in a column (.csv) or field (.jsonl) called label or class, or as the format says.
+    A label comes before a tab, or is in a column (.csv) or field (.jsonl) called label or class, or as ``form`` says.
     """
     if is_table(path, form):
         labelled = any(row.label for row in read_rows(path, form))
@@ -63,7 +63,7 @@ def read_own_words(path: Path, alphabet: Alphabet, form: WordFormat = USUAL) -> 
     return (read_labelled_words if labelled else read_sequences)(path, alphabet, form)
 
 
-def collected(words: OwnWords | None, alphabet: Alphabet, labels: Sequence[str]) -> Collection:
+def collect_words(words: OwnWords | None, alphabet: Alphabet, labels: Sequence[str]) -> Collection:
     """The words over the model's alphabet, each once, and their labels as positions among the model's."""
     if words is None:
         return Collection(WordBatch.from_codes([]), np.zeros(0, dtype=np.int64), "")
@@ -71,8 +71,8 @@ def collected(words: OwnWords | None, alphabet: Alphabet, labels: Sequence[str])
         unknown = next((label for label in words.labels if label not in labels), None)
         if unknown is not None:
             raise InputError(
-                f"the words are labelled {short_repr(unknown)}, and the model says {', '.join(labels)}; "
-                "label them as it does"
+                f"the words are labelled {short_repr(unknown)}, and the model's labels are {', '.join(labels)}; "
+                "use the model's labels"
             )
         position = np.array([labels.index(label) for label in words.labels])
         codes = [alphabet.encode(words.alphabet.decode(word)) for word in words.words]
@@ -86,7 +86,7 @@ def collected(words: OwnWords | None, alphabet: Alphabet, labels: Sequence[str])
 def check_labels(
     own: Collection, requirements: Sequence[Requirement], alphabet: Alphabet, labels: Sequence[str], yes: int
 ) -> None:
-    """Refuse to choose between a property and labels that contradict it: the person must."""
+    """Raise an error if labels contradict a property: the user must choose between them."""
     rows = np.flatnonzero(own.answers != UNKNOWN)
     if not len(rows):
         return
@@ -97,11 +97,11 @@ def check_labels(
     name, places = next(iter(found.items()))
     shown = sorted((words[place] for place in places), key=lambda word: (len(word), word))[:_SHOWN]
     label = {words[place]: labels[own.answers[rows[place]]] for place in places}
-    told = "; ".join(f"{_text(alphabet.decode(word))} is labelled {label[word]}" for word in shown)
+    examples = "; ".join(f"{_text(alphabet.decode(word))} is labelled {label[word]}" for word in shown)
     more = f"; and {len(places) - len(shown)} more" if len(places) > len(shown) else ""
     raise InputError(
-        f"the property {short_repr(name)} contradicts {len(places)} of {len(rows)} labels: {told}{more}. Nothing was "
-        "changed; correct the property, or the labels, or leave these words out"
+        f"the property {short_repr(name)} contradicts {len(places)} of {len(rows)} labels: {examples}{more}. Nothing "
+        "was changed; correct the property, or the labels, or leave these words out"
     )
 
 

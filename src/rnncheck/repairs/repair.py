@@ -1,4 +1,4 @@
-"""``repair``: a network, or a person's own module, and what it must satisfy."""
+"""``repair``: train a network or module until it satisfies its specifications."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from rnncheck.models.protocol import Model
 from rnncheck.models.wrapping import letters_of
 from rnncheck.probability.distributions import WordDistribution, distribution_over
 from rnncheck.relations import Relation, RelationName
-from rnncheck.repairs.own_words import OwnWords, check_labels, collected
+from rnncheck.repairs.own_words import OwnWords, check_labels, collect_words
 from rnncheck.repairs.repair_conclusion import Repaired
 from rnncheck.repairs.repair_question import Question
 from rnncheck.repairs.repair_report import Progress
 from rnncheck.repairs.repair_settings import RepairSettings
-from rnncheck.repairs.repaired_models import ModulePupil, NetworkPupil, Pupil
-from rnncheck.repairs.requirements import Demands, Specs, requirements_of
+from rnncheck.repairs.repaired_models import RepairedModel, RepairedModule, RepairedNetwork
+from rnncheck.repairs.requirements import AllowedOutputs, Specs, requirements_of
 from rnncheck.repairs.rounds import Run
 from rnncheck.runtime.budget import Budget
 from rnncheck.words import Alphabet
 
 _CONCLUDING = 4.0  # times what it takes to make a model of the weights: measuring before and after
 
-ONNX_REFUSED = (
-    "an ONNX graph holds a network for use, not for training; repair the original it was exported from (a PyTorch "
+ONNX_NOT_TRAINABLE = (
+    "an ONNX graph cannot be trained; repair the original it was exported from (a PyTorch "
     "module by --module and --state, or its weights), and export it again"
 )
 
@@ -53,13 +53,13 @@ def repair(
 ) -> Repaired:
     """Train a network further until no violation of the specifications is found in it, or until they are proved.
 
-    ``model`` is a network (a ``RecurrentNetwork``, or what ``load_model`` gives) or a PyTorch module, which is copied.
-    A module needs the ``alphabet``, or has it as its attribute; ``options`` are those of ``wrap``. ``specs`` are one
-    specification or several, all with ``relation``, or ``Requirement`` values with their own. Where no specification
-    speaks, answers are kept: the labels of ``words`` where they have labels, else those of the model as it is.
+    ``model`` is a network (a ``RecurrentNetwork``, or the result of ``load_model``) or a PyTorch module, which is
+    copied. A module needs the ``alphabet``, or has it as its attribute; ``options`` are those of ``wrap``. ``specs``
+    are one specification or several, all with ``relation``, or ``Requirement`` values with their own. Answers that no
+    specification determines are kept: the labels of ``words`` if they have labels, else those of the original model.
 
     The ``budget`` (seconds, or a ``Budget``) ends the work with the best model so far. With ``checkpoint`` the state is
-    written to that file after every round, and ``resume`` goes on from it. The same inputs and seed give the same
+    written to that file after every round, and ``resume`` continues from it. The same inputs and seed give the same
     model.
     """
     import_torch("repairing")
@@ -68,41 +68,41 @@ def repair(
     settings = settings or RepairSettings()
     limit = budget if isinstance(budget, Budget) else Budget.lasting(budget)
     with torch_threads(settings.threads or 1):
-        pupil = _pupil(model, alphabet, settings, options or {})
-        requirements = tuple(each.over(pupil.alphabet) for each in requirements_of(specs, relation))
-        demands = Demands(requirements, pupil.alphabet, pupil.labels, pupil.yes)
-        own = collected(words, pupil.alphabet, pupil.labels)
-        check_labels(own, requirements, pupil.alphabet, pupil.labels, pupil.yes)
-        drawn = distribution_over(pupil.alphabet, distribution)
+        candidate = _candidate(model, alphabet, settings, options or {})
+        requirements = tuple(each.over(candidate.alphabet) for each in requirements_of(specs, relation))
+        allowed_outputs = AllowedOutputs(requirements, candidate.alphabet, candidate.labels, candidate.yes)
+        own = collect_words(words, candidate.alphabet, candidate.labels)
+        check_labels(own, requirements, candidate.alphabet, candidate.labels, candidate.yes)
+        drawn = distribution_over(candidate.alphabet, distribution)
         began = limit.clock()
-        before = pupil.model()
+        before = candidate.model()
         made_in = limit.clock() - began
-        question = Question(pupil, before, requirements, demands, own, drawn, seed, settings)
-        return Run(question, _leaving(limit, _CONCLUDING * made_in), progress).go(checkpoint, resume)
+        question = Question(candidate, before, requirements, allowed_outputs, own, drawn, seed, settings)
+        return Run(question, _reserve(limit, _CONCLUDING * made_in), progress).go(checkpoint, resume)
 
 
-def _leaving(limit: Budget, seconds: float) -> Budget:
-    """The budget without the time that measuring before and after will take, of which it has a tenth at most."""
+def _reserve(limit: Budget, seconds: float) -> Budget:
+    """The budget without the time for measuring before and after, but at least nine tenths of it."""
     if limit.deadline is None:
         return limit
     return dataclasses.replace(limit, deadline=limit.deadline - min(seconds, limit.remaining() / 10))
 
 
-def _pupil(
+def _candidate(
     model: object, alphabet: Alphabet | Sequence[str] | None, settings: RepairSettings, options: Mapping[str, Any]
-) -> Pupil:
+) -> RepairedModel:
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(model, torch.nn.Module):
-        return ModulePupil(model, letters_of(model, alphabet), options)
+        return RepairedModule(model, letters_of(model, alphabet), options)
     if isinstance(model, RecurrentNetwork):
-        return NetworkPupil(model, settings.threads)
+        return RepairedNetwork(model, settings.threads)
     if not isinstance(model, Model):
         raise ModelError(f"{short_repr(model)} is neither a network nor a PyTorch module; load it with load_model")
     kind = str(model.describe().get("kind", type(model).__name__))
     network = getattr(model, "network", None)
     read_off = kind if network is None else str(network.facts.get("kind", ""))
     if "ONNX" in read_off:
-        raise ModelError(ONNX_REFUSED)
+        raise ModelError(ONNX_NOT_TRAINABLE)
     if read_off == "PyTorch module":
-        raise ModelError("give the module itself, not the model that wrap makes of it; its weights are to be trained")
-    return NetworkPupil(network_of(model), settings.threads)
+        raise ModelError("give the module itself, not the result of wrap: the module's weights are trained")
+    return RepairedNetwork(network_of(model), settings.threads)

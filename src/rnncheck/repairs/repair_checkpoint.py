@@ -18,11 +18,11 @@ from rnncheck.runtime.checkpoint import check_same_question
 from rnncheck.words import Codes, WordBatch
 
 _FORMAT = "rnncheck/checkpoint-of-repair/2"
-_MAY_CHANGE = {"rounds"}  # says when to stop, not how to go on
+_MAY_CHANGE = {"rounds"}  # decides when to stop, not how to continue
 
 
 class Rank(msgspec.Struct, frozen=True, order=True):
-    """How good a model is, the least being the best: properties violated, mistakes on watched words, wrong answers."""
+    """The rank of a model, lower is better: properties violated, mistakes on watched words, wrong answers."""
 
     violated: int
     mistakes: int
@@ -30,7 +30,7 @@ class Rank(msgspec.Struct, frozen=True, order=True):
 
 
 class Best(msgspec.Struct, frozen=True):
-    """The model to keep: that of a round (0: as it came), and how it stood to each property."""
+    """The model to keep: that of a round (0: the original), and its results for each property."""
 
     round: int
     rank: Rank
@@ -38,12 +38,12 @@ class Best(msgspec.Struct, frozen=True):
 
 
 class Progressed(msgspec.Struct):
-    """How far a repair is between two rounds."""
+    """The state of a repair between two rounds."""
 
     rounds: list[RepairRound] = []
     before: list[Standing] = []
     best: Best | None = None
-    verified: Best | None = None  # the best of those that were verified
+    verified: Best | None = None  # the best verified model
     seconds: float = 0.0
 
 
@@ -55,7 +55,7 @@ class _Document(msgspec.Struct, forbid_unknown_fields=True):
 
 @dataclass(frozen=True, eq=False)
 class Saved:
-    """What a run goes on from. Randomness follows from the seed and the round."""
+    """The state from which a run is resumed. Randomness follows from the seed and the round."""
 
     progressed: Progressed
     weights: Mapping[str, Floats]
@@ -67,7 +67,7 @@ class Saved:
 
 
 class RepairCheckpoint:
-    """The file; a repair that asks something else cannot go on from it."""
+    """The checkpoint file; only the same repair can be resumed from it."""
 
     def __init__(self, path: str | Path, question: dict[str, Any]) -> None:
         self._path = Path(path)
@@ -87,12 +87,12 @@ class RepairCheckpoint:
     def load(self) -> Saved:
         """Read it."""
         if not self._path.exists():
-            raise InputError(f"{self._path}: there is no checkpoint to go on from; leave out --resume to begin")
+            raise InputError(f"{self._path}: there is no checkpoint to resume from; leave out --resume to start")
         text, arrays = read_sealed(self._path)
         try:
             document = msgspec.json.decode(text, type=_Document)
         except (msgspec.MsgspecError, ValueError) as error:
-            raise ModelError(f"{self._path} is not a checkpoint of rnncheck repair ({error}); begin anew") from None
+            raise ModelError(f"{self._path} is not a checkpoint of rnncheck repair ({error}); start again") from None
         self._check(document)
 
         def words(name: str) -> list[Codes]:

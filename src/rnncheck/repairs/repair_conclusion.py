@@ -1,4 +1,4 @@
-"""The end of a repair: the best model beside the one that came, and what is to be told of it."""
+"""The end of a repair: the best model compared with the original, and the report."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ from rnncheck.repairs.repair_report import (
     RepairReport,
     Standing,
 )
-from rnncheck.repairs.repaired_models import ModulePupil, NetworkPupil
+from rnncheck.repairs.repaired_models import RepairedModule, RepairedNetwork
 from rnncheck.training.batches import among_prefixes
 from rnncheck.verdict.certificate import Certificate
 from rnncheck.verdict.facts import Outcome
 from rnncheck.version import __version__
 from rnncheck.words import Codes, WordBatch
 
-_OWN = "your labelled words; where they are few, random words too, right as they were unless a property forbids it"
-_DRAWN = "random words of both sides and near misses; right is the answer of before, unless a property forbids it"
+_OWN = "your labelled words; if they are few, random words too, with the old answer unless a property forbids it"
+_DRAWN = "random words of both sides and near misses, with the old answer unless a property forbids it"
 
-_TAUGHT_TOO = "; each of them was taught as well, or begins a word that was, since there are no others"
+_ALSO_TRAINED = "; each of them was also trained on, or begins a word that was, since there are no others"
 
 
 @dataclass(frozen=True, eq=False)
 class Repaired:
-    """The repaired model, in the form in which it was given, and how it came about.
+    """The repaired model, in the form in which it was given, and the report.
 
-    Where ``report.improved`` is false it is the model as it came. ``certificate`` is the proof, where there is one.
+    If ``report.improved`` is false it is the original model. ``certificate`` is the proof, if there is one.
     """
 
     report: RepairReport
@@ -52,18 +52,18 @@ class Repaired:
 
 @dataclass
 class Proof:
-    """What the end of the loop found out about a proof: a hardened ``network`` takes the place of the repaired one."""
+    """The proof at the end of the loop: a ``network`` of certified training replaces the repaired one."""
 
     certificate: Certificate | None = None
     network: RecurrentNetwork | None = None
     hardening: HardeningFacts | None = None
-    otherwise: str = ""  # what is known of the repaired network without it
+    otherwise: str = ""  # the reason without the proof
     otherwise_ending: Ending = Ending.NOTHING_FOUND
     notes: list[str] = field(default_factory=list)
 
 
 class Conclusion:
-    """Measures both models and puts it down."""
+    """Measures both models and writes the report."""
 
     def __init__(
         self,
@@ -71,12 +71,12 @@ class Conclusion:
         state: Progressed,
         sample: ViolationSample,
         held_out: Examples,
-        taught: Sequence[Codes],
-        polished: Callable[[Model, Sequence[Standing]], list[Standing]],
+        trained: Sequence[Codes],
+        with_shorter_counterexamples: Callable[[Model, Sequence[Standing]], list[Standing]],
     ) -> None:
-        self._question, self._state, self._sample, self._polished = question, state, sample, polished
-        fresh = _never_taught(held_out, taught)
-        self._held_out, self._taught_too = (fresh, False) if len(fresh.words) else (held_out, True)
+        self._question, self._state, self._sample, self._shorten = question, state, sample, with_shorter_counterexamples
+        fresh = _never_trained(held_out, trained)
+        self._held_out, self._also_trained = (fresh, False) if len(fresh.words) else (held_out, True)
 
     def repaired(
         self,
@@ -87,21 +87,21 @@ class Conclusion:
         initial: dict[str, Any],
         seconds: Callable[[], float],
     ) -> Repaired:
-        """The better of the two models, by its weights ``best`` or those it came with, ``initial``."""
+        """The better of two models: that with the weights ``best``, or the original with ``initial``."""
         question = self._question
-        pupil, kept = question.pupil, self._state.best
+        candidate, kept = question.candidate, self._state.best
         assert kept is not None
-        pupil.load(best)
-        network = pupil.network() if isinstance(pupil, NetworkPupil) else None
+        candidate.load(best)
+        network = candidate.network() if isinstance(candidate, RepairedNetwork) else None
         if proof.network is not None and self._loses(self._model(proof.network)):
             ending, reason = self._without_proof(proof), proof.otherwise
         if proof.network is not None:
             network, after = proof.network, self._model(proof.network)
             standings = self._proved(after)
         else:
-            after = pupil.model() if kept.round else question.before
-            standings = self._polished(after, kept.standings) if kept.round else kept.standings
-        self._state.before = self._polished(question.before, self._state.before)
+            after = candidate.model() if kept.round else question.before
+            standings = self._shorten(after, kept.standings) if kept.round else kept.standings
+        self._state.before = self._shorten(question.before, self._state.before)
         held_out = self._measured(after)
         improved = proof.network is not None or kept.round > 0
         if improved and self._loses(after):
@@ -109,24 +109,24 @@ class Conclusion:
             improved, reason = False, f"it would cost {lost:.2f} points of accuracy on held-out words ({reason})"
             ending = ending if ending is Ending.ENDED_EARLY else Ending.NOT_REPAIRED
         if not improved:
-            pupil.load(initial)
-            network = pupil.network() if isinstance(pupil, NetworkPupil) else None
+            candidate.load(initial)
+            network = candidate.network() if isinstance(candidate, RepairedNetwork) else None
         report = self._report(ending, reason, improved, standings, held_out, after, proof, seconds())
         if network is not None and improved:
             network = dataclasses.replace(network, facts={**network.facts, "repair": _facts(report)})
-        module = pupil.module if isinstance(pupil, ModulePupil) else None
+        module = candidate.module if isinstance(candidate, RepairedModule) else None
         return Repaired(report, network, module, proof.certificate if report.proved else None)
 
     def _model(self, network: RecurrentNetwork) -> Model:
-        return NetworkPupil(network, self._question.settings.threads).model()
+        return RepairedNetwork(network, self._question.settings.threads).model()
 
     def _loses(self, model: Model) -> bool:
-        """Whether it answers too many of the held-out words worse than the model that came."""
+        """Whether a model answers too many held-out words worse than the original."""
         held_out = self._measured(model)
         return held_out.after < held_out.before - self._question.settings.max_loss
 
     def _without_proof(self, proof: Proof) -> Ending:
-        """Leave the proved network; the one that was repaired stays."""
+        """Drop the proved network and keep the repaired one."""
         assert proof.hardening is not None
         why = "the proof closes, but too many answers to held-out words would change"
         proof.hardening = msgspec.structs.replace(proof.hardening, taken=False, reason=why)
@@ -143,7 +143,7 @@ class Conclusion:
     def _measured(self, after: Model) -> HeldOut:
         examples, question = self._held_out, self._question
         return HeldOut(
-            source=(_OWN if question.own.labelled else _DRAWN) + (_TAUGHT_TOO if self._taught_too else ""),
+            source=(_OWN if question.own.labelled else _DRAWN) + (_ALSO_TRAINED if self._also_trained else ""),
             words=len(examples.words),
             before=examples.accuracy(question.before),
             after=examples.accuracy(after),
@@ -151,9 +151,9 @@ class Conclusion:
 
     def _changes(self, after: Model) -> Changes:
         question = self._question
-        alphabet = question.pupil.alphabet
+        alphabet = question.candidate.alphabet
         shown = [alphabet.encode(word) for each in self._state.before for word in each.counterexamples]
-        own, labels = question.own, question.pupil.labels
+        own, labels = question.own, question.candidate.labels
         words = [*self._held_out.words, *shown, *own.words]
         return changed_answers(question.before, after, question.requirements, words, alphabet, labels, own)
 
@@ -187,7 +187,7 @@ class Conclusion:
             properties=properties,
             rounds=tuple(self._state.rounds),
             held_out=held_out,
-            changes=self._changes(after) if improved else Changes(words=0, changed=0, wanted=0),
+            changes=self._changes(after) if improved else Changes(words=0, changed=0, required=0),
             own_words=len(question.own),
             labelled=question.own.labelled,
             hardening=proof.hardening,
@@ -195,7 +195,7 @@ class Conclusion:
             model_before={name: facts[name] for name in ("kind", "cell", "hidden", "name", "sha256") if name in facts},
             sha256_after=str(after.describe().get("sha256")) if improved else None,
             distribution=dict(question.distribution.describe()),
-            alphabet=question.pupil.alphabet,
+            alphabet=question.candidate.alphabet,
             seed=question.seed,
             settings=question.settings.describe(),
             seconds=seconds,
@@ -203,16 +203,16 @@ class Conclusion:
         )
 
 
-def _never_taught(examples: Examples, taught: Sequence[Codes]) -> Examples:
-    """Those that no word taught begins with."""
-    if not taught:
+def _never_trained(examples: Examples, trained: Sequence[Codes]) -> Examples:
+    """The examples that begin no training word."""
+    if not trained:
         return examples
-    fresh = np.flatnonzero(~among_prefixes(examples.words, WordBatch.from_codes(taught)))
+    fresh = np.flatnonzero(~among_prefixes(examples.words, WordBatch.from_codes(trained)))
     return Examples(examples.words.take(fresh), examples.answers[fresh])
 
 
 def _facts(report: RepairReport) -> dict[str, object]:
-    """What the model file tells of it."""
+    """The facts for the model file."""
     return {
         "ending": report.ending.value,
         "rounds": len(report.rounds),

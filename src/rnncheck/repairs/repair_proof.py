@@ -1,4 +1,4 @@
-"""The end of a repair: is it proved, and can the network be trained so that it is?"""
+"""The end of a repair: a proof, or training until there is one."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from rnncheck.relations import Property, Relation
 from rnncheck.repairs.repair_conclusion import Proof
 from rnncheck.repairs.repair_question import Question
 from rnncheck.repairs.repair_report import HardeningFacts
-from rnncheck.repairs.repaired_models import NetworkPupil
+from rnncheck.repairs.repaired_models import RepairedNetwork
 from rnncheck.repairs.requirements import Requirement
 from rnncheck.runtime.budget import BudgetExceeded
 from rnncheck.training.certified.certified_training import HardeningSettings, harden
@@ -28,12 +28,12 @@ from rnncheck.verdict.certificate import Certificate
 from rnncheck.verification.methods.proof_method import CHEAP
 from rnncheck.words import WordBatch
 
-_MOST_UNITS = 200  # of all layers: those of 160 to 180 close in a minute or two
+_MOST_UNITS = 200  # of all layers: proofs of 160 to 180 units close in a minute or two
 _MOST_EDGES = 60  # states × letters of the specification
 
 
-def combined(requirements: Sequence[Requirement]) -> Property | None:
-    """One property that says what all say together; None where no single one does."""
+def combine_properties(requirements: Sequence[Requirement]) -> Property | None:
+    """One property equivalent to all together; None if there is none."""
     kinds = {each.kind for each in requirements}
     if len(kinds) > 1 or None in kinds:
         return None
@@ -44,71 +44,71 @@ def combined(requirements: Sequence[Requirement]) -> Property | None:
     return Property(functools.reduce(join, automata), relation)
 
 
-def certificate_for(network: RecurrentNetwork, wanted: Property) -> Certificate | None:
-    """The certificate of a proof, where one is found at little cost."""
+def certificate_for(network: RecurrentNetwork, required: Property) -> Certificate | None:
+    """The certificate of a proof, if one is found at little cost."""
     empty = reference_judgement(network, ()).accepted
-    ends = wanted.spec.end_states(WordBatch.from_codes([()]))
-    if wanted.broken(np.array([empty]), ends)[0]:
+    ends = required.spec.end_states(WordBatch.from_codes([()]))
+    if required.broken(np.array([empty]), ends)[0]:
         return None
-    found = find_invariant(network, wanted, CHEAP)
-    return certificate_of(found, network, wanted, empty) if isinstance(found, Invariant) else None
+    found = find_invariant(network, required, CHEAP)
+    return certificate_of(found, network, required, empty) if isinstance(found, Invariant) else None
 
 
-def too_large(network: RecurrentNetwork, wanted: Property | None) -> str | None:
-    """Why training for a proof is not tried; None where it is."""
-    if wanted is None:
-        return "the properties do not make one that can be trained for"
+def too_large(network: RecurrentNetwork, required: Property | None) -> str | None:
+    """Why certified training is not tried; None if it is."""
+    if required is None:
+        return "the properties cannot be combined into one"
     units = sum(layer.hidden for layer in network.layers)
     if units > _MOST_UNITS:
-        return f"a network of {units} units is too large to train for a proof (at most {_MOST_UNITS})"
-    edges = wanted.spec.transitions.size
+        return f"a network of {units} units is too large for certified training (at most {_MOST_UNITS})"
+    edges = required.spec.transitions.size
     if edges > _MOST_EDGES:
-        return f"a specification of {len(wanted.spec)} states and {len(wanted.spec.alphabet)} letters is too large"
+        return f"a specification of {len(required.spec)} states and {len(required.spec.alphabet)} letters is too large"
     return None
 
 
 def prove_or_harden(
-    question: Question, proved: bool, tell: Callable[[str], None], keeps_accuracy: Callable[[Model], bool]
+    question: Question, proved: bool, report: Callable[[str], None], keeps_accuracy: Callable[[Model], bool]
 ) -> Proof:
-    """What is known of a proof: the certificate of one that is there, or a network that was trained to have one.
+    """The certificate of a proof, or a network that was trained to have one.
 
-    The end of the budget is the end of such training, and of nothing else: what was repaired stays.
+    The end of the budget ends only this training: the repaired network is kept.
     """
-    pupil, wanted, proof = question.pupil, combined(question.requirements), Proof()
-    if not isinstance(pupil, NetworkPupil):
+    candidate, required, proof = question.candidate, combine_properties(question.requirements), Proof()
+    if not isinstance(candidate, RepairedNetwork):
         if proved:
             proof.notes.append(
-                "the proof is of the weights as they were read off the module, which may compute otherwise"
+                "the proof is about the weights as they were read off the module, which may compute something else"
             )
         return proof
-    network = pupil.network()
+    network = candidate.network()
     if proved:
-        proof.certificate = None if wanted is None else certificate_for(network, wanted)
+        proof.certificate = None if required is None else certificate_for(network, required)
         return proof
     if not question.settings.harden:
         return proof
-    reason = too_large(network, wanted)
-    if reason is not None or wanted is None:
-        proof.notes.append(f"it was not trained for a proof: {reason}")
+    reason = too_large(network, required)
+    if reason is not None or required is None:
+        proof.notes.append(f"there was no certified training: {reason}")
         return proof
     began = time.perf_counter()
     settings = HardeningSettings(iterations=question.settings.iterations, seed=question.seed)
     try:
         made = harden(
             network,
-            wanted.spec,
-            relation=wanted.relation,
+            required.spec,
+            relation=required.relation,
             settings=settings,
-            progress=lambda now: tell(f"training for a proof: {now.on_words} on words, {now.on_boxes} on boxes"),
+            progress=lambda now: report(f"certified training: {now.on_words} on words, {now.on_boxes} on boxes"),
         )
     except (BudgetExceeded, KeyboardInterrupt) as end:
-        proof.notes.append(f"training for a proof was ended: {getattr(end, 'reason', 'interrupted')}")
+        proof.notes.append(f"certified training was ended: {getattr(end, 'reason', 'interrupted')}")
         return proof
     except RnncheckError as error:
-        proof.notes.append(f"it was not trained for a proof: {error}")
+        proof.notes.append(f"there was no certified training: {error}")
         return proof
     taken, reason = made.report.proved, made.report.ending.value
-    if taken and not keeps_accuracy(NetworkPupil(made.network, question.settings.threads).model()):
+    if taken and not keeps_accuracy(RepairedNetwork(made.network, question.settings.threads).model()):
         taken, reason = False, "the proof closes, but too many other answers would change"
     if taken:
         proof.network, proof.certificate = made.network, made.certificate

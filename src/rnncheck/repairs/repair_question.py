@@ -1,4 +1,4 @@
-"""What is to be repaired, and for what: everything that the result depends on."""
+"""The question of a repair: everything that the result depends on."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from rnncheck.models.protocol import Model
 from rnncheck.probability.distributions import WordDistribution
 from rnncheck.repairs.own_words import Collection
 from rnncheck.repairs.repair_settings import RepairSettings
-from rnncheck.repairs.repaired_models import Pupil
-from rnncheck.repairs.requirements import Demands, Requirement
+from rnncheck.repairs.repaired_models import RepairedModel
+from rnncheck.repairs.requirements import AllowedOutputs, Requirement
 from rnncheck.version import __version__
 
-SPLIT, AUDIT, VALIDATION, HELD_OUT, TEACHING, FRESH = range(6)  # what random numbers are for; each use has its stream
+SPLIT, AUDIT, VALIDATION, HELD_OUT, TRAINING, FRESH = range(6)  # the uses of random numbers; each has its own stream
 
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """One repair. ``before`` is the model as it came; ``pupil`` is what is trained."""
+    """One repair. ``before`` is the original model; ``candidate`` is the one being trained."""
 
-    pupil: Pupil
+    candidate: RepairedModel
     before: Model
     requirements: tuple[Requirement, ...]
-    demands: Demands
+    allowed_outputs: AllowedOutputs
     own: Collection
     distribution: WordDistribution
     seed: int
@@ -33,15 +33,15 @@ class Question:
 
     @property
     def labels(self) -> int:
-        return len(self.pupil.labels)
+        return len(self.candidate.labels)
 
     def rng(self, purpose: int, number: int = 0) -> np.random.Generator:
         return np.random.default_rng([self.seed, purpose, number])
 
-    def asked(self) -> dict[str, Any]:
-        """The question as plain values: a checkpoint is of one and no other."""
+    def as_values(self) -> dict[str, Any]:
+        """The question as plain values; a checkpoint belongs to exactly one question."""
         return {
-            "model": self.before.identity(),
+            "model": self.before.fingerprint(),
             "properties": [[each.spec.sha256(), each.formula] for each in self.requirements],
             "words": self.own.sha256(),
             "distribution": self.distribution.describe(),

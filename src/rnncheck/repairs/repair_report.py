@@ -1,4 +1,4 @@
-"""What a repair tells: while it runs, and at the end, as a value and as a JSON document."""
+"""The progress and the report of a repair, as values and as a JSON document."""
 
 from __future__ import annotations
 
@@ -31,9 +31,10 @@ class Ending(enum.Enum):
 
 
 class Mass(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The probability of a violation: ``hits`` of ``words`` that could be violations were, and these have ``possible``.
+    """The probability of a violation.
 
-    ``interval`` holds the probability with 95 % confidence.
+    ``possible`` is the probability of a word that could be a violation; of ``words`` such words, ``hits`` were one.
+    ``interval`` contains the probability with 95 % confidence.
     """
 
     possible: float
@@ -42,16 +43,16 @@ class Mass(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     interval: Interval
 
     def at_least(self, probability: float) -> Mass:
-        """The same, where so much is known of violations."""
+        """The same with this lower bound, the probability of the violations already known."""
         low, high = self.interval
         return Mass(self.possible, self.hits, self.words, (max(low, probability), max(high, probability)))
 
 
 class Standing(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """How a model stands to one property.
+    """The result of one property for a model.
 
-    ``outcome`` is that of the last verification, with so many ``search_steps`` and so far. ``on_data`` counts the
-    violations among the person's own words.
+    ``outcome`` is that of the last verification, with ``search_steps`` steps of search. ``on_data`` counts the
+    violations among your own words.
     """
 
     outcome: Outcome
@@ -64,7 +65,7 @@ class Standing(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
 
 
 class PropertyRepair(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A property before and after."""
+    """The results of one property before and after."""
 
     name: str
     origin: str
@@ -74,19 +75,22 @@ class PropertyRepair(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw
     after: Standing
 
 
-class RepairRound(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """One round: what was found at first, what was taught, and what was measured then.
+class RepairRound(
+    msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, rename={"added_words": "taught"}
+):
+    """One round: the violations found, the training, and measurements after it.
 
-    ``violated`` names the properties, and ``counterexamples`` shows a word for each. ``taught`` counts new words by
-    kind. ``learned`` is the share of taught answers that were right in the last epoch. ``mistakes`` of ``audited``
-    words that could be violations still are, and ``accuracy`` is that on validation words, both after the round.
+    ``violated`` names the properties, and ``counterexamples`` has a word for each. ``added_words`` counts new training
+    words by kind. ``learned`` is the share of training answers that were right in the last epoch. ``mistakes`` of
+    ``audited`` words that could be violations still are, and ``accuracy`` is that on validation words, both after the
+    round.
     """
 
     number: int
     violated: tuple[str, ...]
     counterexamples: tuple[Word, ...]
     search_steps: Count
-    taught: dict[str, int]
+    added_words: dict[str, int]
     words: Count
     epochs: Count
     learned: float
@@ -97,9 +101,9 @@ class RepairRound(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
 
 
 class HeldOut(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Words that nothing was learned from, and the share that was and is answered right.
+    """Words that were not trained on, and the share answered right before and after.
 
-    ``source`` says where they and their right answers are from.
+    ``source`` says where they and their right answers come from.
     """
 
     source: str
@@ -108,46 +112,46 @@ class HeldOut(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     after: float
 
 
-class ChangedAnswer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A word that is answered otherwise; ``wanted`` where a property forbids the answer of before.
+class ChangedAnswer(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename={"required": "wanted"}):
+    """A word whose answer changed; ``required`` if a property forbids the old answer.
 
-    ``labelled`` where the person's own label of the word is the answer of after.
+    ``labelled`` if your own label of the word is the new answer.
     """
 
     word: Word
     before: str
     after: str
-    wanted: bool
+    required: bool
     labelled: bool = False
 
     @property
     def why(self) -> str:
-        """Who asked for the change."""
-        if self.wanted:
-            return "as a property asks for"
-        return "as your label says" if self.labelled else "neither a property nor a label of yours asks for it"
+        """The reason of the change."""
+        if self.required:
+            return "required by a property"
+        return "your label" if self.labelled else "required by neither a property nor a label of yours"
 
 
-class Changes(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class Changes(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, rename={"required": "wanted"}):
     """Answers that changed among all ``words`` that were compared; ``shortest`` are some of them.
 
-    ``wanted`` are those that a property asks for, ``labelled`` the others that the person's own labels ask for.
+    ``required`` are those that a property requires, ``labelled`` the others that your own labels require.
     """
 
     words: Count
     changed: Count
-    wanted: Count
+    required: Count
     labelled: Count = 0
     shortest: tuple[ChangedAnswer, ...] = ()
 
-    def asked_for(self) -> str:
-        """How many of the changes were asked for, and by whom; without capital and full stop."""
+    def reasons(self) -> str:
+        """How many of the changes were required, and by what; without capital and full stop."""
         own = f", {self.labelled:,} by your labels" if self.labelled else ""
-        return f"{self.wanted:,} of them asked for by a property{own}"
+        return f"{self.required:,} of them required by a property{own}"
 
 
 class HardeningFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """What training for a proof came to: whether its network was ``taken``, and why not."""
+    """The result of certified training: whether its network was ``taken``, and why not."""
 
     proved: bool
     taken: bool
@@ -157,10 +161,9 @@ class HardeningFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw
 
 
 class RepairReport(Displayable, msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """How a repair went.
+    """The report of a repair.
 
-    ``improved`` says whether the model that came of it is better than the one that was given: one that is not never
-    takes its place.
+    ``improved`` says whether the repaired model is better than the original; if it is not, the original is kept.
     """
 
     schema: Literal["rnncheck/repair/1"] = "rnncheck/repair/1"
@@ -215,15 +218,15 @@ class RepairReport(Displayable, msgspec.Struct, frozen=True, forbid_unknown_fiel
             raise FormatError(f"not a report of a repair: {error}", source) from None
 
     def save_report(self, path: str | Path) -> None:
-        """Write the page: one HTML file, for people."""
+        """Write the report as one HTML page."""
         write_atomically(path, page_of(self))
 
 
 class RepairProgress(msgspec.Struct, frozen=True):
-    """Passed to the progress callback now and then: what is being done after so many rounds, and how far it is.
+    """Passed to the progress callback: the rounds done, the current work, and how far it is.
 
-    ``counts`` has ``search steps`` (those that are to be made), ``membership queries`` and ``network steps`` while a
-    property is verified, and ``words``, ``answers`` and ``right answers`` (those of the epoch) while words are taught.
+    ``counts`` has ``search steps`` (those to be made), ``membership queries`` and ``network steps`` while a property is
+    verified, and ``words``, ``answers`` and ``right answers`` (those of the epoch) during training.
     """
 
     round: int

@@ -1,4 +1,4 @@
-"""What can be set about a repair."""
+"""The settings of a repair."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from rnncheck.verification.verify_settings import VerifySettings
 
 @dataclass(frozen=True)
 class RepairSettings:
-    """How far to go.
+    """The limits of a repair.
 
-    At most ``rounds`` of training. A repair is done when a search of ``effort`` times the usual steps finds no
-    violation of any property, and the accuracy on held-out words has fallen by at most ``max_loss``. With ``harden`` a
-    network that is small enough is then trained on until it is proved, for at most ``iterations``.
+    There are at most ``rounds`` of training. A repair is complete when a search of ``effort`` times the usual steps
+    finds no violation of any property, and the accuracy on held-out words has fallen by at most ``max_loss``. With
+    ``harden`` a network that is small enough is then trained further until it is proved, for at most ``iterations``.
     """
 
     rounds: int = 10
@@ -24,7 +24,7 @@ class RepairSettings:
     max_loss: float = 0.001
     harden: bool = True
     iterations: int = 2_000
-    letters: int = 20_000  # of random words that are drawn in each round, so that nothing is forgotten
+    letters: int = 20_000  # of random words in each round, so that nothing is forgotten
     held_out: int = 10_000  # words to measure with
     fine_tuning: FineTuning = field(default_factory=FineTuning)
     threads: int | None = None
@@ -33,7 +33,7 @@ class RepairSettings:
         for name in ("rounds", "iterations", "letters", "held_out"):
             check_least(name, getattr(self, name), 1)
         if not 0.0 < self.effort < float("inf"):
-            raise InputError(f"effort {self.effort!r} is not how many times the usual search is made; 10 is usual")
+            raise InputError(f"effort {self.effort!r} is not a positive multiple of the usual search; 10 is usual")
         if not 0.0 <= self.max_loss <= 1.0:
             raise InputError(f"max_loss {self.max_loss!r} is not a share of words; give a number from 0 to 1")
 
@@ -44,6 +44,6 @@ class RepairSettings:
 
     def describe(self) -> dict[str, object]:
         """Everything that the result depends on."""
-        told = asdict(self)
-        del told["threads"]
-        return told
+        values = asdict(self)
+        del values["threads"]
+        return values

@@ -1,8 +1,8 @@
-"""What is being repaired, as something to train and to ask: a network of arrays, or a person's own PyTorch module.
+"""The model under repair, to train and to query: a network of arrays, or your own PyTorch module.
 
-Teaching and measuring ask a model for whole batches, beside the membership oracle: what it would remember is of no use
-once the weights have changed, and these steps are no part of a verdict, whose cost it counts. Whatever is said of a
-property, and the search for words to teach, goes through the oracle.
+Training and measuring query whole batches without the membership oracle: its cache is of no use once the weights have
+changed, and these steps are not part of the cost of a verdict. Verification, and the search for training words, use the
+oracle.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from rnncheck.automata.moore import NO_YES
-from rnncheck.models.engine.compiled import stepped
-from rnncheck.models.labelled import WordLabels, label_names, sayers
+from rnncheck.models.engine.compiled import compiled_or_stepped
+from rnncheck.models.labelled import WordLabels, label_names, models_by_label
 from rnncheck.models.network import Floats, RecurrentNetwork
 from rnncheck.models.protocol import Model, Scores, SteppingModel
 from rnncheck.models.wrapping import meaning_of_outputs, wrap
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     import torch
 
 
-class Pupil(Protocol):
-    """Weights to train, and the model that they make. ``labels`` are what the model may say; ``yes`` means yes."""
+class RepairedModel(Protocol):
+    """Weights to train, and the model with these weights. ``labels`` are its answers, and ``yes`` accepts."""
 
     alphabet: Alphabet
     labels: tuple[str, ...]
     yes: int
-    takes_empty: bool  # whether the empty word can be taught
+    takes_empty: bool  # whether the empty word can be trained on
 
     def parameters(self) -> list[torch.Tensor]: ...
 
@@ -44,13 +44,13 @@ class Pupil(Protocol):
     def loss(self, batch: Batch, weights: Floats) -> tuple[torch.Tensor, IntArray, IntArray]: ...
 
     def stage(self, stage: Stage, rng: np.random.Generator) -> Stage:
-        """What of a stage is learned from: all of it, or what can be afforded."""
+        """The part of a stage to train on: all of it, or what is affordable."""
 
     def model(self) -> Model:
-        """The model as it is now."""
+        """The model with the current weights."""
 
 
-class NetworkPupil:
+class RepairedNetwork:
     """A network of arrays."""
 
     def __init__(self, network: RecurrentNetwork, threads: int | None = None) -> None:
@@ -81,10 +81,10 @@ class NetworkPupil:
         return stage
 
     def network(self) -> RecurrentNetwork:
-        """The network as it is now; everything but the weights is as it was."""
+        """The network with the current weights; everything else is unchanged."""
         before, arrays = self._before, self._trainable.arrays()
         if all(np.array_equal(arrays[name], array) for name, array in self._untrained.items()):
-            return before  # in numbers that training, in float32, may not have
+            return before  # in its own precision, which float32 of training may lose
         names = before.labels or tuple(map(str, range(before.outputs)))
         now = self._trainable.to_network(before.alphabet, names, before.label, {})
         kind = before.number_type
@@ -103,24 +103,24 @@ class NetworkPupil:
         )
 
     def model(self) -> Model:
-        return stepped(self.network(), threads=self._threads)
+        return compiled_or_stepped(self.network(), threads=self._threads)
 
 
-class ModulePupil:
-    """A person's own module: its forward is what is trained. It is a copy; the person's own object stays as it is."""
+class RepairedModule:
+    """A copy of your own module, whose forward is trained; your object is not changed."""
 
     def __init__(self, module: Any, alphabet: Alphabet, options: Mapping[str, Any]) -> None:
-        from rnncheck.models.foreign.torch.gradients import LearningModule
+        from rnncheck.models.foreign.torch.gradients import TrainableModule
         from rnncheck.models.foreign.torch.module import ModuleOptions
-        from rnncheck.models.self_check import Reading
+        from rnncheck.models.self_check import OutputMeaning
 
         self._module = copy.deepcopy(module)
         self._options = dict(options)
         self.alphabet = alphabet
-        said = {name: value for name, value in options.items() if name in ("threshold", "output")}
-        said |= meaning_of_outputs(module, options.get("label"), options.get("labels"))
+        outputs = {name: value for name, value in options.items() if name in ("threshold", "output")}
+        outputs |= meaning_of_outputs(module, options.get("label"), options.get("labels"))
         how = {name: value for name, value in options.items() if name in ("encode", "first_row", "empty")}
-        self._learning = LearningModule(self._module, alphabet, ModuleOptions(Reading(**said), **how))
+        self._learning = TrainableModule(self._module, alphabet, ModuleOptions(OutputMeaning(**outputs), **how))
         self.takes_empty = self._learning.takes_empty
         decision = self._learning.decision
         self.labels = decision.label_names or NO_YES
@@ -128,7 +128,7 @@ class ModulePupil:
 
     @property
     def module(self) -> Any:
-        """The module with its present weights."""
+        """The module with the current weights."""
         return self._module
 
     def parameters(self) -> list[torch.Tensor]:
@@ -146,20 +146,20 @@ class ModulePupil:
         return self._learning.loss(batch.letters, batch.answers, weights)
 
     def stage(self, stage: Stage, rng: np.random.Generator) -> Stage:
-        """Every prefix is a call of its own, so a few of each word must do."""
+        """Every prefix is a call of its own, so only a few of each word are used."""
         return stage.thinned(rng, _PREFIXES)
 
     def model(self) -> Model:
-        return wrap(copy.deepcopy(self._module), self.alphabet, **self._options)  # training goes on with the original
+        return wrap(copy.deepcopy(self._module), self.alphabet, **self._options)  # training continues with the original
 
 
-_PREFIXES = 2  # of a word, beside itself, that a module is asked for
+_PREFIXES = 2  # of each word, beside the word itself, for a module
 
 
 def scores_along(model: Model, words: WordBatch, labels: int) -> Scores:
-    """How far each label is ahead after every prefix of each word, the empty one first (prefixes × labels).
+    """The lead of each label after every prefix of each word, the empty one first (prefixes × labels).
 
-    A model that only knows whole words says nothing of proper prefixes: there it is not a number.
+    For a black-box model the leads at proper prefixes are NaN.
     """
     found = np.full((len(words.codes) + len(words), labels), np.nan)
     starts = words.offsets[:-1] + np.arange(len(words))
@@ -169,17 +169,17 @@ def scores_along(model: Model, words: WordBatch, labels: int) -> Scores:
     inner = np.ones(len(found), dtype=np.bool_)
     inner[starts] = False
     columns = []
-    for sayer in sayers(model):
-        column = np.full(len(found), sayer.empty_score, dtype=np.float64)
-        column[inner] = sayer.prefix_scores(words)
+    for of_label in models_by_label(model):
+        column = np.full(len(found), of_label.empty_score, dtype=np.float64)
+        column[inner] = of_label.prefix_scores(words)
         columns.append(column)
     return np.stack([-columns[0], columns[0]] if len(columns) == 1 else columns, axis=1)
 
 
 def _whole_scores(model: Model, words: WordBatch) -> Scores:
-    """How far each label is ahead at each word (words × labels)."""
+    """The lead of each label at each word (words × labels)."""
     if model.label_names is not None:
-        labels, leads = WordLabels(model).said(words)
+        labels, leads = WordLabels(model).labels_and_leads(words)
         return np.asarray(np.where(labels[:, None] == np.arange(len(model.label_names)), 1.0, -1.0) * leads[:, None])
     given = model.scores_batch(words)
     scores = np.where(model.accepts_batch(words), 1.0, -1.0) if given is None else given

@@ -1,9 +1,9 @@
-"""What a repaired model must satisfy, and what that says of single words: which answers are allowed after each prefix.
+"""The properties of a repaired model, and the answers that they allow after each prefix.
 
-A property of words forbids an answer at some words and is silent at others: with ``subset`` only words that A rejects
-are spoken of, with ``superset`` only those that A accepts. A property of labels is a game: letters come as they like,
-and after each the model says a label, so that the trace stays where every continuation can be answered rightly. What is
-allowed is to stay there.
+A property of words forbids an answer at some words and allows any at others: ``subset`` restricts only words that A
+rejects, ``superset`` only those that A accepts. A property of labels is a safety game: letters are arbitrary, and after
+each of them the model gives a label, so that the trace stays in states from which every continuation can be answered
+correctly. The labels that stay there are allowed.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from rnncheck.relations import Property, Relation, RelationName
 from rnncheck.spec import Spec
 from rnncheck.words import Alphabet, IntArray, WordBatch, format_word
 
-UNKNOWN = -1  # the answer at a prefix of which nothing is known
+UNKNOWN = -1  # the answer at a prefix about which nothing is known
 _NO, _YES = 0, 1
 
 Table = npt.NDArray[np.int64]  # states × letters × labels
@@ -35,7 +35,7 @@ Table = npt.NDArray[np.int64]  # states × letters × labels
 
 @dataclass(frozen=True)
 class Requirement:
-    """A property, and how the model is to stand to it; one over letters and labels has no relation."""
+    """A property, and its relation to the model; one over letters and labels has no relation."""
 
     name: str
     spec: Spec
@@ -51,7 +51,7 @@ class Requirement:
 
     @property
     def kind(self) -> Relation | None:
-        """The relation, whatever it was named by."""
+        """The relation as a value, also if it was given by name."""
         return None if self.relation is None else Relation.named(self.relation)
 
     @property
@@ -59,16 +59,16 @@ class Requirement:
         return "labels" if self.kind is None else self.kind.formula
 
     def over(self, alphabet: Alphabet) -> Requirement:
-        """The same with its letters in the model's order; a property of labels has pairs for letters."""
+        """The same with the letters in the model's order; the letters of a property of labels are pairs."""
         return self if self.about_labels else Requirement(self.name, self.spec.over(alphabet), self.relation)
 
     @property
-    def wanted(self) -> Property:
+    def as_property(self) -> Property:
         return Property(self.spec.dfa, self.kind or Relation.SUBSET)
 
     @functools.cached_property
     def forbids(self) -> dict[int, DFA]:
-        """The words at which the answer no, and at which the answer yes, is forbidden."""
+        """For each answer, no and yes, the words at which it is forbidden."""
         spec, found = self.spec.dfa, {}
         if self.relation in (Relation.SUBSET, Relation.EQUAL):
             found[_YES] = spec.complement()
@@ -78,7 +78,7 @@ class Requirement:
 
 
 def assuming(requirement: Requirement, assumed: DFA | None) -> list[Requirement]:
-    """The requirement of those words alone that an automaton accepts: one, or one for each direction of equality."""
+    """The requirement restricted to the words that an automaton accepts: one, or one for each direction of equality."""
     if assumed is None or requirement.relation is None:
         return [requirement]
     found, spec = [], requirement.spec
@@ -98,7 +98,7 @@ Specs = Spec | DFA | Requirement | Iterable["Spec | DFA | Requirement"] | Mappin
 
 
 def requirements_of(specs: Specs, relation: RelationName | Relation) -> tuple[Requirement, ...]:
-    """The requirements that a caller named, by whatever form; ``relation`` is that of those without one."""
+    """The requirements given by the caller in any form; ``relation`` applies to those without one."""
     kind = Relation.named(relation)
     if isinstance(specs, Mapping):
         found = [_requirement(spec, kind, name) for name, spec in specs.items()]
@@ -120,13 +120,13 @@ def _requirement(spec: Spec | DFA | Requirement, relation: Relation, name: str |
     if isinstance(spec, DFA):
         spec = Spec.from_dfa(spec)
     if not isinstance(spec, Spec):
-        raise WrongTypeError(f"{short_repr(spec)} is no specification; give a Spec, a DFA or a Requirement")
+        raise WrongTypeError(f"{short_repr(spec)} is not a specification; give a Spec, a DFA or a Requirement")
     return Requirement(name or spec.origin, spec, relation)
 
 
 @dataclass(frozen=True, eq=False)
-class _Game:
-    """What one automaton allows: ``allowed[q, a, l]`` is whether label l may be said after letter a in state q."""
+class _SafetyGame:
+    """The labels that one automaton allows: ``allowed[q, a, l]`` is whether label l may follow letter a in state q."""
 
     initial: int
     successors: Table
@@ -135,18 +135,18 @@ class _Game:
 
 
 class Answers(NamedTuple):
-    """At each prefix: what to teach, whether the model's own answer is forbidden, and whether only one is allowed."""
+    """At each prefix: the answer to learn, whether the model's own is forbidden, and whether only one is allowed."""
 
-    answers: IntArray  # UNKNOWN where nothing is known of the model's own, and several are allowed
+    answers: IntArray  # UNKNOWN if the model's own answer is unknown and several are allowed
     corrected: Mask
     bound: Mask
 
 
-class Demands:
-    """All requirements together, for a model over an alphabet that says one of some labels.
+class AllowedOutputs:
+    """The answers that all requirements together allow, for a model over an alphabet with these labels.
 
-    ``yes`` is the position of the label that means yes. Requirements that no model can satisfy are refused, with a word
-    that shows it.
+    ``yes`` is the position of the accepting label. Requirements that no model can satisfy are an InputError, with a
+    word that shows it.
     """
 
     def __init__(
@@ -165,10 +165,10 @@ class Demands:
             self._games = [_game_of_traces(functools.reduce(intersection, automata), pairs, at_start)]
 
     def answers(self, words: WordBatch, scores: Scores) -> Answers:
-        """For each prefix of each word the answer to teach.
+        """For each prefix of each word the answer to learn.
 
-        ``scores`` (prefixes × labels) say what the model would answer: the largest that is allowed is taken. They are
-        not a number where nothing is known of the model's answer; there the answer is unknown too, unless only one is
+        ``scores`` (prefixes × labels) are the model's own: the label with the largest score among those allowed is
+        taken. They are NaN where the model's answer is unknown; there the answer is unknown too, unless only one is
         allowed.
         """
         answers = np.full(len(scores), UNKNOWN, dtype=np.int64)
@@ -183,9 +183,9 @@ class Demands:
             at = starts[rows] + t
             answers[at], corrected[at], bound[at] = self._choose(scores[at], allowed)
             if letters is not None:
-                said = answers[at].clip(min=0)  # of one that is unknown no game depends on it
+                chosen = answers[at].clip(min=0)  # no game depends on an unknown answer
                 for number, game in enumerate(self._games):
-                    states[:, number] = game.successors[states[:, number], letters, said]
+                    states[:, number] = game.successors[states[:, number], letters, chosen]
             going = words.lengths[rows] > t
             rows, states = rows[going], states[going]
             if not len(rows):
@@ -197,7 +197,7 @@ class Demands:
         return Answers(answers, corrected, bound)
 
     def _choose(self, scores: Scores, allowed: Mask) -> Answers:
-        """The same for rows whose allowed labels are known."""
+        """The answers for rows whose allowed labels are known."""
         known = np.logical_not(np.isnan(scores).any(axis=1))
         own = np.where(known[:, None], scores, 0.0)
         masked = np.where(allowed, own, -np.inf)
@@ -207,7 +207,7 @@ class Demands:
         corrected = np.where(known, ~allowed[np.arange(len(own)), own.argmax(axis=1)], only)
         return Answers(answers, corrected, only)
 
-    def _game_of_words(self, requirement: Requirement) -> _Game:
+    def _game_of_words(self, requirement: Requirement) -> _SafetyGame:
         spec = requirement.spec.dfa
         labels = len(self._labels)
         at_state: Mask = np.ones((len(spec), labels), dtype=np.bool_)
@@ -216,9 +216,9 @@ class Demands:
             # The automaton of a forbidding language has the states of the specification.
             at_state[np.ix_(language.accepting, yes if answer == _YES else np.logical_not(yes))] = False
         successors = np.repeat(spec.transitions.astype(np.int64)[:, :, None], labels, axis=2)
-        return _Game(spec.initial, successors, at_state[spec.transitions], at_state[spec.initial])
+        return _SafetyGame(spec.initial, successors, at_state[spec.transitions], at_state[spec.initial])
 
-    def _traces(self, game: _Game, pairs: PairAlphabet) -> DFA:
+    def _traces(self, game: _SafetyGame, pairs: PairAlphabet) -> DFA:
         """The traces that a property of words allows, as an automaton over pairs."""
         states, letters, labels = game.successors.shape
         table = np.where(game.allowed, game.successors, states).reshape(states, letters * labels)
@@ -228,7 +228,7 @@ class Demands:
 
 
 def _check_compatible(requirements: Sequence[Requirement]) -> None:
-    """Refuse two properties of words where one forbids yes and another no at the same word."""
+    """Raise an error if one property of words forbids yes and another forbids no at the same word."""
     for one, other in itertools.product(requirements, requirements):
         if one is other or _YES not in one.forbids or _NO not in other.forbids:
             continue
@@ -241,8 +241,8 @@ def _check_compatible(requirements: Sequence[Requirement]) -> None:
             )
 
 
-def _game_of_traces(traces: DFA, pairs: PairAlphabet, at_start: Mask) -> _Game:
-    """The game of a specification over letters and labels, where the winning states are stayed in."""
+def _game_of_traces(traces: DFA, pairs: PairAlphabet, at_start: Mask) -> _SafetyGame:
+    """The safety game of a specification over letters and labels: play stays in the winning states."""
     letters, labels = len(pairs.letters), len(pairs.labels)
     successors = traces.transitions.astype(np.int64).reshape(len(traces), letters, labels)
     winning = traces.accepting.copy()
@@ -254,15 +254,15 @@ def _game_of_traces(traces: DFA, pairs: PairAlphabet, at_start: Mask) -> _Game:
     if not winning[traces.initial]:
         word = _losing_word(successors, traces.accepting, traces.initial)
         raise InputError(
-            "no network satisfies the properties of labels: whatever it says, the letters "
-            f"{short_repr(format_word(pairs.letters.decode(word)))} lead to a violation; mend the properties"
+            "no network satisfies the properties of labels: whatever labels it gives, the letters "
+            f"{short_repr(format_word(pairs.letters.decode(word)))} lead to a violation; correct the properties"
         )
-    return _Game(traces.initial, successors, winning[successors], at_start)
+    return _SafetyGame(traces.initial, successors, winning[successors], at_start)
 
 
 def _losing_word(successors: Table, accepting: Mask, initial: int) -> tuple[int, ...]:
-    """Letters against which no labels help, for the labels that hold out longest at each step."""
-    ranks = np.where(accepting, np.inf, 0.0)  # letters until a violation, where labels are chosen best
+    """Letters that lead to a violation whatever the labels are, here those that delay it longest."""
+    ranks = np.where(accepting, np.inf, 0.0)  # letters until a violation, with the best labels
     for step in itertools.count(1):
         worst = ranks[successors].max(axis=2).min(axis=1)
         lost = np.isinf(ranks) & (worst == step - 1)
@@ -280,7 +280,7 @@ def _losing_word(successors: Table, accepting: Mask, initial: int) -> tuple[int,
 
 
 def contradictions(requirements: Sequence[Requirement], words: WordBatch, accepted: Mask) -> dict[str, list[int]]:
-    """For each property of words, the positions of words that are labelled as it forbids."""
+    """For each property of words, the positions of words with a label that it forbids."""
     found = {}
     for each in requirements:
         wrong = np.zeros(len(words), dtype=np.bool_)

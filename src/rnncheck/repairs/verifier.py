@@ -1,6 +1,6 @@
-"""How a model stands to each property: with little effort while that finds violations, with more when it does not.
+"""Verify each property of a repaired model: with little effort while that finds violations, with more when it does not.
 
-A round needs counterexamples, not the shortest ones: these are looked for at the end, for what is shown.
+A round needs counterexamples, but not the shortest ones: these are searched for at the end, for the report.
 """
 
 from __future__ import annotations
@@ -25,73 +25,73 @@ from rnncheck.verification.verify import verify
 from rnncheck.verification.verify_settings import VerifySettings
 from rnncheck.words import Word
 
-FIRST_STEPS, _GROWTH = 100_000, 10  # of the search, while there is something to find
+FIRST_STEPS, _GROWTH = 100_000, 10  # of the search, while violations are found
 _COUNTEREXAMPLES = 4  # of different kinds, for each property in a round
 _LARGEST_EPSILON = 0.05
 
-Tell = Callable[[str, dict[str, int]], None]  # what is being done, and counts
+Report = Callable[[str, dict[str, int]], None]  # the current work, and counts
 
 
 class Verifier:
-    """Asks for verdicts within the budget. ``latest`` are the last of each property, by its name."""
+    """Verifies within the budget. ``latest`` has the last verdict of each property by name."""
 
-    def __init__(self, question: Question, budget: Budget, tell: Tell) -> None:
-        self._question, self._budget, self._tell = question, budget, tell
+    def __init__(self, question: Question, budget: Budget, report: Report) -> None:
+        self._question, self._budget, self._report = question, budget, report
         self.latest: dict[str, Verdict] = {}
 
     def verdicts(self, model: Model, rounds: int) -> tuple[list[Verdict], int]:
-        """A verdict for each property, and with how many search steps: more, as long as nothing is found."""
+        """A verdict for each property, and the search steps used: more, as long as nothing is found."""
         most = self._question.settings.search_steps
         steps = min(FIRST_STEPS, most)
         while True:
-            found = self._look(model, rounds, steps)
+            found = self._verify_all(model, rounds, steps)
             if not all(verdict.satisfied for verdict in found) or steps >= most or all(map(is_proved, found)):
                 return found, steps
             steps = min(steps * _GROWTH, most)
 
-    def _look(self, model: Model, rounds: int, steps: int) -> list[Verdict]:
-        """One look at all properties."""
+    def _verify_all(self, model: Model, rounds: int, steps: int) -> list[Verdict]:
+        """Verify all properties with this many steps."""
         return [self._verdict(model, place, rounds, steps) for place in range(len(self._question.requirements))]
 
     def _verdict(self, model: Model, place: int, rounds: int, steps: int) -> Verdict:
         self._budget.check()
         requirement = self._question.requirements[place]
-        # Another seed in every round: what was found with one is not all there is.
+        # Another seed in every round finds other violations.
         seed = self._question.seed + 1 + rounds + 1_000 * int(math.log10(steps))
-        verdict = self._asked(model, requirement, seed, steps, shorter=0, doing="verifying")
+        verdict = self._verify(model, requirement, seed, steps, shorter=0, doing="verifying")
         self.latest[requirement.name] = verdict
         self._budget.check()
         return verdict
 
-    def _asked(
+    def _verify(
         self, model: Model, requirement: Requirement, seed: int, steps: int, *, shorter: int | None, doing: str
     ) -> Verdict:
-        """The verdict of one property; ``shorter`` limits the steps of looking for shorter counterexamples."""
+        """The verdict of one property; ``shorter`` limits the steps of the search for shorter counterexamples."""
         requirements, budget = self._question.requirements, self._budget
         place = f" ({requirements.index(requirement) + 1} of {len(requirements)})" if len(requirements) > 1 else ""
 
-        def told(now: VerifyProgress | None) -> None:
+        def report(now: VerifyProgress | None) -> None:
             counts = {"search steps": steps, "membership queries": 0, "network steps": 0}
             if now is not None:
                 counts |= {"membership queries": now.membership_queries, "network steps": now.network_steps}
-            self._tell(f"{doing} {requirement.name}{place}", counts)
+            self._report(f"{doing} {requirement.name}{place}", counts)
 
-        told(None)
+        report(None)
         settings = VerifySettings(
             search_steps=steps,
             shorter_steps=shorter,
             counterexamples=_COUNTEREXAMPLES,
-            severity_samples=0 if shorter == 0 else None,  # measured for what is shown alone
+            severity_samples=0 if shorter == 0 else None,  # measured only for the report
             clock=budget.clock,
             cancelled=budget.cancelled,
         )
         options: VerifyOptions = {
             "distribution": self._question.distribution,
             "seed": seed,
-            # Fewer steps of the search go with fewer random words.
+            # A shorter search goes with fewer random words.
             "epsilon": min(_LARGEST_EPSILON, Confidence.epsilon * max(1.0, VerifySettings.search_steps / steps)),
             "timeout": budget.left,
-            "progress": told,
+            "progress": report,
             "settings": settings,
         }
         if requirement.kind is None:
@@ -99,12 +99,12 @@ class Verifier:
         else:
             options["relation"] = requirement.kind
             verdict = verify(model, requirement.spec, **options)
-        if verdict.interrupted:  # verify takes Ctrl-C for a wish to know what it has
+        if verdict.interrupted:  # verify returns a verdict at Ctrl-C
             raise KeyboardInterrupt
         return verdict
 
-    def polished(self, model: Model, standings: Sequence[Standing]) -> list[Standing]:
-        """The standings to show, with shorter counterexamples where there is time to look for them."""
+    def with_shorter_counterexamples(self, model: Model, standings: Sequence[Standing]) -> list[Standing]:
+        """The results for the report, with shorter counterexamples if there is time to search for them."""
         budget, shown = self._budget, list(standings)
         waiting = [place for place, standing in enumerate(shown) if standing.counterexamples]
         for place in waiting:
@@ -120,25 +120,25 @@ class Verifier:
         question = self._question
         doing = "looking for the shortest counterexample to"
         requirement = question.requirements[place]
-        verdict = self._asked(model, requirement, question.seed, FIRST_STEPS, shorter=None, doing=doing)
+        verdict = self._verify(model, requirement, question.seed, FIRST_STEPS, shorter=None, doing=doing)
         word = verdict.counterexample
         if word is None or len(word) > len(known.counterexamples[0]):
             return known
         mass = known.mass
-        if mass is not None and verdict.violation_mass is not None:  # as every command measures it
+        if mass is not None and verdict.violation_mass is not None:  # the measure of all commands
             mass = msgspec.structs.replace(mass, interval=verdict.violation_mass)
         return standing_of(verdict, known.search_steps, mass, known.on_data, question.distribution)
 
 
 def is_proved(verdict: Verdict) -> bool:
-    """Whether it holds of every word."""
+    """Whether the property is proved for every word."""
     return verdict.satisfied and verdict.guarantee is not None and verdict.guarantee.proof
 
 
 def standing_of(
     verdict: Verdict, steps: int, mass: Mass | None, on_data: int | None, distribution: WordDistribution
 ) -> Standing:
-    """What is kept of a verdict: the probability of a violation is not less than that of those that are known."""
+    """The result to keep of a verdict; the probability of a violation is at least that of the known ones."""
     words: tuple[Word, ...] = ()
     if verdict.counterexample is not None:
         words = (verdict.counterexample, *verdict.other_counterexamples)

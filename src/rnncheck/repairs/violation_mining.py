@@ -1,7 +1,7 @@
-"""Violations in numbers: the search that would end at the first one goes on, and gathers what it comes to.
+"""Many violations at once: a search that collects violations instead of ending at the first one.
 
-One violation teaches a network that one word; a thousand of them, where it has lost its way. They cost a second of
-search, which is little beside the training.
+From one violation a network learns that one word; from a thousand, where it goes wrong. They cost a second of search,
+which is little compared with the training.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import numpy as np
 from rnncheck.automata.dfa import Mask
 from rnncheck.automata.language import all_words
 from rnncheck.models.protocol import Model, Scores
-from rnncheck.models.traces import as_judged
+from rnncheck.models.traces import trace_model
 from rnncheck.oracle import MembershipOracle, Stepper
 from rnncheck.relations import Property, Relation
 from rnncheck.repairs.near_words import distinct
@@ -21,25 +21,28 @@ from rnncheck.search.guided import GuidedSearch
 from rnncheck.search.prefix_tree import Frontier, PrefixTree
 from rnncheck.words import Codes
 
-_A_LENGTH = 50  # violations that are kept of what a beam shows at once, so that none drowns the others
-_BEAMS = 24  # at most: where few words can be violations, steps alone would never end the search
-_SHORTEST = 1 / 3  # of those that are taken; the others are taken at random
+_A_LENGTH = 50  # the most violations to keep of one beam, so that no length outweighs the others
+_BEAMS = 24  # the most; if few words can be violations, steps alone would never end the search
+_SHORTEST = 1 / 3  # the share of the shortest violations; the others are taken at random
 
 
-def mined(
+def mine_violations(
     requirement: Requirement, model: Model, rng: np.random.Generator, *, steps: int, most: int, budget: Budget
 ) -> list[Codes]:
-    """At most so many violations that a guided search of so many network steps comes to.
+    """At most ``most`` violations, found by a guided search of ``steps`` network steps.
 
-    Of a model that shows no states there are none: every step would be a whole word.
+    None for a black-box model, for which every step would be a whole word.
     """
-    judged, wanted = model, requirement.wanted
+    judged, watched = model, requirement.as_property
     if requirement.about_labels:
-        judged, wanted = as_judged(model, requirement.spec.dfa), Property(all_words(model.alphabet), Relation.SUPERSET)
+        judged, watched = (
+            trace_model(model, requirement.spec.dfa),
+            Property(all_words(model.alphabet), Relation.SUPERSET),
+        )
     oracle = MembershipOracle(judged, budget=budget)
     if not oracle.stepping:
         return []
-    tree = _Gathering(oracle.stepper, wanted, rng)
+    tree = _ViolationCollector(oracle.stepper, watched, rng)
     search = GuidedSearch(tree, rng)
     while oracle.cost.work < steps and search.beams <= _BEAMS and not search.finished:
         search.advance()
@@ -49,8 +52,8 @@ def mined(
     return words[:short] + [words[short + place] for place in others]
 
 
-class _Gathering(PrefixTree):
-    """The prefix tree, where violations are kept and end nothing."""
+class _ViolationCollector(PrefixTree):
+    """A prefix tree that collects violations and does not end at them."""
 
     def __init__(self, stepper: Stepper, watched: Property, rng: np.random.Generator) -> None:
         super().__init__(stepper, watched)

@@ -62,7 +62,7 @@ class LoadedModel:
         key = longest, any_label
         if key not in self._loaded:
             model = self.entry.load(max_length=longest, threads=self._threads, any_label=any_label)
-            self._loaded[key] = model.remembering() if isinstance(model, CompiledNetwork) else model
+            self._loaded[key] = model.with_cache() if isinstance(model, CompiledNetwork) else model
         return self._loaded[key]
 
     def _never_begun(self, one: PropertyEntry, reason: str) -> Check:
@@ -121,7 +121,7 @@ class _Question:
         """A digest of everything that the verdict depends on; None where the model has none."""
         one = self._property
         try:
-            model = self._model.identity()
+            model = self._model.fingerprint()
         except ModelError:
             return None
         asked: dict[str, Any] = {

@@ -16,9 +16,9 @@ from rnncheck.words import IntArray, WordBatch
 Hashes: TypeAlias = npt.NDArray[np.uint64]
 Floats: TypeAlias = npt.NDArray[np.float32]
 
-UNKNOWN = -1  # the answer of a position that is not learned from
-_LARGEST_WEIGHT = 20  # times that of the only label, if there were one
-_POOL = 32  # batches' worth of shuffled words that are sorted by length together: enough to leave little padding
+UNKNOWN = -1  # the answer of a position that is not trained on
+_LARGEST_WEIGHT = 20  # relative to the weight of a single label
+_POOL = 32  # the number of batches whose shuffled words are sorted by length together, to leave little padding
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,8 +34,8 @@ class Batch:
 class Stage:
     """Words, and an answer to each of their prefixes: of word i, ``answers[starts[i] + t]`` after t letters.
 
-    ``every_prefix`` tells whether a word may be cut: then its first letters are as good a stage as the whole.
-    ``times`` says how often each word counts; once, where it is None.
+    ``every_prefix`` says whether a word may be cut: then its first letters are as good a stage as the whole.
+    ``times`` is how often each word counts; None means once.
     """
 
     words: WordBatch
@@ -49,9 +49,9 @@ class Stage:
         return starts
 
     def label_weights(self, labels: int, chosen: Floats | None = None) -> Floats:
-        """How much an answer with each label counts, 1 on average: as chosen, in proportion, or else balanced.
+        """The weight of an answer with each label, 1 on average: as chosen, in proportion, or else balanced.
 
-        Balanced is: rare ones more, so that none is drowned.
+        Balanced weights are larger for rare labels, so that none is ignored.
         """
         lengths = self.words.lengths
         counted = None if self.times is None else np.repeat(self.times, lengths + 1)[self.answers != UNKNOWN]
@@ -61,9 +61,9 @@ class Stage:
         return normalised
 
     def thinned(self, rng: np.random.Generator, prefixes: int) -> Stage:
-        """Whole words alone: the words, and so many prefixes of each at random, each once, whose answer is known.
+        """Whole words: the words, and ``prefixes`` random prefixes of each with a known answer, without repetitions.
 
-        What asks for each prefix anew is faster with words of one length together than with prefixes of all lengths.
+        A model that evaluates each prefix separately is faster on words of one length than on all prefixes.
         """
         lengths = self.words.lengths
         ends = [lengths, *(rng.random((prefixes, len(lengths))) * (lengths + 1)).astype(np.int64)]
@@ -117,7 +117,7 @@ class Stage:
 
 
 def training_stage(data: TrainingData) -> Stage:
-    """What the training words teach: the answer to each prefix that is known and not held out, or to whole words."""
+    """The answers to learn from the training words: at each known prefix that is not held out, or at whole words."""
     if data.target is None:
         return (
             whole_word_stage(data.train) if data.train.times is None else _counted_stage(data.train, data.train.times)
@@ -130,7 +130,7 @@ def training_stage(data: TrainingData) -> Stage:
 
 
 def whole_word_stage(words: LabelledWords) -> Stage:
-    """The answers to whole words alone."""
+    """The answers to whole words."""
     return _whole_words(words.words, words.answers)
 
 
@@ -154,9 +154,9 @@ def prefix_answers(dfa: DFA, words: WordBatch) -> IntArray:
     return dfa.accepting[states].astype(np.int64)
 
 
-def among_prefixes(words: WordBatch, taught: WordBatch) -> npt.NDArray[np.bool_]:
-    """Which of the words are prefixes of those taught (a chance collision of 64 bits may name one more)."""
-    return np.isin(_word_hashes(words), _prefix_hashes(taught))
+def among_prefixes(words: WordBatch, trained: WordBatch) -> npt.NDArray[np.bool_]:
+    """Which words are prefixes of training words (a chance collision of 64 bits may name one more)."""
+    return np.isin(_word_hashes(words), _prefix_hashes(trained))
 
 
 def _prefix_hashes(words: WordBatch) -> Hashes:

@@ -1,4 +1,4 @@
-"""The curriculum of training: longer words step by step, a lower rate when stuck, a fresh start when hopeless.
+"""The curriculum of training: longer words step by step, a lower rate when stuck, a restart when hopeless.
 
 A network learns an automaton soonest from short words, where an error is near its cause, and carries what it learned
 over to long ones. So training begins with a few letters and doubles their number when the stage is learned.
@@ -17,13 +17,13 @@ _FIRST_LENGTH = 8
 _LEARNED = 0.97  # accuracy on the stage from which longer words follow
 _HOPELESS = 0.8  # accuracy on the shortest stages below which other starting weights are better than longer words
 _IMPROVEMENT = 0.99  # a loss counts as improved when it is below this part of the best so far
-_PROGRESS = 0.96  # the same for short stages: where they go slowly, longer ones teach more
+_PROGRESS = 0.96  # the same for short stages: if they progress slowly, longer words help more
 _DECAY = 0.4
 _DECAYS = 4  # lower rates that are tried before a fresh start
 
 
 class Ending(enum.Enum):
-    """Why training stopped; the value is the sentence for people."""
+    """Why training stopped; the value is the sentence for reports."""
 
     TARGET = "the target accuracy was reached"
     EPOCHS = "the number of epochs ended before the target accuracy was reached and held"
@@ -34,7 +34,7 @@ class Ending(enum.Enum):
 
 @dataclass(frozen=True)
 class EpochResult:
-    """What one epoch gave: loss and accuracy on the stage, accuracy and loss on the validation words."""
+    """The result of one epoch: loss and accuracy on the stage, accuracy and loss on the validation words."""
 
     loss: float
     stage_accuracy: float
@@ -49,7 +49,7 @@ class EpochResult:
 
 @dataclass(frozen=True)
 class Curriculum:
-    """Where training stands between two epochs: everything that decides how it goes on, apart from weights."""
+    """The state of training between two epochs: everything that decides how it continues, except weights."""
 
     learning_rate: float
     lengths: tuple[int, ...]  # the longest word of each stage, growing
@@ -89,10 +89,10 @@ class Curriculum:
         return None
 
     def after(self, result: EpochResult, settings: TrainingSettings) -> Curriculum:
-        """Where training stands after one more epoch. A new ``attempt`` asks for new weights."""
+        """The state of training after one more epoch. A new ``attempt`` needs new weights."""
         full = self._at_full_length
         measured = result.validation_loss if full else result.loss
-        # A loss that is not a number improves nothing, so it ends in a lower rate and then in a fresh start.
+        # A loss that is not a number is no improvement, so it leads to a lower rate and then to a restart.
         improved = measured < (_IMPROVEMENT if full else _PROGRESS) * self.best_in_stage
         following = replace(
             self,

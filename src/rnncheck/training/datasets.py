@@ -22,7 +22,7 @@ _YES_NO_NAMES = {"0", "1", *NO_YES}
 class LabelledWords:
     """Distinct words, each with one label: ``labels[answers[i]]`` is the label of word ``i``.
 
-    The labels ``("no", "yes")`` mean a yes/no classifier; any others, one class each. ``duplicates`` tells how many
+    The labels ``("no", "yes")`` mean a yes/no classifier; any others, one class each. ``duplicates`` is how many
     repetitions were dropped on the way here, and ``contradicting`` how many words had several labels. Where repetitions
     count, ``times[i, k]`` says how often word ``i`` had label ``k``; its answer is then one of the most frequent.
     """

@@ -1,4 +1,4 @@
-"""Training a network further on words whose answers are known, some prefix or all: no curriculum, no restarts."""
+"""Training a network further on words with known answers, at some prefixes or all: no curriculum, no restarts."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ class Trainable(Protocol):
     def parameters(self) -> list[torch.Tensor]: ...
 
     def loss(self, batch: Batch, weights: Floats) -> tuple[torch.Tensor, IntArray, IntArray]:
-        """The mean loss over the known answers, and of each label how many are known and how many are right."""
+        """The mean loss over the known answers, and for each label the number of known and of correct answers."""
 
 
 @dataclass(frozen=True)
 class FineTuning:
-    """How to train further: at most so many epochs of at least so many batches, fewer where all answers are right."""
+    """The settings of further training: at most ``epochs`` of at least ``min_batches``, fewer once all is correct."""
 
     epochs: int = 30
     batch_size: int = 32
@@ -40,7 +40,7 @@ class FineTuning:
 
 @dataclass(frozen=True)
 class FineTuned:
-    """How it goes, or went: words, epochs begun, and the known answers of the last one, of which so many were right."""
+    """The progress or the result: words, epochs begun, and the known and the correct answers of the last epoch."""
 
     words: int
     epochs: int
@@ -59,11 +59,11 @@ def fine_tune(
     labels: int,
     rng: np.random.Generator,
     settings: FineTuning,
-    go_on: Callable[[FineTuned], bool] = lambda now: True,
+    proceed: Callable[[FineTuned], bool] = lambda now: True,
 ) -> FineTuned:
     """Train until every known answer is right for some epochs in a row; the rate falls to a tenth on the way.
 
-    ``go_on`` is asked before each batch; a no ends the training, and what was learned by then stays.
+    ``proceed`` is called before each batch; False ends the training, with the weights so far.
     """
     from rnncheck.training.torch_network import AdamOptimizer
 
@@ -76,7 +76,7 @@ def fine_tune(
         batches, now = 0, FineTuned(len(stage.words), epoch, 0, 0)
         while batches < settings.min_batches:
             for batch in stage.shuffled_batches(rng, settings.batch_size, longest):
-                if not go_on(now):
+                if not proceed(now):
                     return whole if whole.epochs else now
                 batches += 1
                 if (batch.answers == UNKNOWN).all():

@@ -1,8 +1,8 @@
 """Training words for a specification: drawn from a distribution, labelled by the automaton, with both labels present.
 
-Under a distribution of long words many languages are lopsided: of words with 99 letters, almost none is in (ab)*. Then
-words of the rarer label are drawn as the distribution would draw them, given that label and their length, and near
-misses of these words are added, since nothing else shows where the border of a thin language runs.
+Under a distribution of long words many languages are unbalanced: of words with 99 letters, almost none is in (ab)*.
+Then words of the rarer label are drawn as the distribution would draw them, given that label and their length, and near
+misses of these words are added, since nothing else shows the border of a thin language.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from rnncheck.probability.distributions import WordDistribution, distribution_ov
 from rnncheck.training.datasets import LabelledWords, TrainingData, split_positions
 from rnncheck.words import Codes, IntArray, WordBatch
 
-# All words up to some length are always training words: short words matter to people, and a sample may miss a few.
+# All words up to some length are always training words: short words matter to users, and a sample may miss some.
 _SHORT_WORDS = 500
-_SHORT_SHARE = 0.1  # unless so many of the drawn words are that short that too few would be left to measure with
+_SHORT_SHARE = 0.1  # the largest share of drawn words that short; with more, too few would be left to measure with
 _TABLE_CELLS = 50_000_000  # of the conditioned sampler, 8 bytes each; longer words are cut to what fits
 
 
@@ -41,13 +41,13 @@ def data_from_automaton(
 
     Where fewer than the share ``balance`` of the words drawn have one of the labels, words of that label and near
     misses of them take the place of others; the data then notes it. Repetitions are dropped, so there may be fewer
-    words than asked for.
+    words than requested.
 
     ``pumped`` is the share of words to make of a short loop that is repeated to the length drawn, with a few letters
     before and after. Random words have no long runs, so a network may forget in the course of one; these words help.
     """
     if count < 10:
-        raise InputError(f"{count} words are too few to train on; ask for at least 10")
+        raise InputError(f"{count} words are too few to train on; give at least 10")
     if not 0.0 <= balance <= 0.5:
         raise InputError(f"balance {balance} is not between 0 and 0.5, the share of the rarer label")
     if not 0.0 <= pumped <= 0.5:
@@ -88,23 +88,23 @@ def _labelled(dfa: DFA, words: WordBatch) -> LabelledWords:
 def _rarer_words(
     dfa: DFA, distribution: WordDistribution, rng: np.random.Generator, drawn: list[Codes], balance: float
 ) -> tuple[list[Codes], list[str]]:
-    """Words to put in the place of drawn ones so that both labels are there, and what to tell about it."""
+    """Words to replace drawn ones so that both labels occur, and notes about it."""
     accepted = dfa.accepts_batch(WordBatch.from_codes(drawn))
     yes_is_rarer = bool(accepted.mean() < 0.5)
     label, verb = ("yes", "accepts") if yes_is_rarer else ("no", "rejects")
-    wanted = dfa if yes_is_rarer else dfa.complement()
+    rarer_language = dfa if yes_is_rarer else dfa.complement()
     share = float((accepted == yes_is_rarer).mean())
-    if is_empty(wanted):
+    if is_empty(rarer_language):
         return [], [f"the specification {verb} no word: every label is {'no' if yes_is_rarer else 'yes'}"]
     notes = []
-    if is_finite(wanted):
+    if is_finite(rarer_language):
         notes.append(f"the specification {verb} only finitely many words: few can be labelled {label}")
     # SampleResult words keep their share s of the rarer label, additions are all of it: s (1 - x) + x = balance.
     missing = round(len(drawn) * (balance - share) / (1.0 - share))
     if missing <= 0:
         return [], notes
     lengths = np.array([len(word) for word in drawn[:missing]], dtype=np.int64)
-    sampler = ConditionedSampler(wanted, distribution, int(lengths.max()))
+    sampler = ConditionedSampler(rarer_language, distribution, int(lengths.max()))
     if not len(sampler.lengths):
         return [], [*notes, f"no word that the distribution draws is labelled {label}: all drawn have the other label"]
     rarer = list(sampler.sample(rng, lengths))
@@ -120,7 +120,7 @@ class ConditionedSampler:
     """Draws words of given lengths as a distribution does, given that an automaton accepts them."""
 
     def __init__(self, dfa: DFA, distribution: WordDistribution, longest: int) -> None:
-        """Words of more than ``longest`` letters will not be asked for."""
+        """No word has more than ``longest`` letters."""
         contexts = len(distribution.stopping)
         self._letters = distribution.continuing
         self._contexts = contexts

@@ -1,7 +1,7 @@
 r"""Labelled words as text.
 
 One line per word: the label, a tab, the word in the text form of :mod:`rnncheck.words`. Empty lines and lines that
-begin with ``#`` are passed over::
+begin with ``#`` are skipped::
 
     # label  word
     yes	a b <book>
@@ -45,11 +45,11 @@ def read_labelled_words(
 ) -> LabelledWords:
     """Read a file of labelled words; without an alphabet the letters that occur are taken, sorted.
 
-    A .csv, .tsv or .jsonl file has its labels in a column, or field, called label or class, or as the format says.
+    A .csv, .tsv or .jsonl file has its labels in a column, or field, called label or class, or named by ``form``.
     Repetitions are dropped and counted. One word with two labels is an error, or (``majority``) has the label that it
-    has most often; where two are as often, it is dropped. With ``weight`` nothing is dropped: each line counts, so that
-    a word is learned with each of its labels, as often as it has it. Whatever else is wrong is a FormatError that names
-    the line.
+    has most often; if two are equally frequent, it is dropped. With ``weight`` nothing is dropped: each line counts,
+    so that a word is learned with each of its labels, as often as it has it. Any other problem is a FormatError that
+    names the line.
     """
     source = os.fspath(path)
     rows = _labelled_rows(Path(path), form)

@@ -1,8 +1,8 @@
 """The automaton behind labelled words, by state merging (Lang, Pearlmutter and Price, 1998: evidence-driven, red-blue).
 
-The words are the paths of a tree, and the label of a word is that of its node. Nodes that are states for sure are red,
-those that a letter leads to from them are blue. A blue node that differs from every red one becomes red; where there is
-none, the pair that agrees on the most labels is merged, with all that follows. What comes out is right on every word.
+The words are the paths of a tree, and the label of a word is that of its node. Nodes that are certainly states are red;
+their successors are blue. A blue node that differs from every red one becomes red; if there is none, the pair that
+agrees on the most labels is merged, with all that follows. The result is correct on every word.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from rnncheck.training.datasets import LabelledWords
 from rnncheck.words import Codes, WordBatch
 
 _ROOT = 0
-_ASKED, _STOP = 1_500, 0.1  # words that are asked of a network beside those that are given, of ten letters or so
+_QUERIED, _STOP = 1_500, 0.1  # random words on which a network is queried, of about ten letters
 
 
 def automaton_from_words(
     words: LabelledWords, *, network: RecurrentNetwork | None = None, seed: int = 0, max_states: int = 200
 ) -> DFA:
-    """The automaton that answers every word by its label: the smallest that merging finds.
+    """The smallest automaton found by state merging that answers every word by its label.
 
-    Without a network a transition that no word takes leads back to its state, and a state that no label speaks of
-    rejects. With one, all prefixes of the words, and random words, have the network's own answers where there is no
-    label: it keeps what the labels do not speak of. ``max_states`` ends what is not regular, or has too few words.
+    Without a network a transition that no word takes leads back to its state, and a state without a label rejects.
+    With one, all prefixes of the words, and random words, have the network's own answers where there is no label, so
+    these answers are kept. More than ``max_states`` states are an error: the words are too few, or not regular.
     """
     if not words.is_yes_no:
         raise InputError(f"labels {short_repr(words.labels)} are not yes and no; an automaton has one property")
@@ -50,10 +50,10 @@ def automaton_from_words(
 
 def _own_answers(network: RecurrentNetwork, given: WordBatch, seed: int) -> dict[Codes, bool]:
     """A network's answers to all prefixes of the words, and to words around them that begin at random."""
-    drawn = WordDistribution(network.alphabet, stop=_STOP).sample(np.random.default_rng(seed), _ASKED)
+    drawn = WordDistribution(network.alphabet, stop=_STOP).sample(np.random.default_rng(seed), _QUERIED)
     prefixes = {word[:end] for word in (*given, *drawn) for end in range(len(word) + 1)}
-    asked = WordBatch.from_codes(sorted(prefixes))
-    return dict(zip(asked, CompiledNetwork(network, threads=1).accepts_batch(asked).tolist(), strict=True))
+    queried = WordBatch.from_codes(sorted(prefixes))
+    return dict(zip(queried, CompiledNetwork(network, threads=1).accepts_batch(queried).tolist(), strict=True))
 
 
 class _Tree:

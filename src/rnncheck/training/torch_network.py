@@ -36,13 +36,13 @@ class TorchNetwork:
             modules["inputs"] = nn.Embedding(letters, width, device="meta")
         self._module = nn.ModuleDict(modules).to_empty(device="cpu")
         self._one_hot = torch.eye(letters)
-        self._threshold = 0.0  # outputs above it mean yes
-        self._padding: torch.Tensor | None = None  # what is fed for the empty word; None: nothing
+        self._threshold = 0.0  # outputs above it accept
+        self._padding: torch.Tensor | None = None  # fed for the empty word; None: nothing
         self.load(_initial_weights({name: tuple(p.shape) for name, p in self._named()}, settings, rng))
 
     @classmethod
     def of(cls, network: RecurrentNetwork) -> TorchNetwork:
-        """A network that exists, to be trained further."""
+        """An existing network, to be trained further."""
         sizes = {layer.hidden for layer in network.layers}
         if not network.cell.trainable or len(sizes) > 1:
             kind = network.cell.value if not network.cell.trainable else "with layers of different sizes"
@@ -82,9 +82,9 @@ class TorchNetwork:
                 parameter.copy_(torch.from_numpy(arrays[name]))
 
     def loss(self, batch: Batch, weights: Floats) -> tuple[torch.Tensor, IntArray, IntArray]:
-        """The mean loss over the known answers of a batch, each weighed by its label and its word.
+        """The mean loss over the known answers of a batch, each weighted by its label and its word.
 
-        And for each label, how many answers are known and how many of them the network gets right.
+        Also, for each label, the number of known answers and of correct ones.
         """
         answers = torch.from_numpy(batch.answers)
         known = answers != UNKNOWN
@@ -110,10 +110,10 @@ class TorchNetwork:
         return found, total / len(found)
 
     def logits(self, letters: IntArray) -> Floats:
-        """What the network puts out after every prefix of words: T × words letters to T + 1 × words × outputs."""
+        """The network's outputs after every prefix of words: T × words letters to T + 1 × words × outputs."""
         with torch.inference_mode():
-            put_out: Floats = self._logits(letters).numpy()
-        return put_out
+            outputs: Floats = self._logits(letters).numpy()
+        return outputs
 
     def to_network(
         self, alphabet: Alphabet, labels: tuple[str, ...], label: int | None, facts: Mapping[str, object]
@@ -149,7 +149,7 @@ class TorchNetwork:
         return self._module["head"](torch.cat([start, states]))
 
     def _start(self) -> torch.Tensor:
-        """The top layer's state that the empty word is judged on."""
+        """The top layer's state off which the answer to the empty word is read."""
         if self._padding is None:
             return torch.zeros(1, 1, self._settings.hidden)
         states: torch.Tensor = self._module["recurrent"](self._padding[None, None])[0]
@@ -158,18 +158,18 @@ class TorchNetwork:
     def _losses(self, logits: torch.Tensor, answers: torch.Tensor) -> torch.Tensor:
         if self.outputs > 1:
             return nn.functional.cross_entropy(logits, answers, reduction="none")
-        wanted = answers.to(logits.dtype)
-        return nn.functional.binary_cross_entropy_with_logits(logits[:, 0] - self._threshold, wanted, reduction="none")
+        targets = answers.to(logits.dtype)
+        return nn.functional.binary_cross_entropy_with_logits(logits[:, 0] - self._threshold, targets, reduction="none")
 
     def _decisions(self, logits: torch.Tensor) -> torch.Tensor:
         return (logits[:, 0] > self._threshold).long() if self.outputs == 1 else logits.argmax(dim=1)
 
 
 class AdamOptimizer:
-    """Adam (Kingma and Ba, 2015) with gradient clipping; its memory can be taken out and put back as plain arrays.
+    """Adam (Kingma and Ba, 2015) with gradient clipping; its state can be saved and loaded as plain arrays.
 
-    PyTorch's own gives the same numbers bit by bit, but brings PyTorch's compiler along, whose import takes longer than
-    many a training.
+    PyTorch's own gives the same numbers bit by bit, but it imports PyTorch's compiler, which takes longer than many
+    trainings.
     """
 
     _MOMENTA = (0.9, 0.999)
@@ -190,7 +190,7 @@ class AdamOptimizer:
             self._follow(self._clipped(gradients), learning_rate)
 
     def arrays(self) -> dict[str, Floats]:
-        """What Adam remembers, by position of the parameter and name; empty before the first step."""
+        """The state of Adam, by position of the parameter and name; empty before the first step."""
         if not self._steps:
             return {}
         found = {}
@@ -252,7 +252,7 @@ def _recurrent(settings: TrainingSettings, width: int) -> nn.Module:
 def _initial_weights(
     shapes: Mapping[str, tuple[int, ...]], settings: TrainingSettings, rng: np.random.Generator
 ) -> dict[str, Floats]:
-    """Orthogonal recurrent weights keep a memory alive over many letters; so does a forget gate that begins open."""
+    """Orthogonal recurrent weights keep information over many letters; so does a forget gate that is open at first."""
     weights = {}
     hidden = settings.hidden
     for name, shape in shapes.items():

@@ -23,7 +23,7 @@ from rnncheck.training.training_checkpoint import Best, TrainingCheckpoint, load
 from rnncheck.training.training_result import EpochProgress, Progress, TrainedNetwork, TrainingReport
 from rnncheck.training.training_settings import TrainingSettings
 
-_DATA, _WEIGHTS, _EPOCH = range(3)  # what random numbers are for; each use has its own stream
+_DATA, _WEIGHTS, _EPOCH = range(3)  # the uses of random numbers; each has its own stream
 _FIRST_SHARE = 0.1  # where whole words are learned, the first stage has at least this share of them
 
 
@@ -39,10 +39,10 @@ def train(
 ) -> TrainedNetwork:
     """Train a network on the training words until the validation words are answered well enough.
 
-    ``label`` is the one that means yes where there are several labels (the first, unless told). With ``checkpoint`` the
-    state is written to that file after every epoch; ``resume`` goes on from it, and gives exactly the network that an
-    uninterrupted run gives. Ctrl-C ends it with the best network so far, or with KeyboardInterrupt where no epoch is
-    finished. The global random states are neither used nor changed.
+    ``label`` is the accepting one of several labels (by default the first). With ``checkpoint`` the state is written to
+    that file after every epoch; ``resume`` continues from it, and gives exactly the network of an uninterrupted run.
+    Ctrl-C ends it with the best network so far, or with KeyboardInterrupt if no epoch is finished. The global random
+    states are neither used nor changed.
     """
     settings = settings or TrainingSettings()
     yes = _position_of_yes(data.train, label)
@@ -53,17 +53,17 @@ def train(
     with torch_threads(settings.threads):
         run = _TrainingRun(data, settings)
         if resume:
-            run.go_on_from(load_checkpoint(_existing(checkpoint), settings, data_sha256))
+            run.resume_from(load_checkpoint(_existing(checkpoint), settings, data_sha256))
         began, trouble = clock() - run.seconds, None
         try:
             while (ending := run.curriculum.ending(settings, run.seconds)) is None:
-                told = run.epoch()
+                progress_after = run.epoch()
                 run.seconds = clock() - began
                 if checkpoint is not None:
                     state = run.checkpoint()
                     trouble = try_save(lambda: save_checkpoint(state, checkpoint, settings, data_sha256))  # noqa: B023
                 if progress is not None:
-                    progress(told(run.seconds))
+                    progress(progress_after(run.seconds))
         except KeyboardInterrupt:
             if not run.has_learned:
                 raise
@@ -136,7 +136,7 @@ class _TrainingRun:
         self._optimizer = AdamOptimizer(self._network.parameters(), self._settings.clip)
 
     def epoch(self) -> Callable[[float], EpochProgress]:
-        """Learn from every training word; gives what to tell, once the seconds are known."""
+        """Train on every training word; return a function from the seconds to the progress to report."""
         curriculum = self.curriculum
         loss, stage_accuracy = self._learn()
         answers, validation_loss = self._network.answers(self._validation)
@@ -182,7 +182,7 @@ class _TrainingRun:
                 right += batch_right
         if not known.any():
             raise InputError(
-                f"nothing is known of words of at most {self.curriculum.longest} letters; allow longer words"
+                f"there is no label for words of at most {self.curriculum.longest} letters; allow longer words"
             )
         return float(total / known.sum()), float((right[known > 0] / known[known > 0]).mean())
 
@@ -191,7 +191,7 @@ class _TrainingRun:
         """Whether there is a network of a finished epoch."""
         return self._best.epoch > 0
 
-    def go_on_from(self, checkpoint: TrainingCheckpoint) -> None:
+    def resume_from(self, checkpoint: TrainingCheckpoint) -> None:
         self.curriculum = checkpoint.curriculum
         self.seconds = checkpoint.seconds
         self._best = checkpoint.best

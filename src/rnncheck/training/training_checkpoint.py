@@ -17,12 +17,12 @@ from rnncheck.training.curriculum import Curriculum, EpochResult
 from rnncheck.training.training_settings import TrainingSettings
 
 _FORMAT = "rnncheck/checkpoint/1"
-_MAY_CHANGE = {"epochs", "timeout"}  # settings that decide when to stop, not how to go on
+_MAY_CHANGE = {"epochs", "timeout"}  # settings that decide when to stop, not how to continue
 
 
 @dataclass(frozen=True, eq=False)
 class Best:
-    """The epoch whose network is kept."""
+    """The best epoch, with its network."""
 
     weights: Mapping[str, Floats]
     result: EpochResult
@@ -33,7 +33,7 @@ class Best:
 
 @dataclass(frozen=True, eq=False)
 class TrainingCheckpoint:
-    """Everything that a run needs to go on as if it had never stopped. Randomness follows from seed and epoch."""
+    """Everything that a run needs to continue as if it had never stopped. Randomness follows from seed and epoch."""
 
     curriculum: Curriculum
     weights: Mapping[str, Floats]
@@ -76,7 +76,7 @@ def save_checkpoint(
 
 
 def load_checkpoint(path: str | os.PathLike[str], settings: TrainingSettings, data_sha256: str) -> TrainingCheckpoint:
-    """Read the file; a run with other data, or with other settings than when to stop, cannot go on from it."""
+    """Read the file; a run with other data, or other settings except those that decide when to stop, is an error."""
     text, arrays = read_sealed(Path(path))
     try:
         document = msgspec.json.decode(text, type=_Document)
@@ -101,7 +101,7 @@ def _check_same_run(
         if name not in _MAY_CHANGE and document.settings.get(name) != value:
             raise InputError(
                 f"{path} was made with {name} {document.settings.get(name)!r}, now it is {value!r}; "
-                "go on with the same settings, or start without --resume"
+                "resume with the same settings, or start without --resume"
             )
     if document.data_sha256 != data_sha256:
-        raise InputError(f"{path} was made with other training words; go on with the same, or start without --resume")
+        raise InputError(f"{path} was made with other training words; resume with the same, or start without --resume")

@@ -1,4 +1,4 @@
-"""What training tells: after every epoch, and at the end."""
+"""The progress and the report of training."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Progress: TypeAlias = Callable[[EpochProgress], None]
 
 @dataclass(frozen=True)
 class TrainingReport:
-    """How training went. Accuracies are shares of whole words; ``loss`` is the mean on the validation words."""
+    """The report of training. Accuracies are shares of whole words; ``loss`` is the mean on the validation words."""
 
     ending: Ending
     epochs: int
@@ -52,17 +52,17 @@ class TrainingReport:
         return self.ending is Ending.TARGET
 
     def sentences(self) -> list[str]:
-        """What validation and test words show, for a person."""
+        """The results on validation and test words, as sentences."""
         kept = (
             f"kept is the network of epoch {self.best_epoch}: it answers {self.validation_accuracy:.2%} of "
             f"{self.sizes['validation']} validation words right"
         )
         labels = [f"{label} {share:.2%}" for label, share in self.label_accuracy.items() if share is not None]
-        told = [kept, f"right by label, on the test words: {', '.join(labels)}"]
+        lines = [kept, f"right by label, on the test words: {', '.join(labels)}"]
         target, hold = self.settings["target_accuracy"], self.settings["hold"]
         if not self.reached_target and self.validation_accuracy >= target:
-            told.append(f"it reached the target accuracy {target:.2%} without holding it for {hold} epochs (--hold)")
-        return told
+            lines.append(f"it reached the target accuracy {target:.2%} without holding it for {hold} epochs (--hold)")
+        return lines
 
     def facts(self) -> dict[str, object]:
         """The report as plain values, for the model file."""
@@ -87,7 +87,7 @@ class TrainingReport:
 
 @dataclass(frozen=True, eq=False)
 class TrainedNetwork:
-    """The network, and how it came about; ``network.facts["training"]`` holds the report too."""
+    """The network and the report, which is also in ``network.facts["training"]``."""
 
     network: RecurrentNetwork
     report: TrainingReport

@@ -1,4 +1,4 @@
-"""What a person can choose about training."""
+"""The settings of training."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ class TrainingSettings:
     """The network's shape and the curriculum of its training, validated once.
 
     Training stops when the validation accuracy has been at least ``target_accuracy`` for ``hold`` epochs in a row (more
-    epochs make a network surer of itself, and better on long words), after ``epochs``, after ``timeout``, or when
+    epochs make a network more confident, and better on long words), after ``epochs``, after ``timeout``, or when
     it is stuck. The network kept is the one of the epoch with the highest validation accuracy, the lowest loss among
     equals.
 
-    ``class_weights`` says how much answers of each label count: ``"balanced"`` (rare ones more, up to 20 times),
+    ``class_weights`` are the weights of answers of each label: ``"balanced"`` (rare ones more, up to 20 times),
     ``"none"`` (all alike), or a number for each label, 1 where none is given.
 
     The seed decides everything that is random; ``threads`` may change the last bits. More threads help wide networks
@@ -38,7 +38,7 @@ class TrainingSettings:
     embedding: int = 0  # size of a letter's vector, learned with the rest; 0: one-hot, nothing to learn
     epochs: int = 200
     batch_size: int = 64
-    min_batches: int = 100  # of an epoch: few words are gone through several times, so that patience means the same
+    min_batches: int = 100  # of an epoch: few words are used several times, so that patience means the same
     learning_rate: float | None = None  # to begin with; None: what suits the cell
     clip: float = 1.0  # the largest norm of a gradient; what is above is scaled down to it
     target_accuracy: float = 0.999
@@ -82,7 +82,7 @@ class TrainingSettings:
             )
 
     def weights_of(self, labels: Sequence[str]) -> npt.NDArray[np.float32] | None:
-        """The weights that were chosen for these labels; None where they are to be balanced."""
+        """The weights chosen for these labels; None if they are balanced."""
         if self.class_weights == "balanced":
             return None
         chosen = self.class_weights if isinstance(self.class_weights, Mapping) else {}

@@ -105,7 +105,7 @@ def _answers_along(
     codes, names = pair.alphabet.encode(word), pair.pair.labels
     found = best_effort.attempt(
         "the two models' answers along the counterexample",
-        lambda: [pair.said(codes[:length]) for length in range(len(codes) + 1)],
+        lambda: [pair.answers_of_both(codes[:length]) for length in range(len(codes) + 1)],
     )
     return (None, None) if found is None else tuple(tuple(names[each[side]] for each in found) for side in (0, 1))
 
@@ -116,7 +116,7 @@ def _with_answers(pair: DifferenceModel, data: DataFacts | None) -> DataFacts | 
         return None
     shown = []
     for each in data.first:
-        old, new = pair.said(pair.alphabet.encode(each.word))
+        old, new = pair.answers_of_both(pair.alphabet.encode(each.word))
         names = pair.pair.labels
         shown.append(msgspec.structs.replace(each, old=names[old], new=names[new]))
     return msgspec.structs.replace(data, first=tuple(shown))

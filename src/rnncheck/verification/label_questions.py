@@ -13,7 +13,7 @@ from rnncheck.automata.language import all_words
 from rnncheck.errors import InputError
 from rnncheck.models.labelled import label_names
 from rnncheck.models.protocol import Model
-from rnncheck.models.traces import as_judged
+from rnncheck.models.traces import trace_model
 from rnncheck.relations import Relation
 from rnncheck.spec import Spec
 from rnncheck.verdict.questions import LabelQuestion
@@ -33,11 +33,11 @@ def verify_labels(model: Model, spec: Spec | DFA, **options: Unpack[VerifyOption
     """
     if Relation.named(options.setdefault("relation", "superset")) is not Relation.SUPERSET:
         raise InputError("a specification of labels holds for all words or not, so a relation cannot be chosen")
-    judged = as_judged(model, spec.dfa, spec.origin) if isinstance(spec, Spec) else as_judged(model, spec)
+    judged = trace_model(model, spec.dfa, spec.origin) if isinstance(spec, Spec) else trace_model(model, spec)
     verdict = verify(judged, Spec.from_dfa(all_words(model.alphabet), origin="every word"), **options)
     best_effort, word, labels = BestEffort(interrupted=verdict.interrupted), verdict.counterexample, None
     if word is not None:
-        labels = best_effort.attempt("the labels along the counterexample", lambda: tuple(judged.said_along(word)))
+        labels = best_effort.attempt("the labels along the counterexample", lambda: tuple(judged.labels_along(word)))
     question = LabelQuestion(text=judged.text, labels=judged.labels, automaton=judged.spec, said=labels)
     return msgspec.structs.replace(verdict, label_question=question, health=(*verdict.health, *best_effort.notes))
 

@@ -72,7 +72,7 @@ def checkpoint_writer(question: Question) -> CheckpointWriter | None:
             raise InputError("there is nothing to resume from; name the checkpoint's file too (--checkpoint)")
         return None
     try:
-        model = question.model.identity()
+        model = question.model.fingerprint()
     except ModelError as error:
         raise InputError(f"a run with this model cannot be resumed: {error}; or leave out --checkpoint") from None
     identity = {

@@ -1,4 +1,4 @@
-"""The recurrent cells that rnncheck knows, by name: one file a kind, and an entry here."""
+"""The recurrent cells that rnncheck supports, by name: one file for each kind, and an entry here."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rnncheck.models.cells.lstm import Lstm
 
 
 class Cell(enum.Enum):
-    """The name of a cell, as files and commands write it; ``kind`` is what it does."""
+    """The name of a cell, as files and commands write it; ``kind`` implements it."""
 
     RNN_TANH = "rnn_tanh"
     RNN_RELU = "rnn_relu"

@@ -1,9 +1,9 @@
-"""What every cell type is made of: its weights, its reference step, and its layer in the engine.
+"""The parts of every cell type: its weights, its reference step, and its layer in the engine.
 
-The reference step is the textbook's formula for one word and the judge of the engine's layer: they share no code.
+The reference step is the textbook's formula for one word. The engine's layer is compared with it: they share no code.
 
-The engine reads many words a step, in place, with one batched matrix product a layer. The state of a word is one row of
-numbers::
+The engine reads many words per step, in place, with one batched matrix product per layer. The state of a word is one
+row of numbers::
 
     1 h₁ 1 h₂ … 1 hₙ c₁ c₂ … cₙ        (the c only for cells with a memory)
 
@@ -39,7 +39,7 @@ Vector: TypeAlias = npt.NDArray[Any]
 _FITS_IN_CACHE = 1 << 16  # numbers; up to this size, fewer calls matter more than locality
 _FAR_AWAY = 1 << 22  # bytes of a matrix that each vector would have to fetch from memory
 _ROWS_AT_ONCE = 64
-SIBLINGS = 2  # so many rows must continue one state, on average, for its products to be worth keeping
+SIBLINGS = 2  # the rows that continue one state, on average, from which its products are worth keeping
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,19 +76,19 @@ class TorchForm:
 
 @dataclass(frozen=True)
 class KernelForm:
-    """How the compiled kernel knows a cell: its number there, and which gates are sigmoid ones."""
+    """A cell in the compiled kernel: its number there, and which gates are sigmoid ones."""
 
     number: int
     sigmoid_gates: tuple[int, ...] = ()
 
 
 class CellType(ABC):
-    """A kind of recurrent cell: everything that rnncheck has to know about it.
+    """A kind of recurrent cell: everything that rnncheck needs to know about it.
 
     ``gates`` is the height of a weight matrix over H. ``memory``: it keeps a second vector between letters.
-    ``bounded``: its values stay in fixed bounds whatever it reads. ``hidden_scale``: the engine's rows hold so many
-    times h. ``torch`` and ``onnx`` say how others write it; a cell that PyTorch does not have can be verified, but not
-    trained. ``kernel``: how the compiled kernel knows it, if it does.
+    ``bounded``: its values stay in fixed bounds whatever it reads. ``hidden_scale``: the factor by which h is
+    multiplied in the engine's rows. ``torch`` and ``onnx`` say how these libraries write it; a cell that PyTorch does
+    not have can be verified, but not trained. ``kernel``: its form in the compiled kernel, if it has one.
     """
 
     gates: ClassVar[int]
@@ -102,23 +102,23 @@ class CellType(ABC):
 
     @abstractmethod
     def step(self, layer: Layer, x: Vector, h: Vector, c: Vector) -> tuple[Vector, Vector]:
-        """The reference: hidden state and memory after one more input, for one word or, one a row, for several."""
+        """The reference: hidden state and memory after one more input, for one word or for several, one per row."""
 
     def step_on(
         self, on: Semantics[Numbers, Terms], layer: Layer, x: Numbers, h: Numbers, c: Numbers
     ) -> tuple[Numbers, Numbers]:
-        """The same step on whatever ``on`` computes with: boxes of states, or tensors to train.
+        """The same step on the numbers of ``on``: intervals of states, or tensors to train.
 
-        Of a cell that does not say it nothing is known: nothing can be proved of it.
+        By default nothing is known of the next state, and nothing can be proved about the cell.
         """
         return on.unknown(x, h), on.unknown(x, c)
 
     def open_gates(self, input_bias: Array, hidden: int) -> None:  # noqa: B027 - most cells have nothing to open
-        """Change the bias that training begins with, so that a new network does not forget at once."""
+        """Change the initial bias of training, so that a new network does not forget at once."""
 
 
 class StateLayout:
-    """Which columns of a state row hold what."""
+    """The columns of a state row."""
 
     def __init__(self, cell: CellType, layers: Sequence[Layer]) -> None:
         ends = np.cumsum([1 + layer.hidden for layer in layers]).tolist()
@@ -134,7 +134,7 @@ class StateLayout:
 
 
 class Scratch:
-    """Memory for the gates of one block of rows, used over and over by one thread."""
+    """Memory for the gates of one block of rows, reused by one thread."""
 
     def __init__(self, rows: int, cell: CellType, hidden: int, dtype: npt.DTypeLike) -> None:
         blocks = cell.gates + cell.compiled.spare_blocks
@@ -154,9 +154,9 @@ class Scratch:
 
 @dataclass(frozen=True)
 class Siblings:
-    """Rows that continue the same states by several letters: the states, once each, and which of them each continues.
+    """Rows that continue the same states by several letters: each state once, and the state that each row continues.
 
-    All that a layer computes from its own last state alone is the same for siblings.
+    Everything that a layer computes from its own last state alone is the same for siblings.
     """
 
     states: States
@@ -174,9 +174,9 @@ class Siblings:
 
 
 class CompiledLayer(ABC):
-    """One layer over state rows. ``advance`` reads the layer below's new hidden state, or a letter.
+    """One layer over state rows. ``advance`` reads the new hidden state of the layer below, or a letter.
 
-    ``spare_blocks``: how many blocks of gates it needs to work with, beyond the gates of the cell.
+    ``spare_blocks``: the working memory that it needs beyond the gates of the cell, in blocks of one gate.
     """
 
     spare_blocks: ClassVar[int] = 0
@@ -193,14 +193,14 @@ class CompiledLayer(ABC):
 
     @abstractmethod
     def _arrange(self, layer: Layer, table: Array | None) -> None:
-        """Take the weights; ``table`` has the lowest layer's input part, letters × gates·H, in double precision."""
+        """Arrange the weights; ``table`` is the lowest layer's input part, letters × gates·H, in double precision."""
 
     @abstractmethod
     def advance(self, rows: States, letters: Letters, scratch: Scratch, siblings: Siblings | None = None) -> None:
-        """Read one letter in every row, in place; ``siblings`` has what the rows were before, where that is shared."""
+        """Read one letter in every row, in place; ``siblings`` has the rows as they were before, if they share them."""
 
     def _multiply(self, rows: States, weights: Array, out: Array, scratch: Scratch, siblings: Siblings | None) -> None:
-        """Weights for (1, h), or for (h of the layer below, 1, h), times the rows; what siblings share is done once."""
+        """Weights for (1, h), or for (h of the layer below, 1, h), times the rows; siblings share their part."""
         from_below = weights.shape[-2] - 1 - self._size
         own = self._own.start
         if siblings is None:
@@ -230,7 +230,7 @@ def compile_layers(
 
 
 def add_rows(z: Array, table: Array, chosen: IntArray | Letters, scratch: Scratch) -> None:
-    """Add to each word, in every gate, the row of the table that is chosen for it: that of its letter, say."""
+    """Add to each word, in every gate, the chosen row of the table, such as that of its letter."""
     if z.size <= _FITS_IN_CACHE:
         spare = scratch.spare(*z.shape)
         table.take(chosen, axis=1, out=spare, mode="clip")
@@ -247,7 +247,7 @@ def _bias(bias: Array | None, like: Array) -> Array:
 
 
 def letter_table(layer: Layer, inputs: Array) -> Array:
-    """What each letter contributes: letters × gates·H, the input bias included."""
+    """The contribution of each letter: letters × gates·H, the input bias included."""
     product = inputs.astype(np.float64) @ layer.input_weight.T.astype(np.float64)
     return np.asarray(product + _bias(layer.input_bias, layer.input_weight))
 
@@ -276,15 +276,15 @@ def sigmoid(x: Vector) -> Vector:
 
 
 def split_gates(x: Vector, count: int) -> list[Vector]:
-    """Each gate's part of the last axis; ``np.split`` does the same and takes as long as a small product."""
+    """The part of each gate along the last axis; ``np.split`` does the same but takes as long as a small product."""
     size = x.shape[-1] // count
     return [x[..., gate * size : (gate + 1) * size] for gate in range(count)]
 
 
-def applied(weight: Vector, x: Vector) -> Vector:
-    """The product of a matrix and a vector, or of the matrix and each row, bit by bit as if it were alone.
+def row_products(weight: Vector, x: Vector) -> Vector:
+    """The product of a matrix and a vector, or of the matrix and each row: bit by bit the product of the row alone.
 
-    A matrix that no cache holds is multiplied some rows at a time, with all vectors while these rows are near.
+    A matrix that fits in no cache is multiplied some rows at a time, each block with all vectors.
     """
     if x.ndim == 1:
         return np.asarray(weight @ x)
@@ -298,17 +298,17 @@ def applied(weight: Vector, x: Vector) -> Vector:
 
 
 def _affine(weight: Vector, x: Vector, bias: Vector | None) -> Vector:
-    product = applied(weight, x)
+    product = row_products(weight, x)
     return np.asarray(product if bias is None else product + bias)
 
 
 def contributions(layer: Layer, x: Vector, h: Vector) -> tuple[Vector, Vector]:
-    """What the input and the recurrent weights contribute to all gates."""
+    """The contributions of the input weights and of the recurrent weights to all gates."""
     return _affine(layer.input_weight, x, layer.input_bias), _affine(layer.recurrent_weight, h, layer.recurrent_bias)
 
 
 def contributions_on(on: Semantics[Numbers, Terms], layer: Layer, x: Numbers, h: Numbers) -> tuple[Terms, Terms]:
-    """The same on whatever ``on`` computes with."""
+    """The same on the numbers of ``on``."""
     return (
         on.affine(layer.input_weight, layer.input_bias, x),
         on.affine(layer.recurrent_weight, layer.recurrent_bias, h),

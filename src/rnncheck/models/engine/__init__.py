@@ -1,1 +1,1 @@
-"""The numpy engine: recurrent layers that read many words a step, and the reference it is judged by."""
+"""The numpy engine: recurrent layers that read many words per step, and the reference it is compared with."""

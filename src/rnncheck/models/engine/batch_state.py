@@ -1,4 +1,4 @@
-"""State rows, advanced letter by letter: what a compiled network is made of, and how numpy does it."""
+"""The states of a batch of words, one per row, advanced letter by letter; and how numpy does it."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from rnncheck.models.engine.threads import Workers
 from rnncheck.models.protocol import Letters, Scores, States, Tick, letters_in_step
 from rnncheck.words import IntArray, WordBatch
 
-TOO_LITTLE_TO_SPLIT = 1 << 20  # multiplications; BLAS keeps these to one thread by itself
-_BLOCK_NUMBERS = 1 << 19  # gate values in a block of rows: what the cache of one core can hold, about
+TOO_LITTLE_TO_SPLIT = 1 << 20  # multiplications; BLAS itself keeps fewer to one thread
+_BLOCK_NUMBERS = 1 << 19  # gate values in a block of rows: about as many as fit in the cache of one core
 _BLOCK_ROWS = (128, 1024)
-# Rows are cut into pieces by their number alone, whatever the threads, so that no bit depends on how many there are.
-_PIECE_PRODUCTS, _PIECE_ROWS = 1 << 24, 64  # a piece has so many multiplications and rows at least, unless it is all
-_PIECES = 4  # or more, where a piece would be larger than a block
+# How rows are split into pieces depends on the number of rows alone, so that no bit depends on the number of threads.
+_PIECE_PRODUCTS, _PIECE_ROWS = 1 << 24, 64  # the least multiplications and rows of a piece, unless it is the only one
+_PIECES = 4  # or more, if a piece would be larger than a block
 
 
 class Rows(ABC):
-    """How rows of states are advanced, and what the head puts out. No bit depends on the number of threads.
+    """Advances rows of states, and computes the outputs of the head. No bit depends on the number of threads.
 
-    ``head`` has what is multiplied with (1, h of the top layer), one column an output.
+    ``head`` is the matrix that is multiplied with (1, h of the top layer), one column per output.
     """
 
     def __init__(self, layout: StateLayout, head: Array, dtype: npt.DTypeLike) -> None:
@@ -41,28 +41,28 @@ class Rows(ABC):
         return states
 
     def outputs(self, states: States) -> Array:
-        """What the head puts out in each state, one row each."""
+        """The outputs of the head, one row for each state."""
         return np.asarray(np.matmul(states[:, self._layout.read_by_head], self._head))
 
     @abstractmethod
     def step(self, states: States, letters: Letters, rows: IntArray | None = None) -> States:
-        """The states after one more letter each, of all states or of the chosen ``rows`` of them."""
+        """The states after one more letter each, for all states or for the chosen ``rows``."""
 
     @abstractmethod
     def run(self, words: WordBatch, tick: Tick, scores: Callable[[Array], Scores]) -> Scores:
         """The score after every letter of every word, aligned with ``words.codes``; longer words run first.
 
-        ``scores`` says what outputs are worth.
+        ``scores`` turns outputs into scores.
         """
 
 
 def products(layers: Sequence[Layer]) -> int:
-    """Multiplications of a step of one row."""
+    """The multiplications of one step of one row."""
     return sum(layer.input_weight.size + layer.recurrent_weight.size for layer in layers)
 
 
 class NumpyRows(Rows):
-    """Layers of numpy's products, on pieces of the rows that threads take one after the other."""
+    """Layers of numpy products, on pieces of the rows that threads process one after another."""
 
     def __init__(
         self,
@@ -102,8 +102,10 @@ class NumpyRows(Rows):
         return after
 
     def run(self, words: WordBatch, tick: Tick, scores: Callable[[Array], Scores]) -> Scores:
-        """Words of similar length run together; a few pieces take every so manieth word each, so that all have the
-        same work.
+        """The score after every letter of every word.
+
+        Words of similar length run together. If there are only a few pieces, each takes every n-th word, so that all
+        have the same work.
         """
         out = np.empty(len(words.codes), dtype=np.float64)
 
@@ -133,11 +135,11 @@ class NumpyRows(Rows):
             layer.advance(rows, letters, scratch, siblings)
 
     def _pieces(self, rows: int) -> int:
-        """Into how many pieces to cut so many rows, none above a block: enough for a few threads, where that pays."""
+        """How many pieces to split rows into, none above a block: enough for a few threads, if that pays."""
         worth = min(_PIECES, rows // max(_PIECE_ROWS, _PIECE_PRODUCTS // self._products))
         return max(1, worth, -(-rows // self._block_rows))
 
     def _cuts(self, rows: int) -> list[int]:
-        """Where to cut rows into equal pieces."""
+        """The boundaries of equal pieces."""
         pieces = self._pieces(rows)
         return [rows * piece // pieces for piece in range(pieces + 1)]

@@ -23,8 +23,8 @@ from rnncheck.models.engine.reference import (
     reference_judgement,
     reference_prefix_scores,
 )
-from rnncheck.models.engine.score_cache import ReferenceMemory, ScoreMemory
-from rnncheck.models.engine.self_check_cache import KnownCheck, key_of, known_check, remember
+from rnncheck.models.engine.score_cache import ReferenceCache, ScoreCache
+from rnncheck.models.engine.self_check_cache import CachedCheck, cached_check, key_of, store_check
 from rnncheck.models.engine.stepped_reference import SteppedReference
 from rnncheck.models.engine.threads import thread_count
 from rnncheck.models.fingerprint import digest_of
@@ -67,19 +67,19 @@ class SelfCheck:
 
 
 class CompiledNetwork(SteppingModel):
-    """A recurrent network that reads many words a step.
+    """A recurrent network that reads many words per step.
 
     ``reference`` gives the score and the answer of one word alone by the network's original; without one, the plain
     evaluation of the weights (:func:`reference_judgement`) is the reference. Compiling compares engine and
     reference on random words, and raises ModelError where they differ by more than ``TOLERANCE`` times the largest
-    score. Unless it is given, ``margin`` is ``MARGIN_FACTOR`` times the largest difference seen, and at least
-    ``MARGIN_FLOOR``. ``dtype`` is that of the weights unless it is given. With ``cache`` the result of the comparison
-    with the plain evaluation is remembered in the user's cache directory, and unless told, while the process lasts; if
-    it is False, it is made anew, and nothing in that directory is read or written, the compiled kernel included.
+    score. By default ``margin`` is ``MARGIN_FACTOR`` times the largest difference seen, and at least
+    ``MARGIN_FLOOR``, and ``dtype`` is that of the weights. ``cache`` says where to store the result of the comparison
+    with the plain evaluation: in the user's cache directory (True) or in this process (None, the default). With False
+    the comparison is made again, and nothing in that directory is read or written, the compiled kernel included.
 
-    No word of more than ``max_length`` letters is asked, for the comparison either.
+    No word of more than ``max_length`` letters is evaluated, not even for the comparison.
 
-    Answers do not depend on the batch, and nothing depends on ``threads`` (all cores unless told).
+    Answers do not depend on the batch, and nothing depends on ``threads`` (by default all cores).
     """
 
     def __init__(
@@ -95,9 +95,9 @@ class CompiledNetwork(SteppingModel):
     ) -> None:
         self._dtype = network.number_type if dtype is None else np.dtype(dtype)
         if self._dtype not in (np.float32, np.float64):
-            raise ModelError(f"dtype {self._dtype} was asked for; choose float32 or float64")
+            raise ModelError(f"dtype {self._dtype} is not supported; choose float32 or float64")
         if margin is not None and not 0.0 <= margin < np.inf:
-            raise ModelError(f"margin {margin} was asked for; give a number of at least 0")
+            raise ModelError(f"margin {margin} is not a number of at least 0; give one, or leave it out")
         self.network = network
         self.alphabet, self.label_names = network.alphabet, network.label_names
         self._options: dict[str, Any] = {
@@ -109,22 +109,22 @@ class CompiledNetwork(SteppingModel):
             "max_length": max_length,
         }
         self.max_length = max_length
-        self._sayers: dict[int, CompiledNetwork] = {}  # by the label that means yes
-        self._memory: ScoreMemory | None = None
-        self._reference_memory: ReferenceMemory | None = None
-        self._judge = reference or functools.partial(reference_judgement, network)
+        self._by_label: dict[int, CompiledNetwork] = {}  # by accepting label
+        self._score_cache: ScoreCache | None = None
+        self._reference_cache: ReferenceCache | None = None
+        self._reference = reference or functools.partial(reference_judgement, network)
         self.covers_reference = reference is None or getattr(reference, "complete", False)
         self._threads = thread_count(threads)
         self._cell = network.cell.kind
         self._kernel = self._usable_kernel()
         with np.errstate(all="ignore"):  # what overflows shows in the comparison with the reference
-            self._rows = self._compiled_rows()
-        self.empty_score, self.accepts_empty = self._judge(())
-        self.self_check = self._checked()
+            self._rows = self._make_rows()
+        self.empty_score, self.accepts_empty = self._reference(())
+        self.self_check = self._run_self_check()
         self.margin = self._choose_margin(margin)
 
     def __reduce__(self) -> tuple[object, ...]:
-        return (_compiled, (self.network, self._options), {"max_length": self.max_length})
+        return (_compile_again, (self.network, self._options), {"max_length": self.max_length})
 
     def __repr__(self) -> str:
         units = ", ".join(str(layer.hidden) for layer in self.network.layers)
@@ -132,14 +132,14 @@ class CompiledNetwork(SteppingModel):
 
     def with_threads(self, threads: int) -> CompiledNetwork:
         """The same network with another number of threads."""
-        return self._like(self.network, **{**self._options, "threads": threads})
+        return self._copy(self.network, **{**self._options, "threads": threads})
 
-    def remembering(self) -> CompiledNetwork:
-        """The same network for many verifications: what one computed of sampled words, the next need not."""
-        again = object.__new__(CompiledNetwork)  # copying would compile and compare once more
-        vars(again).update(vars(self))
-        again._memory, again._reference_memory = ScoreMemory(), ReferenceMemory()
-        return again
+    def with_cache(self) -> CompiledNetwork:
+        """The same network for many verifications, with a cache of the scores of sampled words."""
+        copied = object.__new__(CompiledNetwork)  # copying would compile and compare once more
+        vars(copied).update(vars(self))
+        copied._score_cache, copied._reference_cache = ScoreCache(), ReferenceCache()
+        return copied
 
     def initial(self, rows: int) -> States:
         return self._rows.initial(rows)
@@ -156,15 +156,15 @@ class CompiledNetwork(SteppingModel):
             return self.network.scores(self._rows.outputs(states))
 
     def outputs(self, states: States) -> npt.NDArray[Any]:
-        """What the head puts out in each state, one row each."""
+        """The outputs of the head, one row for each state."""
         with np.errstate(all="ignore"):
             return self._rows.outputs(states)
 
     def prefix_scores(self, words: WordBatch, tick: Tick = no_tick) -> Scores:
         """The score after every letter of every word, aligned with ``words.codes``."""
         words.check_codes(len(self.alphabet))
-        if self._memory is not None:
-            return self._memory.scores(words, tick, self._prefix_scores)
+        if self._score_cache is not None:
+            return self._score_cache.scores(words, tick, self._prefix_scores)
         return self._prefix_scores(words, tick)
 
     def _prefix_scores(self, words: WordBatch, tick: Tick) -> Scores:
@@ -172,10 +172,10 @@ class CompiledNetwork(SteppingModel):
             return self._rows.run(words, tick, self.network.scores)
 
     def reference_answer(self, codes: Codes) -> bool:
-        return self._judge(tuple(codes)).accepted
+        return self._reference(tuple(codes)).accepted
 
     def reference_score(self, codes: Codes) -> float:
-        return self._judge(tuple(codes)).score
+        return self._reference(tuple(codes)).score
 
     def reference_answers_along(self, codes: Codes) -> list[bool]:
         if self._options["reference"] is None:
@@ -183,13 +183,13 @@ class CompiledNetwork(SteppingModel):
         return super().reference_answers_along(codes)
 
     def labeller(self, *, together: bool = False) -> Labeller | None:
-        made = getattr(self._options["reference"], "labeller", None)  # a function that judges words has none
-        return None if made is None else made(len(self.alphabet), together=together)
+        make = getattr(self._options["reference"], "labeller", None)  # a plain function has none
+        return None if make is None else make(len(self.alphabet), together=together)
 
     def describe(self) -> Mapping[str, Any]:
         facts = self.network.describe()
         if self._options["reference"]:
-            facts["empty_word"] = "as the reference says"
+            facts["empty_word"] = "as in the reference"
         return {
             **facts,
             "queries": f"stepped, {self._dtype.name}{', compiled kernel' if self._kernel else ''}",
@@ -197,40 +197,40 @@ class CompiledNetwork(SteppingModel):
             "self_check": asdict(self.self_check),
         }
 
-    def identity(self) -> str:
-        # Threads do not change an answer. The kernel does not either, but a result says who evaluated.
+    def fingerprint(self) -> str:
+        # Threads do not change an answer. The kernel does not either, but a result names its evaluator.
         evaluator = (self._dtype.name, self._kernel is not None)
         return digest_of("engine", self.network.sha256(), *evaluator, self.margin, self._options["reference"])
 
     def by_reference(self) -> Model:
         if self._options["reference"] is not None:
             return ByReference(self)
-        reference = SteppedReference(self.network, self.describe(), self._reference_memory)
+        reference = SteppedReference(self.network, self.describe(), self._reference_cache)
         reference.max_length = self.max_length
         return reference
 
-    def saying_yes_for(self, label: int) -> CompiledNetwork:
-        if label not in self._sayers:  # made once: each is compared with its reference
+    def for_label(self, label: int) -> CompiledNetwork:
+        if label not in self._by_label:  # made once, since each is compared with its reference
             reference = self._options["reference"]
-            options = {**self._options, "reference": None if reference is None else reference.saying_yes_for(label)}
-            made = CompiledNetwork(dataclasses.replace(self.network, label=label), **options)
-            made._sayers = self._sayers
-            self._sayers[label] = made
-        found = self._sayers[label]
+            options = {**self._options, "reference": None if reference is None else reference.for_label(label)}
+            other = CompiledNetwork(dataclasses.replace(self.network, label=label), **options)
+            other._by_label = self._by_label
+            self._by_label[label] = other
+        found = self._by_label[label]
         found.max_length = self.max_length
         return found
 
-    def _like(self, network: RecurrentNetwork, **options: Any) -> CompiledNetwork:
-        made = CompiledNetwork(network, **options)
-        made.max_length = self.max_length
-        return made
+    def _copy(self, network: RecurrentNetwork, **options: Any) -> CompiledNetwork:
+        other = CompiledNetwork(network, **options)
+        other.max_length = self.max_length
+        return other
 
     def _usable_kernel(self) -> Kernel | None:
         if self._cell.kernel is None or self._dtype != np.float32:
             return None
         return usable_kernel(keep=self._options["cache"] is not False)
 
-    def _compiled_rows(self) -> Rows:
+    def _make_rows(self) -> Rows:
         layers, inputs, layout = self.network.layers, self.network.inputs, StateLayout(self._cell, self.network.layers)
         head = _head(self.network)
         if self._kernel is not None:
@@ -238,33 +238,35 @@ class CompiledNetwork(SteppingModel):
         compiled = compile_layers(self._cell, layers, inputs, layout, self._dtype)
         return NumpyRows(compiled, self._cell, layers, layout, head, self._dtype, self._threads)
 
-    def _checked(self) -> SelfCheck:
-        """The comparison with the reference. A kernel that is too far from it gives way to the numpy layers, whose
-        functions are nearer to the exact ones: a network that carries every rounding on may need that.
+    def _run_self_check(self) -> SelfCheck:
+        """Compare with the reference.
+
+        If the kernel differs too much, use the numpy layers, whose functions are nearer to the exact ones: a network
+        that amplifies every rounding error may need that.
         """
-        reference, anew = self._options["reference"], self._options["cache"] is False
+        reference, uncached = self._options["reference"], self._options["cache"] is False
         try:
-            return self._compare_with_reference(reference) if reference or anew else self._known_check()
+            return self._compare_with_reference(reference) if reference or uncached else self._cached_check()
         except SelfCheckError:
             if self._kernel is None:
                 raise
         self._kernel = None
         with np.errstate(all="ignore"):
-            self._rows = self._compiled_rows()
-        return self._checked()
+            self._rows = self._make_rows()
+        return self._run_self_check()
 
-    def _known_check(self) -> SelfCheck:
-        """The comparison with the plain evaluation, if need be made now."""
+    def _cached_check(self) -> SelfCheck:
+        """The comparison with the plain evaluation, from the cache if it is there."""
         kernel, longest = self._kernel and self._kernel.digest, self._options["max_length"]
         key = key_of("self-check", self.network.sha256(), self._dtype.name, kernel, longest)
         on_disk = bool(self._options["cache"])
-        known = known_check(key, on_disk)
+        known = cached_check(key, on_disk)
         if known is not None:
             check = SelfCheck(known.words, known.largest_difference, known.largest_score)
             if self._within_tolerance(check):
                 return check
         check = self._compare_with_reference(None)
-        remember(KnownCheck(key=key, **asdict(check)), on_disk)
+        store_check(CachedCheck(key=key, **asdict(check)), on_disk)
         return check
 
     @staticmethod
@@ -311,18 +313,18 @@ class CompiledNetwork(SteppingModel):
             word = words[run[worst]][: lengths[worst]]
             raise SelfCheckError(
                 f"on the word {short_repr(format_word(self.alphabet.decode(word)), 300)} the stepped "
-                f"network scores {ours[worst]:.6g} and its reference {expected[worst]:.6g}; it was not read as it was "
-                "meant, or its values depend on rounding"
+                f"network scores {ours[worst]:.6g} and its reference {expected[worst]:.6g}; it was not read correctly, "
+                "or its values depend on rounding"
             )
         return check, lengths, differences
 
     def _reference_scores(self, words: WordBatch) -> list[list[float]]:
-        """The plain evaluation's scores of all prefixes; the words are read side by side, each as if it were alone."""
+        """The plain evaluation's scores of all prefixes; words are read side by side, each as if it were alone."""
         scores = SteppedReference(self.network).prefix_scores(words)
         known = [part.tolist() for part in np.split(scores, words.offsets[1:-1])]
         for word, part in zip(words, known, strict=True):
             if not np.isfinite(part).all():
-                reference_prefix_scores(self.network, word)  # which says what is wrong
+                reference_prefix_scores(self.network, word)  # raises an error that names the prefix
         return known
 
     def _choose_margin(self, given: float | None) -> float:
@@ -331,26 +333,26 @@ class CompiledNetwork(SteppingModel):
             return max(MARGIN_FLOOR, MARGIN_FACTOR * seen)
         if given < seen:
             raise ModelError(
-                f"margin {given} was asked for, but scores differ from the reference's by up to {seen:.3g}; "
+                f"margin {given} is too small: scores differ from the reference's by up to {seen:.3g}; "
                 "give a larger margin, or leave it out"
             )
         return given
 
 
 def _head(network: RecurrentNetwork) -> npt.NDArray[Any]:
-    """Rows to multiply with (1, h of the top layer), one column an output."""
+    """Rows to multiply with (1, h of the top layer), one column per output."""
     weight = network.head_weight.T.astype(np.float64) / network.cell.kind.hidden_scale
     return np.vstack([network.head_bias.astype(np.float64), weight])
 
 
-def _compiled(network: RecurrentNetwork, options: dict[str, Any]) -> CompiledNetwork:
+def _compile_again(network: RecurrentNetwork, options: dict[str, Any]) -> CompiledNetwork:
     return CompiledNetwork(network, **options)
 
 
-def stepped(network: RecurrentNetwork, **options: Any) -> CompiledNetwork | SteppedReference:
-    """The network compiled; where rounding makes the engine differ from the reference, the reference itself."""
+def compiled_or_stepped(network: RecurrentNetwork, **options: Any) -> CompiledNetwork | SteppedReference:
+    """The compiled network, or the reference itself if rounding makes the engine differ from it."""
     try:
         return CompiledNetwork(network, **options)
     except SelfCheckError as error:
-        note = f"every word is read by the reference, which is slow, since the engine differs from it: {error}"
+        note = f"the reference evaluates every word, which is slow, since the engine differs from it: {error}"
         return SteppedReference(network, {**network.describe(), "notes": [note]})

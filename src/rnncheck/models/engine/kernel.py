@@ -1,11 +1,11 @@
 """The compiled kernel: ``kernel.c``, compiled on first use and kept in the user's cache directory.
 
-It is never needed. The numpy layers do the same work where there is no compiler, on another system or processor than
-Linux on x86-64 with AVX2, with ``RNNCHECK_KERNEL=off`` in the environment, and where anything goes wrong.
+It is optional. The numpy layers do the same work if there is no compiler, on another system or processor than Linux on
+x86-64 with AVX2, with ``RNNCHECK_KERNEL=off`` in the environment, and if anything goes wrong.
 
-A library is loaded only from a file and a folder that nobody else could have written. Its name is a digest of the
-source, the flags, the compiler and rnncheck's version. The flags name instructions that this processor has, so that a
-cache that machines share has one library for each kind of them.
+A library is loaded only from a file and a folder that no other user can write. Its name is a digest of the source, the
+flags, the compiler and rnncheck's version. The flags name instructions that this processor has, so a cache shared by
+machines has one library for each kind of processor.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from pathlib import Path
 import numpy as np
 
 from rnncheck.errors import RnncheckError
-from rnncheck.models.engine.self_check_cache import cache_folder, nobody_elses, processor_features
+from rnncheck.models.engine.self_check_cache import cache_folder, only_ours_to_write, processor_features
 from rnncheck.models.fingerprint import digest_of
 from rnncheck.runtime.files import read_limited, write_atomically
 from rnncheck.version import __version__
@@ -47,7 +47,7 @@ _compiling = threading.Lock()
 
 
 class Kernel:
-    """A loaded library; ``digest`` says which. ``lanes``: so many units stand side by side in a group."""
+    """A loaded library, identified by ``digest``. ``lanes`` is the number of units side by side in a group."""
 
     def __init__(self, path: Path, digest: str) -> None:
         library, number, address = ctypes.CDLL(str(path)), ctypes.c_int64, ctypes.c_void_p
@@ -71,22 +71,22 @@ class Kernel:
         return y
 
     def computes(self) -> bool:
-        """Whether it was compiled into what was meant: a look at some values."""
+        """Whether the compiled code computes correct values; some are compared."""
         x = np.linspace(-12, 12, 4097, dtype=np.float32)
         near = np.abs(self.tanh(x) - np.tanh(x.astype(np.float64))) <= _LARGEST_ERROR
         return bool(near.all() and np.isnan(self.tanh(np.array([np.nan], dtype=np.float32))[0]))
 
 
 def usable_kernel(*, keep: bool) -> Kernel | None:
-    """The kernel, if there can be one; unless ``keep``, the user's cache directory is neither read nor written."""
+    """The kernel, if it can be used; unless ``keep``, the user's cache directory is neither read nor written."""
     if os.environ.get(SWITCH, "").lower() == "off":
         return None
     with _compiling:
-        return _loaded(keep)
+        return _load(keep)
 
 
 @functools.cache
-def _loaded(keep: bool) -> Kernel | None:
+def _load(keep: bool) -> Kernel | None:
     instructions, compiler = _instructions(), next(filter(None, map(shutil.which, ("cc", "gcc", "clang"))), None)
     if instructions is None or compiler is None:
         return None
@@ -95,15 +95,15 @@ def _loaded(keep: bool) -> Kernel | None:
     try:
         facts = Path(compiler).resolve().stat()
         digest = digest_of(source, flags, compiler, facts.st_size, facts.st_mtime_ns, __version__)
-        made = _from_cache if keep else _thrown_away
-        found = made([compiler, *flags], source, digest)
-        return found if found.computes() else None
+        load = _from_cache if keep else _compile_temporarily
+        kernel = load([compiler, *flags], source, digest)
+        return kernel if kernel.computes() else None
     except (OSError, AttributeError, subprocess.SubprocessError, RnncheckError):
         return None
 
 
 def _from_cache(command: list[str], source: bytes, digest: str) -> Kernel:
-    """The library of the user's cache, compiled first if it is not there; an OSError where none can be relied on."""
+    """The library in the user's cache, compiled first if it is missing; an OSError if it cannot be trusted."""
     folder = cache_folder("kernels")
     if folder is None:
         raise FileNotFoundError
@@ -112,34 +112,34 @@ def _from_cache(command: list[str], source: bytes, digest: str) -> Kernel:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         with tempfile.TemporaryDirectory(prefix="rnncheck-") as place:
             library = _compile(command, source, Path(place)).read_bytes()
-            write_atomically(path, _sealed(library), mode=0o600)
+            write_atomically(path, _with_digest(library), mode=0o600)
     handle = os.open(folder, os.O_RDONLY)
     try:
-        opened = Path(f"/proc/self/fd/{handle}")  # who may write above the folder may put another one in its place
-        path = opened / path.name  # the digest is in it: the loader takes what has the name of a library for that one
-        if not (nobody_elses(opened) and nobody_elses(path)):
+        opened = Path(f"/proc/self/fd/{handle}")  # a folder above it may be writable, and this one replaced
+        path = opened / path.name  # the name has the digest, since the loader identifies libraries by their names
+        if not (only_ours_to_write(opened) and only_ours_to_write(path)):
             raise PermissionError
         content = read_limited(path, "kernel")
-        if content != _sealed(content[: -hashlib.sha256().digest_size]):
+        if content != _with_digest(content[: -hashlib.sha256().digest_size]):
             raise OSError
         return Kernel(path, digest)
     finally:
         os.close(handle)
 
 
-def _sealed(library: bytes) -> bytes:
-    """With its own digest at its end, where no loader looks: one that is damaged would end the whole process."""
+def _with_digest(library: bytes) -> bytes:
+    """The library with its digest appended, where no loader looks: loading a damaged one would end the process."""
     return library + hashlib.sha256(library).digest()
 
 
-def _thrown_away(command: list[str], source: bytes, digest: str) -> Kernel:
-    """Compiled now; the file goes when it is loaded."""
+def _compile_temporarily(command: list[str], source: bytes, digest: str) -> Kernel:
+    """Compile the library now, and delete the file once it is loaded."""
     with tempfile.TemporaryDirectory(prefix="rnncheck-") as place:
         return Kernel(_compile(command, source, Path(place)), digest)
 
 
 def _compile(command: list[str], source: bytes, place: Path) -> Path:
-    """The library, in a folder that is ours alone."""
+    """Compile the library in a folder that is ours alone."""
     made = place / "kernel.so"
     subprocess.run(
         [*command, "-o", str(made), "-x", "c", "-"],
@@ -149,7 +149,7 @@ def _compile(command: list[str], source: bytes, place: Path) -> Path:
 
 
 def _instructions() -> tuple[str, ...] | None:
-    """The flags for this processor's instructions, as numpy found them; None where the kernel is not for it."""
+    """The flags for this processor's instructions, as numpy found them; None if the kernel does not support it."""
     if platform.system() != "Linux" or platform.machine() != "x86_64":
         return None
     found = processor_features()

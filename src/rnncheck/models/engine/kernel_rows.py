@@ -1,4 +1,4 @@
-"""State rows that the compiled kernel advances, in place of the numpy layers of ``models/cells``."""
+"""State rows that the compiled kernel advances, instead of the numpy layers of ``models/cells``."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from rnncheck.words import IntArray, WordBatch
 
 _BLOCK = 96  # rows that a thread of the kernel copies at a time, of two layers
 _RUN_ROWS = 2048  # words that run together: many, since all threads share each letter's rows
-_FEW_ROWS = 8  # are read many letters at a time: a call a letter would cost as much as small products
-_PRODUCTS_AT_ONCE = 1 << 26  # multiplications between two looks at the budget, unless a single letter has more
+_FEW_ROWS = 8  # fewer rows read many letters per call: a call per letter would cost as much as small products
+_PRODUCTS_AT_ONCE = 1 << 26  # multiplications between two checks of the budget, unless a single letter has more
 
 
 class _Layer(ctypes.Structure):
@@ -40,7 +40,7 @@ class _Layer(ctypes.Structure):
 
 
 class KernelRows(Rows):
-    """State rows in float32; kernel.c says how the numbers are arranged, and shares the rows out among threads."""
+    """State rows in float32; kernel.c says how the numbers are arranged, and distributes the rows over threads."""
 
     def __init__(
         self,
@@ -58,14 +58,14 @@ class KernelRows(Rows):
         self._kernel, self._threads, self._local = kernel, threads, threading.local()
         self._products = products(layers)
         self._room = 2 * _BLOCK * max(layer.hidden for layer in layers)
-        widest = max(_padded(cell, layer, kernel.lanes) for layer in layers)
+        widest = max(_padded_units(cell, layer, kernel.lanes) for layer in layers)
         self._reading_room = 2 * self._room + _BLOCK * cell.gates * widest
         self.numbers = [  # the kernel reads them there, so they are kept
-            _arranged(cell, layer, letter_table(layer, inputs) if layer is layers[0] else None, kernel.lanes)
+            _arrange_weights(cell, layer, letter_table(layer, inputs) if layer is layers[0] else None, kernel.lanes)
             for layer in layers
         ]
         self._layers = (_Layer * len(layers))(
-            *(self._described(cell, number, layer) for number, layer in enumerate(layers))
+            *(self._layer_struct(cell, number, layer) for number, layer in enumerate(layers))
         )
         self._address = ctypes.addressof(self._layers)
 
@@ -99,7 +99,7 @@ class KernelRows(Rows):
         return out
 
     def _portions(self, starts: IntArray, lengths: IntArray) -> Iterator[IntArray]:
-        """Where the letters are that are read in one call, letters × words; longer words stand first."""
+        """The positions of the letters read in each call, letters × words; longer words come first."""
         for done, end in itertools.pairwise(np.unique(np.append(lengths, 0)).tolist()):
             running = starts[: np.count_nonzero(lengths > done)]
             few = len(running) <= _FEW_ROWS
@@ -108,8 +108,9 @@ class KernelRows(Rows):
                 yield running + np.arange(start, min(start + at_once, end))[:, None]
 
     def _read(self, letters: Letters, states: int) -> Array:
-        """What the head puts out after each of the letters (letters × words), the last word's last; what stands at the
-        address ``states`` becomes the states after all of them.
+        """The outputs of the head after each of the letters (letters × words), all words of a letter together.
+
+        The states at the address ``states`` are advanced past all letters.
         """
         letters = np.ascontiguousarray(letters, dtype=np.int64)
         out = np.empty((letters.size, len(self._columns)), dtype=np.float32)
@@ -123,9 +124,7 @@ class KernelRows(Rows):
     def _advance(
         self, count: int, before: int, origin: int | None, letters: Letters, after: int, outputs: int | None = None
     ) -> None:
-        """What stands at the address ``after`` becomes the states after the letters, and what stands at ``outputs``
-        what the head puts out then.
-        """
+        """Write the states after the letters to the address ``after``, and the head's outputs to ``outputs``."""
         letters = np.ascontiguousarray(letters, dtype=np.int64)
         threads = 1 if count * self._products < TOO_LITTLE_TO_SPLIT else self._threads
         head = (None, 0, None) if outputs is None else (self._columns_at, len(self._columns), outputs)
@@ -135,14 +134,14 @@ class KernelRows(Rows):
         )  # fmt: skip
 
     def _scratch(self, use: str, numbers: int) -> int:
-        """Where memory is for so many numbers, this thread's own for this use."""
+        """The address of memory for this many numbers, which belongs to this thread and use."""
         kept: dict[str, tuple[Array, int]] = self._local.__dict__
         if use not in kept:
             memory = np.empty(numbers, dtype=np.float32)
             kept[use] = memory, _address_of(memory)
         return kept[use][1]
 
-    def _described(self, cell: CellType, number: int, layer: Layer) -> _Layer:
+    def _layer_struct(self, cell: CellType, number: int, layer: Layer) -> _Layer:
         assert cell.kernel is not None
         layout, numbers = self._layout, self.numbers[number]
         memory_at = layout.memory[number].start if cell.memory else 0
@@ -154,37 +153,39 @@ class KernelRows(Rows):
 
 
 def _address_of(array: Array) -> int:
-    """Where its numbers begin, for C; ``array.ctypes.data`` takes three times as long, and steps are short."""
+    """The address of an array's numbers; ``array.ctypes.data`` takes three times as long, and steps are short."""
     if array.size and array.flags.c_contiguous and array.flags.writeable:
         return ctypes.addressof(ctypes.c_char.from_buffer(array))  # type: ignore[arg-type] # it is a buffer
     return array.ctypes.data
 
 
 def _units(cell: CellType, lanes: int) -> int:
-    """How many units stand in a group."""
+    """The number of units in a group."""
     return lanes * (4 if cell.gates == 1 else 1)
 
 
-def _padded(cell: CellType, layer: Layer, lanes: int) -> int:
-    """The units of a layer, with those that fill up the last group."""
+def _padded_units(cell: CellType, layer: Layer, lanes: int) -> int:
+    """The units of a layer, including those that pad the last group."""
     units = _units(cell, lanes)
     return -(-layer.hidden // units) * units
 
 
-def _arranged(cell: CellType, layer: Layer, table: Array | None, lanes: int) -> dict[str, Floats]:
-    """The weights as the kernel reads them; the lowest layer has a ``table`` in the place of its input."""
+def _arrange_weights(cell: CellType, layer: Layer, table: Array | None, lanes: int) -> dict[str, Floats]:
+    """The weights as the kernel reads them; the lowest layer has a ``table`` instead of input weights."""
     form = cell.kernel
     assert form is not None
     halves = [0.5 if gate in form.sigmoid_gates else 1.0 for gate in range(cell.gates)]
     read, units, size = 1 / cell.hidden_scale, _units(cell, lanes), layer.hidden
 
     def by_input(rows: Array, scale: float = 1.0) -> Floats:
-        """Rows × gates·H as groups × rows × gates × units of a group, with zeros for units that there are not.
+        """Rows × gates·H as groups × rows × gates × units of a group, with zeros for padding units.
 
-        Scales are powers of two, so it is the same in any precision.
+        Scales are powers of two, so the result is the same in any precision.
         """
         split = rows.reshape(len(rows), cell.gates, size)
-        arranged = np.zeros((_padded(cell, layer, lanes) // units, len(rows), cell.gates, units), dtype=np.float32)
+        arranged = np.zeros(
+            (_padded_units(cell, layer, lanes) // units, len(rows), cell.gates, units), dtype=np.float32
+        )
         for start, group in zip(range(0, size, units), arranged, strict=True):
             some = split[..., start : start + units]
             np.multiply(

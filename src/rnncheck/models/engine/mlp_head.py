@@ -1,4 +1,4 @@
-"""A compiled network whose head is more than one linear layer: what comes after the first one, layer by layer."""
+"""A compiled network whose head has more layers than one linear layer: they are applied one by one."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ Rows = npt.NDArray[Any]
 
 @dataclass(frozen=True, eq=False)
 class HeadLayer:
-    """One function of a head: a linear layer, a normalisation, or an activation; it reads each row by itself.
+    """One function of a head: a linear layer, a normalisation, or an activation. It reads each row separately.
 
-    ``weight`` is the slope of a leaky ReLU, and the row that picks one number where the log odds of one are meant.
-    "pick" is a linear layer that has no weights of its own: it takes numbers, their sums or their differences.
+    ``weight`` is also the slope of a leaky ReLU, and the row that picks the number whose log odds are computed.
+    "pick" is a linear layer without weights of its own: it takes numbers, their sums or their differences.
     """
 
     name: str
@@ -51,7 +51,7 @@ def _layer_norm(layer: HeadLayer, rows: Rows) -> Rows:
 
 
 def _scale(layer: HeadLayer, rows: Rows) -> Rows:
-    """Every number times one of its own, and another one added."""
+    """Scale and shift every number by its own constants."""
     return np.asarray(rows * (1 if layer.weight is None else layer.weight) + (0 if layer.bias is None else layer.bias))
 
 
@@ -61,7 +61,7 @@ def _log_softmax(layer: HeadLayer, rows: Rows) -> Rows:
 
 
 def log_odds(logits: Rows, choice: Rows) -> Rows:
-    """The logit of one of the numbers that a softmax makes: its sigmoid is that number."""
+    """The logit of one of the outputs of a softmax: its sigmoid is that output."""
     chosen = int(choice.argmax())
     others = np.delete(logits, chosen, axis=-1)
     with np.errstate(invalid="ignore"):
@@ -95,14 +95,14 @@ _FUNCTIONS: Mapping[str, Callable[[HeadLayer, Rows], Rows]] = {
 }
 HEAD_FUNCTIONS = tuple(_FUNCTIONS)
 LINEAR = ("linear", "pick")
-KEEP_MEANING = ("pick", "scale")  # of logits they make logits, of probabilities probabilities, or neither
+KEEP_MEANING = ("pick", "scale")  # they do not turn logits into probabilities
 
 
 class HeadedNetwork(SteppingModel):
-    """A compiled network, and what its outputs go through before the decision.
+    """A compiled network, and the layers that follow its outputs.
 
-    ``decision`` makes one score of the last layer's numbers. The reference gives the score and the answer of one word
-    alone.
+    ``decision`` turns the last layer's outputs into one score. ``reference`` gives the score and the answer of one
+    word alone.
     """
 
     def __init__(
@@ -117,21 +117,21 @@ class HeadedNetwork(SteppingModel):
         self.self_check: SelfCheck | None = None
         self.margin = MARGIN_FLOOR
         self._trunk, self._head, self._decision, self._facts = trunk, head, decision, dict(facts)
-        self._judge: Any = reference
+        self._reference: Any = reference
         self.label_names = decision.label_names
         self.empty_score, self.accepts_empty = reference(())
 
-    def checked(self, check: SelfCheck) -> HeadedNetwork:
-        """The same, with the margin that a comparison with the reference asks for."""
+    def with_self_check(self, check: SelfCheck) -> HeadedNetwork:
+        """Set the margin that a comparison with the reference requires, and return the model."""
         self.self_check = check
         self.margin = max(MARGIN_FLOOR, MARGIN_FACTOR * check.largest_difference)
         return self
 
-    def saying_yes_for(self, label: int) -> HeadedNetwork:
-        decision, reference = self._decision.saying_yes_for(label), self._judge.saying_yes_for(label)
+    def for_label(self, label: int) -> HeadedNetwork:
+        decision, reference = self._decision.for_label(label), self._reference.for_label(label)
         other = HeadedNetwork(self._trunk, self._head, decision, reference, {**self._facts, **decision.describe()})
         other.max_length = self.max_length
-        return other if self.self_check is None else other.checked(self.self_check)
+        return other if self.self_check is None else other.with_self_check(self.self_check)
 
     def initial(self, rows: int) -> States:
         return self._trunk.initial(rows)
@@ -147,13 +147,13 @@ class HeadedNetwork(SteppingModel):
             return self._decision.scores(rows.astype(np.float64))
 
     def reference_answer(self, codes: Codes) -> bool:
-        return bool(self._judge(tuple(codes)).accepted)
+        return bool(self._reference(tuple(codes)).accepted)
 
     def reference_score(self, codes: Codes) -> float:
-        return float(self._judge(tuple(codes)).score)
+        return float(self._reference(tuple(codes)).score)
 
     def labeller(self, *, together: bool = False) -> Labeller | None:
-        return self._judge.labeller(len(self.alphabet), together=together)  # type: ignore[no-any-return]
+        return self._reference.labeller(len(self.alphabet), together=together)  # type: ignore[no-any-return]
 
     def describe(self) -> Mapping[str, Any]:
         facts = self._trunk.describe()
@@ -166,6 +166,6 @@ class HeadedNetwork(SteppingModel):
             **({} if self.self_check is None else {"self_check": asdict(self.self_check)}),
         }
 
-    def identity(self) -> str:
+    def fingerprint(self) -> str:
         head = [dataclasses.astuple(layer) for layer in self._head]
-        return digest_of("network with a head", self._trunk.identity(), head, self.margin, self._judge)
+        return digest_of("network with a head", self._trunk.fingerprint(), head, self.margin, self._reference)

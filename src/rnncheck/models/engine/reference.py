@@ -1,6 +1,6 @@
 """The reference of a recurrent network: one word alone, letter by letter, the textbook's formulas and nothing else.
 
-This is the judge of the compiled engine, so it shares no code and no trick with it. It is slow.
+The compiled engine is compared with it, so it shares no code and no trick with the engine. It is slow.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _MESSAGE_LIMIT = 200
 
 
 class Judgement(NamedTuple):
-    """What a reference says of one word: the distance from the decision, and the decision."""
+    """A reference's result for one word: the distance from the threshold, and the answer."""
 
     score: float
     accepted: bool
@@ -37,7 +37,7 @@ def reference_judgement(network: RecurrentNetwork, codes: Codes) -> Judgement:
             outputs = _head(network, top)
         else:
             outputs = _empty_outputs(network)
-        return judged(network, outputs, codes)
+        return judge_outputs(network, outputs, codes)
 
 
 def reference_score(network: RecurrentNetwork, codes: Codes) -> float:
@@ -58,15 +58,16 @@ def reference_answers_along(network: RecurrentNetwork, codes: Codes) -> list[boo
 def _along(network: RecurrentNetwork, codes: Codes) -> list[Judgement]:
     with single_threaded_blas, np.errstate(all="ignore"):
         return [
-            judged(network, outputs, codes[:length]) for length, outputs in enumerate(_outputs(network, codes), start=1)
+            judge_outputs(network, outputs, codes[:length])
+            for length, outputs in enumerate(_outputs(network, codes), start=1)
         ]
 
 
-def no_finite_score(network: RecurrentNetwork, codes: Codes, outputs: object) -> ModelError:
-    """What to raise for a word on which the network overflows."""
+def not_finite_error(network: RecurrentNetwork, codes: Codes, outputs: object) -> ModelError:
+    """The error for a word on which the network overflows."""
     word = short_repr(format_word(network.alphabet.decode(codes)), _MESSAGE_LIMIT)
     return ModelError(
-        f"the network puts out {short_repr(outputs)} on the word {word} ({len(codes)} letters), neither yes nor no; "
+        f"the network outputs {short_repr(outputs)} on the word {word} ({len(codes)} letters), which is no answer; "
         "its values overflow: give a network whose values stay finite"
     )
 
@@ -99,9 +100,9 @@ def _head(network: RecurrentNetwork, top: Vector) -> Vector:
     return np.asarray(network.head_weight @ top + network.head_bias)
 
 
-def judged(network: RecurrentNetwork, outputs: Vector, codes: Codes) -> Judgement:
-    """What the head's outputs mean for a word."""
+def judge_outputs(network: RecurrentNetwork, outputs: Vector, codes: Codes) -> Judgement:
+    """The score and the answer that the head's outputs give for a word."""
     if not np.isfinite(outputs).all():
-        raise no_finite_score(network, codes, outputs.tolist())
+        raise not_finite_error(network, codes, outputs.tolist())
     score = float(network.scores(outputs[None])[0])
     return Judgement(score, score > 0.0 if network.label is None else bool(outputs.argmax() == network.label))

@@ -1,7 +1,7 @@
-"""What an engine has computed before, for whoever asks one network many questions.
+"""A cache of computed scores, for many verifications of one network.
 
-Samples and comparisons of several verifications are mostly of the same words. Only the computing is saved: a step that
-is remembered is counted and charged to the budget like any other, so no verdict and no count depends on a memory.
+Samples and comparisons of several verifications mostly use the same words. Only the computing is saved: a cached step
+is counted and charged to the budget like any other, so no verdict and no count depends on a cache.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ import numpy as np
 from rnncheck.models.protocol import Letters, Scores, States, Tick
 from rnncheck.words import WordBatch
 
-_MOST_BYTES = 1 << 27  # what each kind of memory holds at most; what comes later is computed again
+_MOST_BYTES = 1 << 27  # the most that each cache holds; further scores are computed again
 
 
-class ScoreMemory:
+class ScoreCache:
     """The scores along whole words. They may differ in their last bits from those of another batch; answers do not."""
 
     def __init__(self) -> None:
@@ -49,7 +49,7 @@ class ScoreMemory:
             self._bytes += len(key) + scores.nbytes
 
 
-class StepMemory:
+class StepCache:
     """The steps of a reference, which computes each row by itself: the same state and letter give the same bits."""
 
     def __init__(self) -> None:
@@ -80,8 +80,8 @@ class StepMemory:
 
 
 @dataclass(frozen=True)
-class ReferenceMemory:
-    """What a reference has computed before: whole words, and steps."""
+class ReferenceCache:
+    """The cached results of a reference: whole words, and steps."""
 
-    words: ScoreMemory = field(default_factory=ScoreMemory)
-    steps: StepMemory = field(default_factory=StepMemory)
+    words: ScoreCache = field(default_factory=ScoreCache)
+    steps: StepCache = field(default_factory=StepCache)

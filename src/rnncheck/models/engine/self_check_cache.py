@@ -1,8 +1,8 @@
-"""Self-checks that were made before, remembered in this process or in the user's cache directory.
+"""A cache of self-checks, in this process or in the user's cache directory.
 
-A self-check is a function of the network, the engine and the machine: what is remembered is its result, and so nothing
-that is decided by it depends on whether it was. Whatever is not as it should be (damaged, written by somebody else, not
-to be read, not to be written) is as if it were not there.
+A self-check is a function of the network, the engine and the machine, so nothing depends on whether its result came
+from the cache. An entry that cannot be trusted or used (damaged, writable by another user, unreadable, not writable)
+is ignored.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from rnncheck.models.fingerprint import digest_of
 from rnncheck.runtime.files import read_limited, write_atomically
 from rnncheck.version import __version__
 
-_MOST_OF_THIS_PROCESS = 10_000  # networks that are trained or repaired come and go
-_of_this_process: dict[str, KnownCheck] = {}
+_MOST_OF_THIS_PROCESS = 10_000  # training and repair make many networks
+_of_this_process: dict[str, CachedCheck] = {}
 
 
-class KnownCheck(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """How an engine compared with the reference on random words. ``seal`` is the digest of the rest."""
+class CachedCheck(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """The result of comparing an engine with the reference on random words. ``seal`` is the digest of the rest."""
 
     schema: Literal["rnncheck/self-check/1"] = "rnncheck/self-check/1"
     key: str
@@ -37,29 +37,29 @@ class KnownCheck(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     largest_score: float
     seal: str = ""
 
-    def sealed(self) -> KnownCheck:
+    def with_seal(self) -> CachedCheck:
         numbers = (self.words, self.largest_difference, self.largest_score)
         return msgspec.structs.replace(self, seal=digest_of(self.schema, self.key, *numbers))
 
 
-def known_check(key: str, on_disk: bool) -> KnownCheck | None:
-    """What is remembered under a key; None where nothing is that can be relied on."""
+def cached_check(key: str, on_disk: bool) -> CachedCheck | None:
+    """The result stored under a key; None if there is none that can be trusted."""
     if not on_disk:
         return _of_this_process.get(key)
     path = _path(key)
     if path is None:
         return None
     try:
-        if not nobody_elses(path):
+        if not only_ours_to_write(path):
             return None
-        known = msgspec.json.decode(read_limited(path, "cache"), type=KnownCheck)
+        known = msgspec.json.decode(read_limited(path, "cache"), type=CachedCheck)
     except (OSError, RnncheckError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
-    return known if known.key == key and known == known.sealed() else None
+    return known if known.key == key and known == known.with_seal() else None
 
 
-def remember(check: KnownCheck, on_disk: bool) -> None:
-    """Keep a result, if that can be done."""
+def store_check(check: CachedCheck, on_disk: bool) -> None:
+    """Store a result, if possible."""
     if not on_disk:
         if len(_of_this_process) < _MOST_OF_THIS_PROCESS:
             _of_this_process[check.key] = check
@@ -69,13 +69,13 @@ def remember(check: KnownCheck, on_disk: bool) -> None:
         return
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        write_atomically(path, msgspec.json.encode(check.sealed()), mode=0o600)
+        write_atomically(path, msgspec.json.encode(check.with_seal()), mode=0o600)
     except (OSError, RnncheckError):
         return
 
 
 def key_of(*what: object) -> str:
-    """The digest of something on this machine: what its arithmetic depends on belongs to it."""
+    """A digest of values and of everything that this machine's arithmetic depends on."""
     return digest_of(*what, *_machine())
 
 
@@ -93,8 +93,8 @@ def processor_features() -> frozenset[str]:
     return frozenset(np.show_config(mode="dicts")["SIMD Extensions"].get("found", ()))  # left out where it is empty
 
 
-def nobody_elses(path: Path) -> bool:
-    """Whether it is a plain file, or a folder, that nobody else could have written."""
+def only_ours_to_write(path: Path) -> bool:
+    """Whether this is a plain file or a folder that no other user can write."""
     facts = path.stat()
     alone = not hasattr(os, "getuid") or (facts.st_uid == os.getuid() and not facts.st_mode & 0o022)
     return (stat.S_ISREG(facts.st_mode) or stat.S_ISDIR(facts.st_mode)) and alone
@@ -106,10 +106,10 @@ def _path(key: str) -> Path | None:
 
 
 def cache_folder(name: str) -> Path | None:
-    """Where something is kept; None where there is no place."""
-    told = os.environ.get("XDG_CACHE_HOME", "")
+    """The folder of a cache; None if there is no home directory."""
+    configured = os.environ.get("XDG_CACHE_HOME", "")
     try:
-        folder = Path(told) if os.path.isabs(told) else Path.home() / ".cache"
-    except RuntimeError:  # nobody's home is known
+        folder = Path(configured) if os.path.isabs(configured) else Path.home() / ".cache"
+    except RuntimeError:  # the home directory is unknown
         return None
     return folder / "rnncheck" / name

@@ -1,7 +1,7 @@
 """The reference of a recurrent network, stepped: its own formulas, each word by itself, with the states kept.
 
-It says bit by bit what :func:`reference_judgement` says of the whole word, and shares the cost of common prefixes and
-of Python's part in the work. It is for networks that rounding carries away from their reference, and for checking
+Its answers equal those of :func:`reference_judgement` bit by bit, and it shares the cost of common prefixes and of
+Python itself. It is for networks whose rounding errors take the engine away from their reference, and for checking
 claims about many words.
 """
 
@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from rnncheck.automata.dfa import Mask
-from rnncheck.models.cells.cell_type import Vector, applied
-from rnncheck.models.engine.reference import no_finite_score, reference_answers_along, reference_judgement
-from rnncheck.models.engine.score_cache import ReferenceMemory
+from rnncheck.models.cells.cell_type import Vector, row_products
+from rnncheck.models.engine.reference import not_finite_error, reference_answers_along, reference_judgement
+from rnncheck.models.engine.score_cache import ReferenceCache
 from rnncheck.models.engine.threads import single_threaded_blas
 from rnncheck.models.fingerprint import digest_of
 from rnncheck.models.network import RecurrentNetwork
@@ -33,21 +33,24 @@ from rnncheck.models.protocol import (
 )
 from rnncheck.words import Codes, IntArray, WordBatch, encode_batch
 
-# Of the rows that are read at a time; memory for more is fetched from the system anew, and given back, at every step.
+# In the rows that are read at a time; memory for more would be allocated and released at every step.
 _GATE_VALUES = 1 << 16
 
 
 class SteppedReference(SteppingModel):
-    """Every answer is the reference's. A state is the hidden states of all layers, then their memories."""
+    """A stateful model whose every answer is the reference's.
+
+    A state is the hidden states of all layers, followed by their memories.
+    """
 
     margin = 0.0
     covers_reference = True
 
     def __init__(
-        self, network: RecurrentNetwork, facts: Mapping[str, Any] | None = None, memory: ReferenceMemory | None = None
+        self, network: RecurrentNetwork, facts: Mapping[str, Any] | None = None, cache: ReferenceCache | None = None
     ) -> None:
         self.network = network
-        self._memory = memory
+        self._cache = cache
         self.alphabet, self.label_names = network.alphabet, network.label_names
         self._facts = dict(network.describe() if facts is None else facts)
         self._sizes = [layer.hidden for layer in network.layers] * 2
@@ -64,16 +67,16 @@ class SteppedReference(SteppingModel):
         letters = np.asarray(letters)
         check_letters(letters, self.alphabet)
         with single_threaded_blas, np.errstate(all="ignore"):
-            return self._stepped(states if rows is None else states[rows], letters)
+            return self._cached_step(states if rows is None else states[rows], letters)
 
     def prefix_scores(self, words: WordBatch, tick: Tick = no_tick) -> Scores:
         words.check_codes(len(self.alphabet))
-        if self._memory is not None:
-            return self._memory.words.scores(words, tick, self._prefix_scores)
+        if self._cache is not None:
+            return self._cache.words.scores(words, tick, self._prefix_scores)
         return self._prefix_scores(words, tick)
 
     def _prefix_scores(self, words: WordBatch, tick: Tick) -> Scores:
-        """As that of every stepping model, with less to do beside the products at each of many short steps."""
+        """The same as for every stateful model, with less overhead at each of many short steps."""
         out = np.empty(len(words.codes), dtype=np.float64)
         states = self.initial(len(words))
         places, passed, kept = [], [], 0
@@ -95,17 +98,17 @@ class SteppedReference(SteppingModel):
         return self.network.scores(self._outputs(states))
 
     def accepts_batch(self, words: WordBatch | Iterable[Iterable[str]]) -> Mask:
-        """The answers to all words, side by side; each has its own products, so that it is answered as if alone."""
+        """The answers to all words, side by side; each has its own products, so it is answered as if alone."""
         batch = encode_batch(self.alphabet, words)
         batch.check_codes(len(self.alphabet))
         lengths, states = batch.lengths, self.initial(len(batch))
         with single_threaded_blas, np.errstate(all="ignore"):
             for place in range(int(lengths.max(initial=0))):
                 rows = np.flatnonzero(lengths > place)
-                states[rows] = self._stepped(states[rows], batch.codes[batch.offsets[rows] + place])
+                states[rows] = self._cached_step(states[rows], batch.codes[batch.offsets[rows] + place])
         outputs = self._outputs(states)
         for row in np.flatnonzero((lengths > 0) & ~np.isfinite(outputs).all(axis=1)).tolist():
-            raise no_finite_score(self.network, batch[row], outputs[row].tolist())
+            raise not_finite_error(self.network, batch[row], outputs[row].tolist())
         label = self.network.label
         answers = self.network.scores(outputs) > 0.0 if label is None else outputs.argmax(axis=1) == label
         return np.asarray(np.where(lengths > 0, answers, self.accepts_empty))
@@ -116,7 +119,7 @@ class SteppedReference(SteppingModel):
     def reference_answers_along(self, codes: Codes) -> list[bool]:
         return reference_answers_along(self.network, codes)
 
-    def saying_yes_for(self, label: int) -> SteppedReference:
+    def for_label(self, label: int) -> SteppedReference:
         other = SteppedReference(dataclasses.replace(self.network, label=label), self._facts)
         other.max_length = self.max_length
         return other
@@ -124,19 +127,19 @@ class SteppedReference(SteppingModel):
     def describe(self) -> Mapping[str, Any]:
         return {**self._facts, "queries": f"stepped, {BY_REFERENCE}", "margin": self.margin}
 
-    def identity(self) -> str:
+    def fingerprint(self) -> str:
         return digest_of("reference", self.network.sha256())
 
     def by_reference(self) -> SteppedReference:
         return self
 
-    def _stepped(self, states: States, letters: Letters) -> States:
-        if self._memory is not None:
-            return self._memory.steps.step(states, letters, self._next)
+    def _cached_step(self, states: States, letters: Letters) -> States:
+        if self._cache is not None:
+            return self._cache.steps.step(states, letters, self._next)
         return self._next(states, letters)
 
     def _next(self, states: States, letters: Letters) -> States:
-        """The states after the letters, some rows at a time: each has its own products anyway."""
+        """The states after the letters, some rows at a time: each row has its own products anyway."""
         after = np.empty(states.shape, dtype=states.dtype)
         for start in range(0, len(states), self._at_once):
             some = slice(start, start + self._at_once)
@@ -157,15 +160,15 @@ class SteppedReference(SteppingModel):
         return np.concatenate([*hidden, *memory], axis=1, dtype=states.dtype)
 
     def _outputs(self, states: States) -> Vector:
-        """What the head makes of each state."""
+        """The outputs of the head for each state."""
         top = sum(self._sizes[: len(self.network.layers) - 1])
         hidden = states[:, top : top + self.network.layers[-1].hidden].astype(self._kinds[-1])
         with single_threaded_blas, np.errstate(all="ignore"):
-            return applied(self.network.head_weight, hidden) + self.network.head_bias
+            return row_products(self.network.head_weight, hidden) + self.network.head_bias
 
 
 def _number_types(network: RecurrentNetwork) -> list[np.dtype[Any]]:
-    """What each layer computes in: the widest type of what it is fed and of its own weights."""
+    """The number type of each layer: the widest of its inputs and of its own weights."""
     kinds, kind = [], network.inputs.dtype
     for layer in network.layers:
         weights = (layer.input_weight, layer.recurrent_weight, layer.input_bias, layer.recurrent_bias)

@@ -1,4 +1,4 @@
-"""Rows over cores: a few threads that share a list of pieces, while BLAS keeps to one thread a call."""
+"""Rows over cores: a few threads that share a list of pieces, while BLAS keeps to one thread per call."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rnncheck.errors import InputError
 
 
 class _SingleThreadedBlas:
-    """Keeps every BLAS call of the process to one thread; the last user to leave restores the setting.
+    """Limits every BLAS call of the process to one thread; the last user to leave restores the setting.
 
     threadpoolctl's own context manager does the same, but costs as much as a small step, and two threads that
     overlap would restore each other's limit.
@@ -104,9 +104,9 @@ class Workers:
 
 
 def thread_count(threads: int | None) -> int:
-    """So many threads, or one for each core."""
+    """The number of threads given, or one for each core."""
     if threads is not None and threads < 1:
-        raise InputError(f"{threads} threads were asked for; give at least 1, or leave it out for all cores")
+        raise InputError(f"threads is {threads}; give at least 1, or leave it out for all cores")
     return threads or available_cores()
 
 

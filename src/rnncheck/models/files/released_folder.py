@@ -17,7 +17,7 @@ from typing import Any
 import numpy.typing as npt
 
 from rnncheck.errors import ModelError, short_repr
-from rnncheck.models.files.safetensors_file import check_is_file, naming, read_safetensors
+from rnncheck.models.files.safetensors_file import check_is_file, name_in_errors, read_safetensors
 from rnncheck.models.files.state_dict import network_from_arrays
 from rnncheck.models.files.torch_file import read_torch_file
 from rnncheck.models.network import Cell, RecurrentNetwork
@@ -33,7 +33,7 @@ def load_released(
 ) -> RecurrentNetwork:
     """Read a folder; its weights must have the sizes that ``meta`` gives."""
     folder = Path(folder)
-    with naming(folder):
+    with name_in_errors(folder):
         meta = _read_meta(folder / META)
         alphabet = Alphabet([letter.strip() for letter in meta["alphabet"].split(",")])
         arrays = _read_weights(folder, meta.get("torch_save", _DEFAULT_WEIGHTS))
@@ -43,7 +43,7 @@ def load_released(
 
 
 def _read_meta(path: Path) -> dict[str, str]:
-    _refuse_leading_out(path)
+    _reject_outside_link(path)
     try:
         if path.stat().st_size > _LONGEST_META:
             raise ModelError(f"{META} has {path.stat().st_size} bytes; it is a short text of lines 'key = value'")
@@ -61,17 +61,17 @@ def _read_meta(path: Path) -> dict[str, str]:
 
 def _read_weights(folder: Path, name: str) -> Mapping[str, npt.NDArray[Any]]:
     if Path(name).name != name or name in ("", ".", ".."):
-        raise ModelError(f"{META} names the weights {short_repr(name)}; they must be a file of this very folder")
+        raise ModelError(f"{META} names the weights {short_repr(name)}; they must be a file of this folder")
     path = folder / name
     check_is_file(path)
-    _refuse_leading_out(path)
+    _reject_outside_link(path)
     if path.suffix == ".safetensors":
         return read_safetensors(path)[1]
     return read_torch_file(path)
 
 
-def _refuse_leading_out(path: Path) -> None:
-    """A folder may come from anybody, and a link in it may lead to any file of whoever reads it."""
+def _reject_outside_link(path: Path) -> None:
+    """Raise an error for a link out of the folder: one from an untrusted source could lead to any file of the user."""
     if os.path.dirname(os.path.realpath(path)) != os.path.realpath(path.parent):
         raise ModelError(f"{short_repr(path.name)} is a link that leads out of this folder; copy the file into it")
 

@@ -1,8 +1,8 @@
-"""Our own model file: one safetensors file that says everything about the network it holds.
+"""Our own model file: one safetensors file that describes its network completely.
 
 The header's metadata has one entry, ``rnncheck``: a JSON document with the format's version, the cell, the alphabet
-(in the text form of :mod:`rnncheck.words`, so that any letter survives), the threshold, the labels and what is told to
-people. The arrays are ``inputs`` (one row per letter), ``padding`` (optional), ``layer.N.input_weight``,
+(in the text form of :mod:`rnncheck.words`, so that any letter survives), the threshold, the labels and further
+facts. The arrays are ``inputs`` (one row per letter), ``padding`` (optional), ``layer.N.input_weight``,
 ``layer.N.recurrent_weight``, ``layer.N.input_bias``, ``layer.N.recurrent_bias`` (biases optional), ``head.weight`` and
 ``head.bias``. Reading needs numpy and safetensors, and runs nothing.
 """
@@ -55,20 +55,20 @@ class _Document(msgspec.Struct, forbid_unknown_fields=True):
 def save_network(network: RecurrentNetwork, path: str | os.PathLike[str]) -> None:
     """Write a network to one file. The file appears whole or not at all; an existing one is replaced."""
     path = Path(path)
-    with naming(path):
+    with name_in_errors(path):
         metadata = {METADATA_KEY: _document_text(network)}
         content = safetensors_bytes(_arrays_of(network), metadata)
         write_atomically(path, content)
 
 
 def load_network(path: str | os.PathLike[str]) -> RecurrentNetwork:
-    """Read a file that :func:`save_network` wrote. Anything else is a ModelError that names the file and the cause."""
+    """Read a file written by :func:`save_network`; for any other a ModelError names the file and the cause."""
     path = Path(path)
     metadata, arrays = read_safetensors(path)
-    with naming(path):
+    with name_in_errors(path):
         if METADATA_KEY not in metadata:
             raise ModelError(
-                "has no rnncheck entry in its metadata, so it says neither cell nor alphabet; "
+                "has no rnncheck entry in its metadata, so cell and alphabet are unknown; "
                 "load it as a state dictionary: load_model(path, alphabet=…)"
             )
         return network_from_file(metadata[METADATA_KEY], arrays)
@@ -76,7 +76,7 @@ def load_network(path: str | os.PathLike[str]) -> RecurrentNetwork:
 
 def read_safetensors(path: Path) -> tuple[Mapping[str, str], Arrays]:
     """The metadata and the arrays of any safetensors file."""
-    with naming(path):
+    with name_in_errors(path):
         check_is_file(path)
         try:
             with safe_open(path, framework="numpy") as file:
@@ -90,17 +90,17 @@ def read_safetensors(path: Path) -> tuple[Mapping[str, str], Arrays]:
 
 
 def write_sealed(path: Path, document: str, arrays: Arrays) -> None:
-    """Write a document and arrays that belong together, with a digest of both, whole or not at all."""
+    """Write a document and the arrays that belong to it, with a digest of both, whole or not at all."""
     metadata = {METADATA_KEY: document, _SEAL: _digest(document, arrays)}
     write_atomically(path, safetensors_bytes(dict(arrays), metadata))
 
 
 def read_sealed(path: Path) -> tuple[str, Arrays]:
-    """What ``write_sealed`` wrote; a ModelError where it was changed since."""
+    """Read what ``write_sealed`` wrote; a ModelError if it was changed since."""
     metadata, arrays = read_safetensors(path)
     document = metadata.get(METADATA_KEY, "")
     if metadata.get(_SEAL) != _digest(document, arrays):
-        raise ModelError(f"{path} is not a checkpoint, or one that was damaged or edited; begin anew without --resume")
+        raise ModelError(f"{path} is not a checkpoint, or was damaged or edited; start again without --resume")
     return document, arrays
 
 
@@ -132,7 +132,7 @@ def network_from_file(document_text: str, arrays: Arrays) -> RecurrentNetwork:
 
 
 def check_is_file(path: Path) -> None:
-    """Refuse what is no file, or has a name that no file can have."""
+    """Raise a ModelError if there is no such file, or its name cannot be that of a file."""
     try:
         found = path.is_file()
         if found:
@@ -144,8 +144,8 @@ def check_is_file(path: Path) -> None:
 
 
 @contextlib.contextmanager
-def naming(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Turn whatever is found wrong inside into a ModelError that begins with the file's name."""
+def name_in_errors(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Turn every InputError raised inside into a ModelError that begins with the file's name."""
     try:
         yield
     except InputError as error:
@@ -157,10 +157,10 @@ def naming(path: str | os.PathLike[str]) -> Iterator[None]:
 def _array(file: Any, name: str) -> npt.NDArray[Any]:
     try:
         array: npt.NDArray[Any] = file.get_tensor(name)
-    except (TypeError, AttributeError):  # number types that numpy has no name for
+    except (TypeError, AttributeError):  # number types that numpy does not have
         kind = file.get_slice(name).get_dtype()
         raise ModelError(f"array {short_repr(name)} holds {kind} numbers; store it as float32") from None
-    except (ValueError, OverflowError, MemoryError) as error:  # no numbers, but a shape beyond what numpy can name
+    except (ValueError, OverflowError, MemoryError) as error:  # no numbers, but a shape beyond numpy's limits
         raise ModelError(f"array {short_repr(name)} has a shape that no array has ({error})") from None
     return array
 

@@ -1,9 +1,9 @@
 """From the names and shapes of a state dictionary to the network they belong to.
 
-What is understood: one or more recurrent layers under PyTorch's names (``*.weight_ih_l0`` …, or a cell's
-``*.weight_ih``), at most one embedding (``*.weight``, rows × inputs), and one linear head (``*.weight``,
-outputs × hidden, with or without ``*.bias``), whatever stands before the last dot. Everything that has to be assumed
-is written into the network's facts; everything that does not fit is refused by name.
+Supported are one or more recurrent layers under PyTorch's names (``*.weight_ih_l0`` …, or a cell's ``*.weight_ih``),
+at most one embedding (``*.weight``, rows × inputs), and one linear head (``*.weight``, outputs × hidden, with or
+without ``*.bias``), with any prefix. All assumptions are written into the network's facts. An array that does not fit
+is an error that names it.
 """
 
 from __future__ import annotations
@@ -32,14 +32,13 @@ _PARTS = {
 
 
 _EMPTY_WORD = (
-    "the empty word has the answer that the weights give before any letter; a module that cannot be asked for it "
-    "rejects it"
+    "the empty word has the answer that the weights give before any letter; a module that does not take it rejects it"
 )
 
 
 @dataclass(frozen=True)
 class Assignment:
-    """Which arrays play which part."""
+    """The roles of the arrays."""
 
     layers: tuple[Layer, ...]
     embedding: str | None  # None: the input is one-hot
@@ -57,10 +56,10 @@ def network_from_arrays(
 ) -> RecurrentNetwork:
     """The network that a state dictionary belongs to.
 
-    The number of gates tells LSTM, GRU and Elman networks apart. An Elman network does not store its activation:
-    ``cell`` says it, and tanh is assumed (and noted) where it does not. An embedding with one row more than there are
-    letters has its padding in row 0, and the empty word is that row fed once; with as many rows as letters, the empty
-    word is judged on the initial state.
+    The number of gates distinguishes LSTM, GRU and Elman networks. The activation of an Elman network is not stored:
+    it is given by ``cell``, and by default tanh is assumed (and noted). An embedding with one row more than there are
+    letters has its padding in row 0, and the empty word is that row fed once; with as many rows as letters, its answer
+    is read off the initial state.
     """
     floats = {name: _as_floats(name, array) for name, array in arrays.items()}
     found = _assign(floats)
@@ -96,7 +95,7 @@ def _assign(arrays: Mapping[str, Floats]) -> Assignment:
     recurrent = {name: match for name in arrays if (match := _RECURRENT.fullmatch(name))}
     if not recurrent:
         raise ModelError(
-            f"no recurrent layer among the arrays {_listed(arrays)}; "
+            f"no recurrent layer among the arrays {_names_and_shapes(arrays)}; "
             "one has names that end in weight_ih_l0 and weight_hh_l0"
         )
     layers, notes = _layers(arrays, recurrent)
@@ -142,7 +141,7 @@ def _layers(
 
 
 def _check_numbers(order: Sequence[tuple[str, int]]) -> None:
-    """The layers under each prefix are numbered 0, 1, 2, …"""
+    """Check that the layers under each prefix are numbered 0, 1, 2, …"""
     counts: dict[str, int] = {}
     for prefix, number in order:
         if number != counts.get(prefix, 0):
@@ -153,7 +152,7 @@ def _check_numbers(order: Sequence[tuple[str, int]]) -> None:
 
 
 def _embedding_and_head(rest: Mapping[str, Floats], width: int, hidden: int) -> tuple[str | None, str]:
-    """The prefixes of the embedding (None where there is none) and of the head."""
+    """The prefixes of the embedding (None if there is none) and of the head."""
     prefixes = [name.removesuffix("weight") for name, array in rest.items() if _is_weight(name) and array.ndim == 2]
     known = {f"{prefix}{part}" for prefix in prefixes for part in ("weight", "bias")}
     strange = sorted(set(rest) - known)
@@ -164,7 +163,7 @@ def _embedding_and_head(rest: Mapping[str, Floats], width: int, hidden: int) -> 
         )
     if len(prefixes) not in (1, 2):
         raise ModelError(
-            f"{len(prefixes)} matrices besides the recurrent layers ({_listed(rest)}); "
+            f"{len(prefixes)} matrices besides the recurrent layers ({_names_and_shapes(rest)}); "
             "expected a linear head, and perhaps an embedding before it"
         )
     options = [
@@ -180,12 +179,12 @@ def _embedding_and_head(rest: Mapping[str, Floats], width: int, hidden: int) -> 
         return options[0]
     cause = "either could be the embedding" if options else "none pair up"
     raise ModelError(
-        f"no embedding (any × {width}, without bias) and linear head (any × {hidden}) can be told among "
-        f"{_listed(rest)}: {cause}; rename them, or wrap the module itself: rnncheck.wrap(module, alphabet=…)"
+        f"no embedding (any × {width}, without bias) and linear head (any × {hidden}) can be identified among "
+        f"{_names_and_shapes(rest)}: {cause}; rename them, or wrap the module itself: rnncheck.wrap(module, alphabet=…)"
     )
 
 
-def _choose_cell(layers: Sequence[Layer], asked: Cell | None) -> tuple[Cell, tuple[str, ...]]:
+def _choose_cell(layers: Sequence[Layer], given: Cell | None) -> tuple[Cell, tuple[str, ...]]:
     gates = set()
     for layer in layers:
         rows, columns = layer.recurrent_weight.shape
@@ -200,12 +199,12 @@ def _choose_cell(layers: Sequence[Layer], asked: Cell | None) -> tuple[Cell, tup
         raise ModelError("the recurrent layers are of different kinds; all of them must have the same cell")
     height = gates.pop()
     natural, *others = (cell for cell in Cell if cell.gates == height)
-    if asked is None:
+    if given is None:
         otherwise = " or ".join(f"cell={cell.value!r}" for cell in others)
-        return natural, (f"the cells are {natural.value} ({otherwise} says otherwise)",) if others else ()
-    if asked.gates != height:
-        raise ModelError(f"cell {asked.value!r} was asked for, but the weights are those of {natural.value!r}")
-    return asked, ()
+        return natural, (f"the cells are {natural.value} ({otherwise} changes that)",) if others else ()
+    if given.gates != height:
+        raise ModelError(f"cell {given.value!r} was given, but the weights are those of {natural.value!r}")
+    return given, ()
 
 
 def _input_table(
@@ -213,23 +212,25 @@ def _input_table(
 ) -> tuple[tuple[Alphabet, Floats], Floats | None, tuple[str, ...]]:
     first = found.layers[0].input_weight
     if found.embedding is None:
-        letters = _known(alphabet, f"its one-hot input has {_columns(first)} letters")
+        letters = _required_alphabet(alphabet, f"its one-hot input has {_columns(first)} letters")
         if len(letters) != _columns(first):
             raise ModelError(
                 f"the alphabet has {len(letters)} letters, but the one-hot input has {_columns(first)}; "
                 "give one letter for each"
             )
-        note = f"the input is one-hot, since there is no embedding; {_in_order('columns', 0, letters)}"
+        note = f"the input is one-hot, since there is no embedding; {_placement_text('columns', 0, letters)}"
         return (letters, np.eye(len(letters), dtype=first.dtype)), None, (note,)
     table = arrays[f"{found.embedding}weight"]
     rows = len(table)
-    letters = _known(alphabet, f"its embedding has {rows} rows: {rows} letters, or {rows - 1} and padding in row 0")
+    letters = _required_alphabet(
+        alphabet, f"its embedding has {rows} rows: {rows} letters, or {rows - 1} and padding in row 0"
+    )
     if len(letters) == rows:
-        return (letters, table), None, (_in_order("rows", 0, letters),)
+        return (letters, table), None, (_placement_text("rows", 0, letters),)
     if len(letters) == rows - 1:
         note = (
             "row 0 of the embedding is padding, and the empty word is that row fed once; "
-            f"{_in_order('rows', 1, letters)}"
+            f"{_placement_text('rows', 1, letters)}"
         )
         return (letters, table[1:]), table[0], (note,)
     raise ModelError(
@@ -238,17 +239,17 @@ def _input_table(
     )
 
 
-def _in_order(places: str, first: int, letters: Alphabet) -> str:
-    """Which letter is where, so that a letter too many or too few shows."""
+def _placement_text(places: str, first: int, letters: Alphabet) -> str:
+    """The positions of the letters, so that a letter too many or too few is noticed."""
     shown = [*letters[:4], "…", letters[-1]] if len(letters) > 6 else letters
     return f"{places} {first} to {first + len(letters) - 1} are the letters {', '.join(map(letter_text, shown))}"
 
 
-def _known(alphabet: Alphabet | None, hint: str) -> Alphabet:
+def _required_alphabet(alphabet: Alphabet | None, hint: str) -> Alphabet:
     if alphabet is None:
         raise ModelError(
-            f"a state dictionary does not say its letters ({hint}); give alphabet=… (--alphabet a,b,c), or put "
-            "them one a line into a file beside it: <file>.alphabet or alphabet.txt"
+            f"a state dictionary does not contain its letters ({hint}); give alphabet=… (--alphabet a,b,c), or put "
+            "them into a file beside it, one per line: <file>.alphabet or alphabet.txt"
         )
     return alphabet
 
@@ -268,6 +269,6 @@ def _natural(text: str) -> list[tuple[int, str]]:
     return [(int(piece), "") if piece.isdigit() else (-1, piece) for piece in re.split(r"(\d+)", text)]
 
 
-def _listed(arrays: Mapping[str, npt.NDArray[Any]], limit: int = 6) -> str:
+def _names_and_shapes(arrays: Mapping[str, npt.NDArray[Any]], limit: int = 6) -> str:
     names = [f"{short_repr(name)} {'×'.join(map(str, array.shape))}" for name, array in arrays.items()]
     return ", ".join(names[:limit]) + (", …" if len(names) > limit else "") if names else "(none)"

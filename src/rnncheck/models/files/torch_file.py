@@ -1,8 +1,8 @@
 """Read the arrays of a PyTorch ``.pt`` or ``.pth`` file without running anything that is in it.
 
-Such a file is a pickle, which can name any function to call. PyTorch's ``weights_only=True`` allows tensors alone and
-refuses the rest; it is always asked for by name, so no environment variable can turn it off. Sizes are checked before
-and after, since both a zip archive and a tensor can claim to be far larger than the file.
+Such a file is a pickle, which can name any function to call. PyTorch's ``weights_only=True`` allows only tensors; it is
+always passed explicitly, so no environment variable can turn it off. Sizes are checked before and after, since both a
+zip archive and a tensor can claim to be far larger than the file.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ import numpy as np
 import numpy.typing as npt
 
 from rnncheck.errors import MissingExtraError, ModelError, short_repr
-from rnncheck.models.files.safetensors_file import check_is_file, naming
+from rnncheck.models.files.safetensors_file import check_is_file, name_in_errors
 
 DEFAULT_LIMIT = 2 << 30  # bytes, unpacked
 _LARGEST_RATIO = 16  # PyTorch stores without compression; this leaves room for files that were packed again
-_FIRST_SAFE = (2, 6)  # before it, weights_only could be got around (CVE-2025-32434)
+_FIRST_SAFE = (2, 6)  # before it, weights_only could be circumvented (CVE-2025-32434)
 _LONGEST_NAME = 2000  # characters without a space
 _ARCHIVE = b"PK\x03\x04"
 _PICKLES_BEFORE_NUMBERS = 5  # a mark, the version, the machine, the tensors and where their numbers are
@@ -37,17 +37,17 @@ _USUAL_KEYS = ("state_dict", "model_state_dict", "model")
 def read_torch_file(path: str | os.PathLike[str], *, limit: int = DEFAULT_LIMIT) -> Mapping[str, npt.NDArray[Any]]:
     """The named arrays of a state dictionary, or of the one inside a checkpoint.
 
-    A file that holds anything but plain data, or more than ``limit`` bytes of it, is refused.
+    A ModelError if the file holds anything but plain data, or more than ``limit`` bytes of it.
     """
     path = Path(path)
-    with naming(path):
+    with name_in_errors(path):
         check_is_file(path)
         check_size(path, limit)
         torch = import_torch("reading a PyTorch file")
         if is_script_archive(path):
             raise ModelError(
-                "is TorchScript, a program; where you trust it, say so (torchscript=True, --torchscript), and it is "
-                "run; else save its state_dict()"
+                "is TorchScript, a program; if you trust it, run it with torchscript=True (--torchscript); else save "
+                "its state_dict()"
             )
         _check_names(path)
         tensors = _state_dict_in(_load(torch, path), torch)
@@ -55,7 +55,7 @@ def read_torch_file(path: str | os.PathLike[str], *, limit: int = DEFAULT_LIMIT)
 
 
 def import_torch(purpose: str) -> ModuleType:
-    """PyTorch, or an error that says which extra brings it."""
+    """PyTorch, or an error that names the extra that installs it."""
     try:
         import torch
     except ImportError:
@@ -68,7 +68,7 @@ def import_torch(purpose: str) -> ModuleType:
 
 
 def is_script_archive(path: Path) -> bool:
-    """Whether a file is what torch.jit.save writes: an archive with code in it."""
+    """Whether a file was written by torch.jit.save: an archive with code in it."""
     if not zipfile.is_zipfile(path):
         return False
     with zipfile.ZipFile(path) as archive:
@@ -76,11 +76,11 @@ def is_script_archive(path: Path) -> bool:
 
 
 def check_size(path: Path, limit: int = DEFAULT_LIMIT) -> None:
-    """Refuse a file that would unpack to more than the limit, or to far more than it is."""
+    """Raise a ModelError for a file that would unpack to more than the limit, or to far more than its size."""
     packed = path.stat().st_size
     unpacked = packed
     try:
-        if zipfile.is_zipfile(path):  # which itself raises on an archive that claims to be one of several
+        if zipfile.is_zipfile(path):  # raises on an archive that claims to be one of several
             with zipfile.ZipFile(path) as archive:
                 unpacked = sum(entry.file_size for entry in archive.infolist())
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
@@ -95,7 +95,7 @@ def check_size(path: Path, limit: int = DEFAULT_LIMIT) -> None:
 
 
 def _check_names(path: Path) -> None:
-    """Refuse names that no saved model has: PyTorch takes hours to word its complaint about one of a million letters.
+    """Raise an error for names that no saved model has: PyTorch takes hours to report one of a million letters.
 
     The opcodes are only listed, which runs nothing.
     """
@@ -114,7 +114,7 @@ def _check_names(path: Path) -> None:
 
 
 def _pickles(path: Path) -> Iterator[IO[bytes]]:
-    """Where each pickle of a file begins: by its first bytes the file is an archive, or pickles and then numbers."""
+    """The beginning of each pickle of a file, which is an archive or a series of pickles followed by numbers."""
     with path.open("rb") as file:
         if file.read(len(_ARCHIVE)) == _ARCHIVE:
             with zipfile.ZipFile(file) as archive:
@@ -141,7 +141,7 @@ def _load(torch: ModuleType, path: Path) -> object:
     except pickle.UnpicklingError as error:
         cause = str(error).splitlines()
         raise ModelError(
-            "holds more than plain arrays, and reading the rest would run code from the file, so it is refused "
+            "holds more than plain arrays, and reading the rest would run code from the file, so it was not read "
             f"({short_repr(_offender(cause), 120)}); save model.state_dict(), or a safetensors file, instead"
         ) from None
     except Exception as error:  # a damaged file can fail anywhere inside the reader
@@ -153,7 +153,7 @@ def _load(torch: ModuleType, path: Path) -> object:
 
 
 def _offender(lines: list[str]) -> str:
-    """The line of PyTorch's long explanation that names what was not allowed."""
+    """The line of PyTorch's long message that names the forbidden object."""
     for line in lines:
         if "Unsupported" in line or "GLOBAL" in line or "WeightsUnpickler error" in line:
             return line.strip()

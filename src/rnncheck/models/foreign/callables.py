@@ -1,7 +1,7 @@
-"""Any Python callable as a model: it takes a list of words and returns one answer each.
+"""Any Python callable as a model: it takes a list of words and returns one answer for each.
 
-A word is a tuple of letters. An answer is ``True`` or ``False``, or a number that means yes when it is greater than
-the threshold. What comes back is checked: as many answers as words, no NaN, nothing but booleans and numbers.
+A word is a tuple of letters. An answer is ``True`` or ``False``, or a number that accepts if it is greater than the
+threshold. The result is checked: as many answers as words, no NaN, only booleans and numbers.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 
 from rnncheck.automata.dfa import Mask
 from rnncheck.errors import ModelError, RnncheckError, short_repr
-from rnncheck.models.fingerprint import digest_of, without_digest
+from rnncheck.models.fingerprint import digest_of, no_digest
 from rnncheck.models.protocol import LARGEST_NOISE, NOISE_FACTOR, Model, Scores
 from rnncheck.runtime.budget import BudgetExceeded
 from rnncheck.runtime.watchdog import guarded
@@ -29,13 +29,13 @@ DEFAULT_BATCH = 1024
 class CallableModel(Model):
     """A model made of one function.
 
-    ``function`` gets at most ``batch_size`` words a call. Where it returns numbers, a word whose number is within
-    ``margin`` of the threshold is asked again, alone, and that answer counts; the reference of the model is its
-    answer to a word asked alone. When the model is made, ``checks`` random words (the empty word among them) are asked
-    twice alone and once together: a function that answers the same word differently is refused, and one whose answers
-    depend on the other words of a call gets one word at a time from then on, which ``describe`` says. Differences
-    that float arithmetic explains only widen the margin. With ``max_length`` it is never asked for longer words.
-    ``fingerprint`` is a text that its owner changes with the function; without one, no answer of it is resumed from.
+    ``function`` gets at most ``batch_size`` words per call. If it returns numbers, a word whose number is within
+    ``margin`` of the threshold is evaluated again, alone, and that answer counts; the reference of the model is its
+    answer to a word alone. When the model is made, ``checks`` random words (the empty word among them) are evaluated
+    twice alone and once together. A function that answers the same word differently is an error. One whose answers
+    depend on the other words of a call gets one word at a time from then on, which ``describe`` reports. Differences
+    that float arithmetic explains only widen the margin. With ``max_length`` it is never called on longer words.
+    ``fingerprint`` is a text that you change with the function; without one, no checkpoint can be resumed.
     """
 
     def __init__(
@@ -71,18 +71,18 @@ class CallableModel(Model):
 
     def accepts_batch(self, words: WordBatch | Iterable[Iterable[str]]) -> Mask:
         letters = self._letters(words)
-        answers = self._ask(letters)
-        return np.fromiter(map(self._settled, letters, answers), dtype=np.bool_, count=len(letters))
+        answers = self._query(letters)
+        return np.fromiter(map(self._resolve, letters, answers), dtype=np.bool_, count=len(letters))
 
     def scores_batch(self, words: WordBatch | Iterable[Iterable[str]]) -> Scores | None:
-        answers = self._ask(self._letters(words))
+        answers = self._query(self._letters(words))
         if any(isinstance(answer, bool) for answer in answers):
             return None
         return np.array(answers, dtype=np.float64) - self.threshold
 
     def reference_answer(self, codes: Codes) -> bool:
-        """The answer to one word, asked alone."""
-        return self._accepts(self._ask([self.alphabet.decode(codes)])[0])
+        """The answer to one word, evaluated alone."""
+        return self._accepts(self._query([self.alphabet.decode(codes)])[0])
 
     def describe(self) -> Mapping[str, Any]:
         return {
@@ -90,15 +90,15 @@ class CallableModel(Model):
             "name": self._name,
             "alphabet": str(self.alphabet),
             "threshold": self.threshold,
-            "queries": f"black box, up to {self._batch_size} a call",
+            "queries": f"black box, up to {self._batch_size} per call",
             "margin": self.margin,
             **({} if self.max_length is None else {"max_length": self.max_length}),
             "notes": list(self._notes),
         }
 
-    def identity(self) -> str:
+    def fingerprint(self) -> str:
         if self._fingerprint is None:
-            raise without_digest(f"the function {self._name}")
+            raise no_digest(f"the function {self._name}")
         own = self._fingerprint, self._name
         return digest_of("callable", *own, list(self.alphabet), self.threshold, self._batch_size, self.margin)
 
@@ -108,11 +108,11 @@ class CallableModel(Model):
     def _accepts(self, answer: Answer) -> bool:
         return answer if isinstance(answer, bool) else answer > self.threshold
 
-    def _settled(self, word: Word, answer: Answer) -> bool:
+    def _resolve(self, word: Word, answer: Answer) -> bool:
         close = not isinstance(answer, bool) and abs(answer - self.threshold) <= self.margin
-        return self._accepts(self._ask([word])[0] if close else answer)
+        return self._accepts(self._query([word])[0] if close else answer)
 
-    def _ask(self, words: Sequence[Word]) -> list[Answer]:
+    def _query(self, words: Sequence[Word]) -> list[Answer]:
         answers: list[Answer] = []
         for start in range(0, len(words), self._batch_size):
             answers += self._call(list(words[start : start + self._batch_size]))
@@ -120,21 +120,21 @@ class CallableModel(Model):
 
     def _call(self, words: list[Word]) -> list[Answer]:
         try:
-            returned = guarded(lambda: _listed(self._function(list(words))), lambda: _at_work_on(words))
+            returned = guarded(lambda: _as_list(self._function(list(words))), lambda: _status(words))
         except (RnncheckError, MemoryError):
             raise
         except (Exception, SystemExit) as error:  # whatever the user's function raises is an error about the model
             word = self._culprit(words)
             raise ModelError(
-                f"{self._name} raised {type(error).__name__}: {short_repr(str(error))} for {_named(word, words)}"
+                f"{self._name} raised {type(error).__name__}: {short_repr(str(error))} for {_word_text(word, words)}"
             ) from error
         if len(returned) != len(words):
             raise ModelError(
                 f"{self._name} returned {len(returned)} answers for {len(words)} words; it must return one for each"
             )
-        return [self._checked(answer, word) for answer, word in zip(returned, words, strict=True)]
+        return [self._check_answer(answer, word) for answer, word in zip(returned, words, strict=True)]
 
-    def _checked(self, answer: object, word: Word) -> Answer:
+    def _check_answer(self, answer: object, word: Word) -> Answer:
         if isinstance(answer, np.ndarray) and answer.size == 1:
             answer = answer.reshape(())[()]
         if isinstance(answer, bool | np.bool_):
@@ -152,7 +152,7 @@ class CallableModel(Model):
         )
 
     def _culprit(self, words: list[Word]) -> Word | None:
-        """A word on which the function fails alone, found by halving; None where only the batch fails."""
+        """A word on which the function fails alone, found by bisection; None if only the batch fails."""
         while len(words) > 1:
             half = len(words) // 2
             words = words[:half] if self._fails(words[:half]) else words[half:]
@@ -160,7 +160,7 @@ class CallableModel(Model):
 
     def _fails(self, words: list[Word]) -> bool:
         try:
-            guarded(lambda: _listed(self._function(list(words))), lambda: _at_work_on(words))
+            guarded(lambda: _as_list(self._function(list(words))), lambda: _status(words))
         except BudgetExceeded:
             raise
         except (Exception, SystemExit):  # the same ones as in _call
@@ -171,51 +171,51 @@ class CallableModel(Model):
         letters, largest = len(self.alphabet), LARGEST_NOISE * max(1.0, abs(self.threshold))
         longest = checks if self.max_length is None else self.max_length
         words = [self.alphabet.decode(rng.integers(letters, size=min(size, longest))) for size in range(checks)]
-        alone = [self._ask([word])[0] for word in words]
+        alone = [self._query([word])[0] for word in words]
         for word, answer in zip(words, alone, strict=True):
-            again = self._ask([word])[0]
+            again = self._query([word])[0]
             if self._accepts(answer) != self._accepts(again) or _noise(answer, again) > largest:
                 raise ModelError(
                     f"{self._name} answered {short_repr(answer)} and then {short_repr(again)} to the word "
-                    f"{short_repr(format_word(word))}; a model must always answer the same"
+                    f"{short_repr(format_word(word))}; a model must always give the same answer"
                 )
-        noise = max(map(_noise, alone, self._ask(words)))
+        noise = max(map(_noise, alone, self._query(words)))
         if noise > largest:
             self._batch_size = 1
-            self._notes.append("answers depend on the other words of a call, so words are asked one at a time")
+            self._notes.append("answers depend on the other words of a call, so each call has one word")
         else:
             self.margin = max(self.margin, NOISE_FACTOR * noise)
 
 
 def _noise(first: Answer, second: Answer) -> float:
-    """How far apart two answers to one word are; infinite where they differ and are not both numbers."""
+    """The difference between two answers to one word; infinite if they differ and are not both numbers."""
     if first == second and isinstance(first, bool) == isinstance(second, bool):
         return 0.0
     return math.inf if isinstance(first, bool) or isinstance(second, bool) else abs(first - second)
 
 
-def _listed(returned: Any) -> list[Any]:
-    """The answers as a list; tensors are brought to the CPU, and one column of numbers is taken as a list."""
+def _as_list(returned: Any) -> list[Any]:
+    """The answers as a list; tensors are moved to the CPU, and a single column of numbers becomes a list."""
     if hasattr(returned, "detach"):
         returned = returned.detach().cpu().numpy()
     if isinstance(returned, str | bytes | Mapping):
         raise TypeError(f"it returned the {type(returned).__name__} {short_repr(returned)}, not a list of answers")
     if not isinstance(returned, Iterable):
         raise TypeError(
-            f"it returned {short_repr(returned)}; it gets a list of words and must return a list, one answer for each"
+            f"it returned {short_repr(returned)}; it gets a list of words and must return one answer for each"
         )
     if isinstance(returned, np.ndarray) and returned.ndim == 2 and returned.shape[1] == 1:
         returned = returned[:, 0]
     return list(returned)
 
 
-def _at_work_on(words: Sequence[Word]) -> str:
+def _status(words: Sequence[Word]) -> str:
     first = short_repr(format_word(words[0]))
     some = f"the word {first}" if len(words) == 1 else f"{len(words)} words, the first of them {first}"
-    return f"the model was at work on {some}"
+    return f"the model was evaluating {some}"
 
 
-def _named(word: Word | None, words: Sequence[Word]) -> str:
+def _word_text(word: Word | None, words: Sequence[Word]) -> str:
     if word is None:
         return f"a batch of {len(words)} words, though not for any of them alone"
     return f"the word {short_repr(format_word(word))}"

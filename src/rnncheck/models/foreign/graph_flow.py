@@ -1,8 +1,8 @@
-"""What a graph of operations computes, read strictly: a recurrent classifier, or the operation that is not understood.
+"""The recurrent classifier that a graph of operations computes, or the operation that is not supported.
 
 Random words cannot show that a graph is what it seems to be: an operation may matter on one word in a billion. So every
-value between the letters and the answer is accounted for. It is one of the stages below, it changes stage by operations
-that are known, and everything else raises :class:`MismatchError`, which names the operation. The sources of operations
+value between the letters and the answer is accounted for. It is at one of the stages below, and only known operations
+change its stage; any other raises :class:`MismatchError`, which names the operation. The sources of operations
 (a recorded PyTorch module, an ONNX graph) translate theirs into the ones here.
 """
 
@@ -20,8 +20,8 @@ from rnncheck.models.engine.mlp_head import HEAD_FUNCTIONS, LINEAR, HeadLayer
 from rnncheck.models.network import Cell, Floats, Layer
 from rnncheck.models.self_check import MismatchError, NetworkParts
 
-# What an axis runs over. A batch is of one word, and its axis is as any of one entry, but where it is read whether
-# words of a batch stay apart.
+# The meaning of an axis. Graphs are read with a batch of one word, whose axis is like any other of one entry; BATCH is
+# used only to check that the words of a batch do not influence one another.
 ONE, TIME, FEATURES, LAYERS, BATCH = "1", "T", "F", "L", "B"
 PROBABILITIES = ("sigmoid", "softmax", "log_softmax")
 
@@ -29,38 +29,38 @@ PROBABILITIES = ("sigmoid", "softmax", "log_softmax")
 class Stage(Enum):
     """What a value is computed from."""
 
-    LETTERS = "letters"  # for each letter its number, or what is computed from that number alone
+    LETTERS = "letters"  # for each letter its number, or something computed from that number alone
     FEATURES = "features"  # for each letter a vector that depends on that letter alone
     SEQUENCE = "sequence"  # for each letter something computed from the recurrent state after it
     STATE = "state"  # something computed from the recurrent state after the last letter
-    MEMORY = "memory"  # an LSTM's memory, which no answer may be read from
+    MEMORY = "memory"  # an LSTM's memory, from which no answer may be computed
 
 
 @dataclass(frozen=True, eq=False)
 class Recurrence:
-    """One recurrent layer of a graph; ``cell`` and ``layer`` are None where it is not one of ours, ``odd`` says why."""
+    """One recurrent layer of a graph; ``cell`` and ``layer`` are None if it is not supported, and ``odd`` says why."""
 
     operator: str
     cell: Cell | None
     layer: Layer | None
     odd: str = ""
-    first_state: bool = False  # whether it begins in another state than zeros
+    first_state: bool = False  # whether its initial state is not zero
     before: tuple[HeadLayer, ...] = ()  # functions between the layer below and this one
 
 
 @dataclass(frozen=True)
 class Value:
-    """A value of a graph that depends on the letters. Every axis has a name; the answer's may have been merged."""
+    """A value of a graph that depends on the letters, with a meaning for every axis."""
 
     stage: Stage
     axes: tuple[str, ...]
     layers: tuple[Recurrence, ...] = ()
     functions: tuple[HeadLayer, ...] = ()  # since the last recurrent layer
-    depths: tuple[int, ...] = ()  # along the axis of layers: how many of ``layers`` each entry has passed
+    depths: tuple[int, ...] = ()  # along the axis of layers: the number of ``layers`` that each entry has passed
 
     @property
     def each_letter(self) -> bool:
-        """Whether it depends on one letter alone, so that its numbers can be read off words that have that letter."""
+        """Whether it depends on one letter alone, so that its numbers can be read off any word with that letter."""
         return self.stage in (Stage.LETTERS, Stage.FEATURES)
 
     def axis(self, number: int) -> int:
@@ -75,7 +75,7 @@ class Value:
         return self.with_axes([self.axes[self.axis(axis)] for axis in order])
 
     def without(self, axis: int, name: str, size: int) -> Value:
-        """Without an axis of one entry; a word of one letter has such a one over time too, which must stay."""
+        """Without an axis of one entry; the time axis of a word of one letter is another one, which must stay."""
         axis = self.axis(axis)
         if self.axes[axis] in (TIME, BATCH) or size != 1:
             raise MismatchError(f"it calls {name} along the letters of the word")
@@ -89,10 +89,10 @@ class Value:
     def reshaped(
         self, old: Sequence[int], new: Sequence[int], name: str, timed: Mapping[int, bool] | None = None
     ) -> Value:
-        """Only axes of one entry may come and go; nothing is merged with the axis of time or features.
+        """With another shape. Only axes of one entry may be added or removed; time and features stay as they are.
 
-        ``timed`` says of some places of the new shape whether the length of the word was put there. A word of one
-        letter has several axes of one entry, and only this tells them apart.
+        ``timed`` says for some axes of the new shape whether their size is the length of the word. A word of one
+        letter has several axes of one entry, and only this distinguishes them.
         """
         timed = timed or {}
         if LAYERS in self.axes and len(self.depths) > 1:
@@ -118,22 +118,22 @@ class Value:
         return self.with_axes(axes)
 
     def selected(self, axis: int, index: int, size: int, name: str) -> Value:
-        """One entry along an axis, which is gone then. Of the letters of a word only the last can be taken."""
+        """One entry along an axis, which is removed. Of the letters of a word only the last can be taken."""
         axis = self.axis(axis)
         what = self.axes[axis]
         if what == BATCH:
             raise MismatchError(f"it takes one word of a batch ({name})")
         if what == TIME:
             if index != -1:
-                raise MismatchError(f"it takes letter {index} of the word ({name}), and only the last is understood")
+                raise MismatchError(f"it takes letter {index} of the word ({name}), and only the last is supported")
             stage = Stage.MEMORY if self.stage is Stage.MEMORY else Stage.STATE
             return dataclasses.replace(self, stage=stage, axes=_drop(self.axes, axis))
         if what == FEATURES and not self.each_letter and size > 1:
-            return self._choosing(np.array([index]), size).with_axes(_drop(self.axes, axis))
+            return self._with_pick(np.array([index]), size).with_axes(_drop(self.axes, axis))
         return dataclasses.replace(self._at_depth(axis, index), axes=_drop(self.axes, axis))
 
     def sliced(self, axis: int, start: int | None, stop: int | None, step: int | None, size: int, name: str) -> Value:
-        """Some entries along an axis; ``stop`` is None where everything that follows is meant."""
+        """Some entries along an axis; ``stop`` is None for all that follow."""
         axis = self.axis(axis)
         what = self.axes[axis]
         if step not in (None, 1):
@@ -152,22 +152,22 @@ class Value:
             return dataclasses.replace(self, depths=tuple(np.array(self.depths)[chosen].tolist()))
         if len(chosen) == size or self.each_letter:
             return self
-        return self._choosing(chosen, size)
+        return self._with_pick(chosen, size)
 
     def _at_depth(self, axis: int, index: int) -> Value:
-        """What the state of one layer is, where states of several are stacked."""
+        """The state of one layer, if states of several layers are stacked."""
         if self.axes[axis] != LAYERS:
             return self
         return dataclasses.replace(self, layers=self.layers[: self.depths[index]], depths=())
 
-    def _choosing(self, chosen: Any, size: int) -> Value:
+    def _with_pick(self, chosen: Any, size: int) -> Value:
         rows = np.eye(size, dtype=np.float32)[chosen]
         return dataclasses.replace(self, functions=(*self.functions, HeadLayer("pick", rows)))
 
     # --- functions ----------------------------------------------------------------------------------------------------
 
     def through(self, function: HeadLayer, name: str) -> Value:
-        """The result of a function that computes every position by itself."""
+        """The result of a function that computes every position separately."""
         if self.stage is Stage.MEMORY or LAYERS in self.axes:
             raise MismatchError(f"it calls {name} on the states of its recurrent layer, not on its last output")
         if self.each_letter:
@@ -175,7 +175,7 @@ class Value:
         return dataclasses.replace(self, functions=(*self.functions, function))
 
     def along_features(self, function: HeadLayer, axis: int, name: str) -> Value:
-        """The result of a function that reads the features of a position together: the last axis has to be theirs."""
+        """The result of a function that reads the features of a position together, along the last axis."""
         if not self.axes or self.axis(axis) != len(self.axes) - 1 or self.axes[-1] not in (FEATURES, ONE):
             raise MismatchError(f"it calls {name} along another axis than the features")
         if self.axes[-1] == ONE and FEATURES in self.axes:
@@ -185,7 +185,7 @@ class Value:
         return self.through(function, name).with_axes((*self.axes[:-1], FEATURES))
 
     def shifted(self, bias: Floats, name: str) -> Value:
-        """With constants added: the bias of a linear layer that has none, or a function of its own."""
+        """With constants added: as the bias of a linear layer that has none, or as a function of its own."""
         if not self.each_letter and self.functions and self.functions[-1].name == "linear":
             linear = self.functions[-1]
             if linear.weight is not None and linear.bias is None and bias.size in (1, len(linear.weight)):
@@ -194,12 +194,10 @@ class Value:
                 return dataclasses.replace(self, functions=(*self.functions[:-1], biased))
         return self.through(HeadLayer("scale", None, bias.reshape(-1)), name)
 
-    def normalised_in_batch(
-        self, mean: Floats, variance: Floats, own: Sequence[Floats | None], epsilon: float
-    ) -> Value:
-        """The result of batch normalisation by statistics that are kept: each feature is scaled and shifted.
+    def batch_normalised(self, mean: Floats, variance: Floats, own: Sequence[Floats | None], epsilon: float) -> Value:
+        """The result of batch normalisation with stored statistics: each feature is scaled and shifted.
 
-        The features are the second axis, whatever follows; ``own`` are the scale and the shift that were learned.
+        The features are the second axis, whatever follows; ``own`` are the learned scale and shift.
         """
         if len(self.axes) < 2 or self.axes[1] != FEATURES:
             raise MismatchError("it calls batch_norm along another axis than the features")
@@ -211,11 +209,11 @@ class Value:
     def embedded(self, name: str) -> Value:
         """A row of a table for each letter."""
         if self.stage is not Stage.LETTERS:
-            raise MismatchError(f"it calls {name} on something else than letters")
+            raise MismatchError(f"it calls {name} on something other than letters")
         return Value(Stage.FEATURES, (*self.axes, FEATURES))
 
     def check_constant(self, shape: Sequence[int], result: Sequence[int], own: Sequence[int], name: str) -> None:
-        """Whether a constant is the same at every position: then it can be combined with the value, number by number.
+        """Raise a MismatchError unless a constant is the same at every position, so that it can be combined.
 
         ``own`` is the value's own shape and ``result`` that of the result.
         """
@@ -228,7 +226,7 @@ class Value:
     def recurrent(self, layers: Sequence[Recurrence], time_axis: int, name: str) -> Value:
         """The output sequence of recurrent layers, one above the other."""
         if self.stage is Stage.STATE or self.stage is Stage.MEMORY or len(self.axes) != 3 or LAYERS in self.axes:
-            raise MismatchError(f"its {name} reads something else than the letters one by one")
+            raise MismatchError(f"its {name} reads something other than the letters one by one")
         if self.axes[time_axis] != TIME or self.axes[1 - time_axis] not in (ONE, BATCH) or self.axes[2] == TIME:
             raise MismatchError(f"its {name} does not read along the letters of the word, but along another axis")
         first, *others = layers
@@ -236,8 +234,8 @@ class Value:
         return Value(Stage.SEQUENCE, (*self.axes[:2], FEATURES), (*self.layers, first, *others))
 
 
-def joined(values: Sequence[Value], axis: int, sizes: Sequence[Sequence[int]], name: str) -> Value:
-    """The result of putting values side by side along an axis."""
+def join(values: Sequence[Value], axis: int, sizes: Sequence[Sequence[int]], name: str) -> Value:
+    """The result of joining values along an axis."""
     first = values[0]
     axis = first.axis(axis)
     if any(len(value.axes) != len(first.axes) or value.axes[axis] in (TIME, BATCH) for value in values):
@@ -256,11 +254,11 @@ def joined(values: Sequence[Value], axis: int, sizes: Sequence[Sequence[int]], n
     if all(value.each_letter and value.axes[:-1] == first.axes[:-1] for value in values):
         return Value(Stage.FEATURES, axes)
     side_by_side = _side_by_side(values)
-    return (combined(values, name) if side_by_side is None else side_by_side).with_axes(axes)
+    return (combine(values, name) if side_by_side is None else side_by_side).with_axes(axes)
 
 
 def _side_by_side(values: Sequence[Value]) -> Value | None:
-    """Linear layers that read the same numbers, and whose outputs are joined, are one."""
+    """One linear layer in place of several that read the same numbers and whose outputs are joined."""
     first = values[0]
     linear = [value.functions[-1] for value in values if value.functions and value.functions[-1].name in LINEAR]
     alike = all(
@@ -278,7 +276,7 @@ def _side_by_side(values: Sequence[Value]) -> Value | None:
     return dataclasses.replace(first, functions=(*first.functions[:-1], whole))
 
 
-def combined(values: Sequence[Value], name: str) -> Value:
+def combine(values: Sequence[Value], name: str) -> Value:
     """The result of a function of several values, position by position."""
     stages = {value.stage for value in values}
     axes = {value.axes for value in values}
@@ -293,14 +291,14 @@ def combined(values: Sequence[Value], name: str) -> Value:
     return Value(stage, values[0].axes, layers, (HeadLayer(name),))
 
 
-def summed(values: Sequence[Value], sign: int) -> Value | None:
-    """The sum or the difference of two numbers that were picked from the same ones: a linear layer reads both."""
+def sum_of_picks(values: Sequence[Value], sign: int) -> Value | None:
+    """The sum or the difference of two numbers picked from the same value, as one linear layer."""
     first, second = values
     alike = (first.stage, first.axes, first.layers, first.functions[:-1]) == (
         *(second.stage, second.axes, second.layers),
         second.functions[:-1],
     )
-    picked = [value.functions[-1] for value in values if value.functions and _chooses(value.functions[-1])]
+    picked = [value.functions[-1] for value in values if value.functions and _only_picks(value.functions[-1])]
     if not alike or len(picked) < 2 or picked[0].weight is None or picked[1].weight is None:
         return None
     if picked[0].weight.shape != picked[1].weight.shape:
@@ -310,7 +308,7 @@ def summed(values: Sequence[Value], sign: int) -> Value | None:
 
 
 def check_answer(value: Value | None) -> Value:
-    """The value of a model's output, which has to be computed from the state after the last letter."""
+    """Check that a model's output is computed from the state after the last letter, and return its value."""
     if value is None:
         raise MismatchError("its output does not depend on the letters")
     if value.stage is not Stage.STATE or TIME in value.axes or LAYERS in value.axes:
@@ -319,10 +317,10 @@ def check_answer(value: Value | None) -> Value:
 
 
 def parts_of(answer: Value, inputs: Floats, *, odds: bool = False) -> NetworkParts:
-    """The network that computes the answer, if our engine has all that it is made of.
+    """The network that computes the answer, if our engine supports all of its parts.
 
-    ``inputs`` is what the first recurrent layer is fed for each letter. ``odds`` says that the logits of a number that
-    a softmax makes are its log odds (see ``picked_from_softmax``).
+    ``inputs`` are the inputs of the first recurrent layer for each letter. ``odds`` says that the logits of an output
+    of a softmax are its log odds (see ``picked_from_softmax``).
     """
     if not answer.layers:
         raise MismatchError("it has no recurrent layer")
@@ -330,7 +328,7 @@ def parts_of(answer: Value, inputs: Floats, *, odds: bool = False) -> NetworkPar
         if layer.cell is None or layer.layer is None:
             raise MismatchError(layer.odd)
         if layer.first_state:
-            raise MismatchError(f"its {layer.operator} begins in a state of its own, not in zeros")
+            raise MismatchError(f"its {layer.operator} has an initial state that is not zero")
         if layer.before:
             names = ", ".join(function.name for function in layer.before)
             raise MismatchError(f"it computes {names} between its recurrent layers")
@@ -345,11 +343,11 @@ def parts_of(answer: Value, inputs: Floats, *, odds: bool = False) -> NetworkPar
     if odd is not None or not any(function.name in LINEAR for function in functions):
         why = "no linear layer" if odd is None else f"{odd}, which is not compiled,"
         raise MismatchError(f"it has {why} after its recurrent layers")
-    head, *rest = _merged(functions)
-    if len(rest) > 1 and rest[-2].name in PROBABILITIES and _chooses(rest[-1]):
-        raise MismatchError(f"its output is one of the numbers that {rest[-2].name} makes, and no logits are seen")
+    head, *rest = _merge_picks(functions)
+    if len(rest) > 1 and rest[-2].name in PROBABILITIES and _only_picks(rest[-1]):
+        raise MismatchError(f"its output is one of the numbers that {rest[-2].name} computes, which has no logits")
     layers = tuple(layer.layer for layer in answer.layers if layer.layer is not None)
-    if head.weight is None or head.name not in LINEAR:  # the hidden state itself is what the rest reads
+    if head.weight is None or head.name not in LINEAR:  # the rest reads the hidden state itself
         head, rest = HeadLayer("linear", np.eye(layers[-1].hidden, dtype=inputs.dtype)), [head, *rest]
     weight = np.asarray(head.weight)
     bias = np.zeros(len(weight), dtype=weight.dtype) if head.bias is None else head.bias
@@ -358,27 +356,27 @@ def parts_of(answer: Value, inputs: Floats, *, odds: bool = False) -> NetworkPar
 
 
 def picked_from_softmax(answer: Value) -> HeadLayer | None:
-    """What picks the one number of a softmax that the answer is, where it is that."""
+    """The layer that picks one number of a softmax as the answer; None if the answer is something else."""
     *_, softmax, choice = (None, None, *answer.functions)
-    if softmax is None or choice is None or softmax.name != "softmax" or not _chooses(choice):
+    if softmax is None or choice is None or softmax.name != "softmax" or not _only_picks(choice):
         return None
     return choice if choice.weight is not None and choice.weight.shape[0] == 1 < choice.weight.shape[1] else None
 
 
-def _merged(functions: Sequence[HeadLayer]) -> list[HeadLayer]:
-    """Linear layers that only pick numbers of another, and it, as one: every product stays the graph's own.
+def _merge_picks(functions: Sequence[HeadLayer]) -> list[HeadLayer]:
+    """Merge linear layers that only pick numbers of another one into it: every product stays the graph's own.
 
-    Others stay apart. One layer in the place of two rounds otherwise, by as much as the numbers between them are large.
+    Other layers stay separate: one layer in place of two rounds differently, the more the larger the numbers between.
     """
     merged: list[HeadLayer] = []
     for function in functions:
-        if merged and merged[-1].name == "linear" and _chooses(function):
-            function = _picked(merged.pop(), function)
+        if merged and merged[-1].name == "linear" and _only_picks(function):
+            function = _picked_rows(merged.pop(), function)
         merged.append(function)
     return merged
 
 
-def _chooses(function: HeadLayer) -> bool:
+def _only_picks(function: HeadLayer) -> bool:
     """Whether a function only takes some of its inputs."""
     weight = function.weight
     if function.name != "pick" or weight is None:
@@ -386,7 +384,7 @@ def _chooses(function: HeadLayer) -> bool:
     return bool((weight >= 0).all() and (weight.sum(axis=1) == 1).all())
 
 
-def _picked(linear: HeadLayer, choice: HeadLayer) -> HeadLayer:
+def _picked_rows(linear: HeadLayer, choice: HeadLayer) -> HeadLayer:
     assert linear.weight is not None
     assert choice.weight is not None
     if choice.weight.shape[1] != len(linear.weight):
@@ -397,7 +395,7 @@ def _picked(linear: HeadLayer, choice: HeadLayer) -> HeadLayer:
 
 
 def same_network(one: Value, other: Value) -> bool:
-    """Whether two readings of a graph, for words of different lengths, found the same network."""
+    """Whether a graph was read as the same network for words of different lengths."""
     pairs = zip(one.layers, other.layers, strict=False)
     return (
         (one.stage, one.axes, len(one.layers)) == (other.stage, other.axes, len(other.layers))

@@ -1,8 +1,8 @@
-"""How words become the array that a foreign model takes, found out by asking it.
+"""How words become the array that a foreign model takes, found out by calling it.
 
 A recurrent classifier takes letter numbers or one-hot vectors, with the batch or the time first, or one word without
-a batch. Which of these it is shows in what comes back: as many outputs for a long word as for a short one, and the
-same for a word alone as for the word in a batch.
+a batch. The outputs show which: there are as many for a long word as for a short one, and they are the same for a word
+alone as for the word in a batch.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from rnncheck.models.black_box import Outputs, check_finite
 from rnncheck.runtime.budget import BudgetExceeded
 from rnncheck.words import IntArray
 
-Encode: TypeAlias = Callable[[IntArray], Any]  # words of equal length to whatever the model takes
-Call: TypeAlias = Callable[[Any], npt.NDArray[Any]]  # the model: what it takes to its raw output
+Encode: TypeAlias = Callable[[IntArray], Any]  # words of equal length to the model's input
+Call: TypeAlias = Callable[[Any], npt.NDArray[Any]]  # the model: from its input to its raw output
 
-# A person at the command line has no arguments, and a person in Python no options: both are named.
+# For users of the command line and of Python alike.
 EMPTY_WORD_REJECTED = (
-    "it is rejected; to leave it out assume a letter at least (--assume 'regex:. .*'), to accept it give wrap or "
-    "load_model empty=True (with --module: return what wrap gives)"
+    "it is rejected; to exclude it assume at least one letter (--assume 'regex:. .*'), to accept it pass empty=True to "
+    "wrap or load_model (with --module: return the result of wrap)"
 )
 _CLOSE = 1e-3  # far above float noise, far below what another word changes
 
 
 @dataclass(frozen=True)
 class InputLayout:
-    """One way to lay words out: letter ``i`` is row ``first_row + i`` of ``rows``, or row ``ids[i]`` where given."""
+    """One layout of words: letter ``i`` is row ``first_row + i`` of ``rows``, or row ``ids[i]`` if given."""
 
     axes: str  # "BT" batch × time, "TB" time × batch, "T" one word, "B" one letter of each word
     one_hot: bool
@@ -53,25 +53,25 @@ class InputLayout:
         return np.ascontiguousarray(laid)
 
     def notes(self) -> list[str]:
-        """What may be otherwise than it was taken for."""
+        """Assumptions that may be wrong."""
         if not self.one_hot:
             return []
         note = (
-            f"its input has {self.rows} features, which are taken for one-hot vectors of letters; where they are "
+            f"its input has {self.rows} features, which are taken for one-hot vectors of letters; if they are "
             "measurements, give encode=…, a function from words to them"
         )
         return [note]
 
     def __str__(self) -> str:
         what = "one-hot vectors" if self.one_hot else "letter numbers"
-        order = {"BT": "batch × time", "TB": "time × batch", "T": "one word a call", "B": "batch"}[self.axes]
+        order = {"BT": "batch × time", "TB": "time × batch", "T": "one word per call", "B": "batch"}[self.axes]
         numbers = f"the first letter is number {self.first_row}" if self.ids is None else "the ids of the alphabet"
         return f"{what} ({order}), {numbers}"
 
 
 @dataclass(frozen=True)
-class Convention:
-    """What was found: how to encode words, how many outputs a word has, whether words can be asked together."""
+class InputEncoding:
+    """How to encode words, how many outputs a word has, and whether words can be evaluated together."""
 
     encode: Encode
     outputs: int
@@ -80,13 +80,13 @@ class Convention:
 
     @property
     def layout(self) -> InputLayout | None:
-        """How words are laid out; None where a function of the user's encodes them."""
+        """The layout of words; None if a function of the user encodes them."""
         owner = getattr(self.encode, "__self__", None)
         return owner if isinstance(owner, InputLayout) else None
 
 
 def layouts(letters: int, *, ids: bool, first_row: int, rows: int, time_first: bool = False) -> list[InputLayout]:
-    """The layouts to try, the likeliest first."""
+    """The layouts to try, the most likely first."""
     orders = ("TB", "BT", "T") if time_first else ("BT", "TB", "T")
     kinds = (False, True) if ids else (True, False)
     return [
@@ -97,7 +97,7 @@ def layouts(letters: int, *, ids: bool, first_row: int, rows: int, time_first: b
 
 
 def token_ids(alphabet: object) -> tuple[int, ...] | None:
-    """The ids of an alphabet that is a dict from tokens to ids; None of any other."""
+    """The ids of an alphabet that is a dict from tokens to ids; None for any other."""
     if not isinstance(alphabet, Mapping):
         return None
     seen: dict[int, object] = {}
@@ -115,7 +115,7 @@ def token_ids(alphabet: object) -> tuple[int, ...] | None:
 
 
 def check_ids(ids: Sequence[int], rows: int, first_row: int | None, where: str = "embedding") -> None:
-    """Whether every id of the alphabet is a row."""
+    """Raise an error unless every id of the alphabet is a row."""
     if first_row is not None:
         raise InputError(f"first_row={first_row} was given, and the alphabet has ids; leave one of them out")
     if max(ids) >= rows:
@@ -123,24 +123,24 @@ def check_ids(ids: Sequence[int], rows: int, first_row: int | None, where: str =
 
 
 def lengths_within(lengths: Iterable[int], longest: int | None) -> list[int]:
-    """Those lengths of words to try that the model takes."""
+    """The lengths that the model takes."""
     return [length for length in lengths if longest is None or length <= longest]
 
 
-def find_convention(
+def find_encoding(
     call: Call,
     candidates: Iterable[tuple[Encode, bool, str]],
     letters: int,
     rng: np.random.Generator,
     longest: int | None = None,
-) -> Convention:
-    """The first candidate (encode, may be batched, name) that the model answers to as a classifier of words does.
+) -> InputEncoding:
+    """The first candidate (encode, may be batched, name) with which the model behaves as a classifier of words.
 
-    A candidate whose words can be asked together is preferred to one whose words must be asked alone. A ModelError
-    says what happened with each when none will do.
+    A candidate whose words can be evaluated together is preferred to one whose words must be evaluated alone. If none
+    fits, a ModelError says what happened with each.
     """
     failures: list[str] = []
-    alone: Convention | None = None
+    alone: InputEncoding | None = None
     for encode, batched, name in candidates:
         try:
             outputs = _outputs_of_single_words(call, encode, letters, rng, longest)
@@ -148,13 +148,13 @@ def find_convention(
             failures.append(f"{name}: {unfit}")
             continue
         if batched and _batch_agrees(call, encode, letters, outputs, rng, longest):
-            return Convention(encode, outputs, True, name)
-        alone = alone or Convention(encode, outputs, False, name)
+            return InputEncoding(encode, outputs, True, name)
+        alone = alone or InputEncoding(encode, outputs, False, name)
     if alone is None:
         raise ModelError(
             f"the model takes words in none of the ways tried ({'; '.join(dict.fromkeys(failures))}); "
-            "say how: rnncheck.wrap(…, first_row=…) or encode=…, or wrap a function of your own that calls it (on the "
-            "command line: --module with a function that returns what wrap gives)"
+            "give rnncheck.wrap(…, first_row=…) or encode=…, or wrap a function of your own that calls it (on the "
+            "command line: --module with a function that returns the result of wrap)"
         )
     return alone
 
@@ -162,25 +162,25 @@ def find_convention(
 def rows_of(raw: npt.NDArray[Any], words: int) -> Outputs:
     """A model's raw output as words × outputs."""
     if words == 0 or raw.size % words or (words > 1 and (raw.ndim == 0 or raw.shape[0] != words)):
-        raise ModelError(f"the model put out shape {raw.shape} for {words} words; expected one row for each word")
+        raise ModelError(f"the model's output has shape {raw.shape} for {words} words; expected one row for each word")
     return raw.reshape(words, -1).astype(np.float64)
 
 
 class _UnfitError(Exception):
-    """Why a layout will not do."""
+    """Why a layout does not fit."""
 
 
 def _outputs_of_single_words(
     call: Call, encode: Encode, letters: int, rng: np.random.Generator, longest: int | None
 ) -> int:
-    """How many outputs a word has; the same for every length, and the same when asked again."""
+    """The number of outputs of a word; the same for every length, and at a second call."""
     sizes = {}
     for length in lengths_within((1, 2, 5), longest):
         codes = rng.integers(letters, size=(1, length))
         first, second = (_attempt(call, encode, codes) for _ in range(2))
         check_finite(first, length)
         if first.shape != second.shape or not _close(first, second):
-            raise ModelError("the model answers the same word differently when asked twice; it is not a function")
+            raise ModelError("the model answers the same word differently when called twice; it is not a function")
         sizes[length] = first.size
     if len(set(sizes.values())) > 1:
         each = ", ".join(f"{size} for {length} letters" for length, size in sizes.items())
@@ -212,7 +212,7 @@ def _attempt(call: Call, encode: Encode, codes: IntArray) -> npt.NDArray[Any]:
         raise
     except ModelError as error:
         raise _UnfitError(str(error)) from None
-    except Exception as error:  # a foreign model given what it does not take can fail in any way
+    except Exception as error:  # a foreign model can fail in any way on inputs that it does not take
         text = str(error).strip().splitlines()
         raise _UnfitError(f"{type(error).__name__} {short_repr(text[0] if text else '', 80)}") from None
     return raw
@@ -223,15 +223,15 @@ def _close(first: npt.NDArray[Any], second: npt.NDArray[Any]) -> bool:
 
 
 def row_of_first_letter(
-    letters: int, rows: int, padding: int | None, asked: int | None, where: str = "embedding"
+    letters: int, rows: int, padding: int | None, given: int | None, where: str = "embedding"
 ) -> tuple[int, str | None]:
-    """Which row of an embedding with ``rows`` rows the first letter is, and what was assumed to say so."""
-    if asked is not None:
-        if not 0 <= asked <= rows - letters:
+    """The row of the first letter in an embedding with ``rows`` rows, and the assumption behind it, if any."""
+    if given is not None:
+        if not 0 <= given <= rows - letters:
             raise ModelError(
-                f"first_row={asked} needs {asked + letters} rows for {letters} letters, but the {where} has {rows}"
+                f"first_row={given} needs {given + letters} rows for {letters} letters, but the {where} has {rows}"
             )
-        return asked, None
+        return given, None
     if rows == letters:
         return 0, None
     if rows == letters + 1 and padding in (None, 0):
@@ -241,6 +241,6 @@ def row_of_first_letter(
         return 0, None
     raise ModelError(
         f"the alphabet has {letters} letters, but the {where} has {rows} rows; "
-        "say which row is the first letter: rnncheck.wrap(…, first_row=…) (on the command line: --module with a "
-        "function that returns what wrap gives)"
+        "give the row of the first letter: rnncheck.wrap(…, first_row=…) (on the command line: --module with a "
+        "function that returns the result of wrap)"
     )

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from rnncheck.experiments.run_results import Result, RunResults
-from rnncheck.experiments.runner import AS_PRINTED, own_name, told_name
+from rnncheck.experiments.runner import AS_PRINTED, method_label, own_name
 from rnncheck.report.charts.figure import FORMS, LOOKS, chart
 
 # A colour, a marker and a line per method; as printed it has the same colour, a cross and a thin line.
@@ -61,7 +61,7 @@ def _time_against_time(figure: Any, run: RunResults) -> None:
                 facecolors="none" if marker != "x" else None,
                 edgecolors=_looks(other)[0] if marker != "x" else None,
             )
-        panel.set(xlabel=f"{told_name(base)} (s)", ylabel=f"{told_name(other)} (s)")
+        panel.set(xlabel=f"{method_label(base)} (s)", ylabel=f"{method_label(other)} (s)")
         _logarithmic(panel, "x")
         _logarithmic(panel, "y")
         low, high = _limits([*run.of(base), *run.of(other)])
@@ -82,7 +82,14 @@ def _cactus(figure: Any, run: RunResults) -> None:
         colour, marker, line = _looks(method)
         counted, width = np.arange(1, len(seconds) + 1), 0.8 if method.endswith(AS_PRINTED) else 1.5
         panel.plot(
-            seconds, counted, line, marker=marker, markersize=4, color=colour, linewidth=width, label=told_name(method)
+            seconds,
+            counted,
+            line,
+            marker=marker,
+            markersize=4,
+            color=colour,
+            linewidth=width,
+            label=method_label(method),
         )
     panel.set(xlabel="seconds for an instance", ylabel="mistakes found")
     _logarithmic(panel, "x")
@@ -112,7 +119,9 @@ def _strips(figure: Any, run: RunResults, label: str, value: Callable[[Result], 
         panel.plot(figures, row + spread, marker, color=colour, markersize=4.5, markerfacecolor="none")
         if figures:
             panel.plot([np.median(figures)] * 2, [row - 0.35, row + 0.35], color=colour, linewidth=1.6)
-    panel.set(xlabel=f"{label} (bar: median)", yticks=range(len(run.methods)), yticklabels=map(told_name, run.methods))
+    panel.set(
+        xlabel=f"{label} (bar: median)", yticks=range(len(run.methods)), yticklabels=map(method_label, run.methods)
+    )
     if everything and max(everything) > _WIDE * min(everything):
         _logarithmic(panel, "x")
     panel.set_ylim(len(run.methods) - 0.5, -0.5)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from rnncheck.errors import MissingExtraError
 from rnncheck.experiments.run_results import Result, RunResults
-from rnncheck.experiments.runner import told_name
+from rnncheck.experiments.runner import method_label
 from rnncheck.experiments.table import remarks, table
 from rnncheck.report.charts.run_charts import plots
 from rnncheck.report.contacts.meanings import drawn_meanings
@@ -97,7 +97,7 @@ def _instances(run: RunResults) -> Markup:
         [instance, *(_verdict(found.get(method)) for method in run.methods), _shortest(found.values())]
         for instance, found in by_instance.items()
     ]
-    header = ["instance", *map(told_name, run.methods), "shortest counterexample"]
+    header = ["instance", *map(method_label, run.methods), "shortest counterexample"]
     return section("instances", "Every instance", grid(header, rows))
 
 

@@ -90,7 +90,7 @@ def _answers(report: RepairReport) -> list[Markup | None]:
         return [accuracy]
     changed = tag(
         "p",
-        f"Of {count(changes.words, 'answer')} that were compared {changes.changed:,} changed, {changes.asked_for()}.",
+        f"Of {count(changes.words, 'answer')} that were compared {changes.changed:,} changed, {changes.reasons()}.",
     )
     if not changes.shortest:
         return [accuracy, changed]
@@ -122,7 +122,7 @@ def _rounds(report: RepairReport) -> Markup | None:
         return None
     rows: list[list[Child]] = []
     for each in report.rounds:
-        kinds = ", ".join(f"{kind}: {number:,}" for kind, number in each.taught.items())
+        kinds = ", ".join(f"{kind}: {number:,}" for kind, number in each.added_words.items())
         rows.append(
             [
                 str(each.number),

@@ -1,8 +1,8 @@
-"""Weights that begin as rules of an automaton (Omlin and Giles, 1996), so that training need not discover it.
+"""Initial weights that follow an automaton (Omlin and Giles, 1996), so that training need not discover it.
 
-One unit for each letter and state that it leads to: on after that letter was read and led there. A network with units
-enough follows the automaton from the start, for a while; what is left to training are the answers, and that errors die
-out. A smaller one has some of the rules.
+There is one unit for each letter and state that it leads to, which is on after that letter was read and led there. A
+network with enough units follows the automaton for a while from the start; training has to learn the answers, and that
+errors die out. A smaller network has some of the rules.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from rnncheck.models.network import RecurrentNetwork
 
 Weights = npt.NDArray[np.float64]
 
-_RANDOM = 0.5  # is what random recurrent weights of a unit come to together, so that errors die out in them
+_RANDOM = 0.5  # the sum of a unit's random recurrent weights, so that errors die out in them
 _OPEN = 5.0  # a gate that lets through, before it is trained; the others are as far shut
 _STRENGTHS = np.arange(2.0, 12.0, 0.5)
-_MANY = 3  # times as many rules as units are too many to join them
-_SLACK, _LEFT = 1.0, 0.5  # of the input of a unit may be random; so much of an error may be left after a step
+_MANY = 3  # with this many times as many rules as units, rules are not joined
+_SLACK, _LEFT = 1.0, 0.5  # the random part of a unit's input; the part of an error that may be left after a step
 
 
 class _Form(NamedTuple):
-    """How a cell takes rules."""
+    """How rules are written into a cell."""
 
-    gates: tuple[float | None, ...]  # in the order of the weights: None for the part that has the rules, or how open
-    off: float  # what a unit is that is not on
-    on: float  # and one that is
-    slope: Callable[[Weights], Weights]  # of what a unit is, by its input
+    gates: tuple[float | None, ...]  # in the order of the weights: None for the part with the rules, or how open
+    off: float  # the value of a unit that is off
+    on: float  # and of one that is on
+    slope: Callable[[Weights], Weights]  # of the value of a unit, by its input
 
 
 def _tanh_slope(x: Weights) -> Weights:
@@ -54,7 +54,7 @@ _FORMS = {
 
 
 def with_rules(network: RecurrentNetwork, automaton: DFA) -> RecurrentNetwork:
-    """The network with rules added to its weights, as many as it has units for; relu cells are left as they are."""
+    """The network with rules added to its weights, as many as it has units for; relu cells are not changed."""
     if network.cell not in _FORMS:
         return network
     form = _FORMS[network.cell]
@@ -62,7 +62,7 @@ def with_rules(network: RecurrentNetwork, automaton: DFA) -> RecurrentNetwork:
     inputs, recurrent, bias = _rules(automaton, form, units)
     by_letter = inputs @ np.linalg.pinv(np.asarray(network.inputs, dtype=np.float64)).T
     layers = [_added(form, network.layers[0], by_letter, recurrent, bias)]
-    for layer in network.layers[1:]:  # the layers above repeat what the first has found
+    for layer in network.layers[1:]:  # the layers above copy the first
         size = layer.hidden
         repeated = 2.0 * np.eye(size, layer.input_weight.shape[1]) / (form.on - form.off)
         bias = np.full(size, -(form.on + form.off) / (form.on - form.off))
@@ -72,9 +72,9 @@ def with_rules(network: RecurrentNetwork, automaton: DFA) -> RecurrentNetwork:
 
 
 class Rule(NamedTuple):
-    """A unit that is on after these letters where they were read in these states, all of which lead to the goal.
+    """A unit that is on after these letters, read in these states, which lead to the goal.
 
-    Or all but some, of which other rules tell.
+    ``but`` are rules for the exceptions.
     """
 
     goal: int
@@ -86,7 +86,7 @@ class Rule(NamedTuple):
         return sorted(set(self.origins.values()), key=len)
 
     def with_(self, other: Rule, *but: Rule) -> Rule | None:
-        """One rule for both, where one unit can follow it: each set of states must contain those that are smaller."""
+        """One rule for both, if one unit can follow it: each set of states must contain the smaller ones."""
         origins = self.origins | other.origins
         for rule in but:
             for letter, states in rule.origins.items():
@@ -96,11 +96,11 @@ class Rule(NamedTuple):
 
 
 def chosen_rules(automaton: DFA, units: int) -> tuple[list[Rule], int | None]:
-    """The rules, and the state that is told by no unit being on.
+    """The rules, and the state that is represented by no unit being on, if there is one.
 
-    One rule for each letter and state that it leads to. Where these are more than the units, the state that most
-    letters lead to has none, and one unit follows several rules where it can. The first rules are the ones that a
-    network with fewer units has.
+    There is one rule for each letter and state that it leads to. If there are more rules than units, the state that
+    most letters lead to has none, and one unit follows several rules where it can. A network with fewer units has the
+    first rules.
     """
     table = automaton.transitions
     rules = [
@@ -110,21 +110,21 @@ def chosen_rules(automaton: DFA, units: int) -> tuple[list[Rule], int | None]:
     ]
     if len(rules) <= units or len(rules) > _MANY * units:
         return rules, None
-    untold = int(np.bincount([rule.goal for rule in rules]).argmax())
-    rules = [rule for rule in rules if rule.goal != untold]
+    implicit_state = int(np.bincount([rule.goal for rule in rules]).argmax())
+    rules = [rule for rule in rules if rule.goal != implicit_state]
     while len(rules) > units:
         joined = next(_joined(rules), None)
         if joined is None:
             break
         a, b, both = joined
         rules = [both if rule is a else rule for rule in rules if rule is not b]
-    return rules, untold
+    return rules, implicit_state
 
 
 def _joined(rules: list[Rule]) -> Iterator[tuple[Rule, Rule, Rule]]:
-    """Two rules of one goal, and the one for both; first those that need no exception."""
-    told_by = [rule for each in rules for rule in each.but]  # these must stay as they are
-    free = [rule for rule in rules if all(rule is not each for each in told_by)]
+    """Two rules with one goal, and the one for both; first those that need no exception."""
+    exceptions = [rule for each in rules for rule in each.but]  # these must stay as they are
+    free = [rule for rule in rules if all(rule is not each for each in exceptions)]
     pairs = [(a, b) for a, b in itertools.combinations(free, 2) if a.goal == b.goal]
     for a, b in pairs:
         if both := a.with_(b):
@@ -141,18 +141,18 @@ def _rules(automaton: DFA, form: _Form, units: int) -> tuple[Weights, Weights, W
 
     A unit is on when the letter is its own (2 or 0) and the unit that was on stands for a state from which the letter
     leads to its own (2 or 0): together 4, less 3. With several letters, those that lead there from more states need
-    less. One more unit tells, by not being on yet, that no letter was read.
+    less. One more unit is off as long as no letter was read.
     """
-    chosen, untold = chosen_rules(automaton, units - 1)
+    chosen, implicit_state = chosen_rules(automaton, units - 1)
     rules = chosen[: units - 1]
     count = len(rules) + 1
     recurrent, inputs, bias = (np.zeros(shape) for shape in ((count, count), (count, len(automaton.alphabet)), count))
     bias[0] = 2.0
-    told = np.zeros((len(rules), len(automaton)))  # how the units that are on add up to the state
+    encoding = np.zeros((len(rules), len(automaton)))  # how the units that are on add up to the state
     for unit, rule in enumerate(rules):
-        told[unit, rule.goal] += 1.0
+        encoding[unit, rule.goal] += 1.0
         for at, other in enumerate(rules):
-            told[at, rule.goal] -= any(each is other for each in rule.but)
+            encoding[at, rule.goal] -= any(each is other for each in rule.but)
     for unit, rule in enumerate(rules, start=1):
         levels = rule.levels()
         leads = np.zeros(len(automaton))
@@ -161,8 +161,8 @@ def _rules(automaton: DFA, form: _Form, units: int) -> tuple[Weights, Weights, W
         inputs[unit] = 2.0 - 2.0 * len(levels)
         for letter, origins in rule.origins.items():
             inputs[unit, letter] = 4.0 - 2.0 * (len(levels) - levels.index(origins))
-        without = 0.0 if untold is None else leads[untold]
-        recurrent[unit, 1:] = told @ (leads - without) / (form.on - form.off)
+        without = 0.0 if implicit_state is None else leads[implicit_state]
+        recurrent[unit, 1:] = encoding @ (leads - without) / (form.on - form.off)
         recurrent[unit, 0] = -(recurrent[unit, 1:].sum() * form.off + leads[automaton.initial] - without) / form.on
         bias[unit] = leads[automaton.initial] - 3.0
     strength = _strength(form, recurrent[1:, 1:]) if len(rules) == len(chosen) else _STRENGTHS[0]
@@ -170,7 +170,7 @@ def _rules(automaton: DFA, form: _Form, units: int) -> tuple[Weights, Weights, W
 
 
 def _strength(form: _Form, recurrent: Weights) -> float:
-    """How strong weights must be for errors to die out; where rules are missing, training has to move the weights."""
+    """The strength of weights for which errors die out."""
     left = form.slope(_STRENGTHS - _SLACK) * _STRENGTHS * np.abs(recurrent).sum(axis=1).max(initial=0.0)
     return float(_STRENGTHS[np.append(np.flatnonzero(left < _LEFT), len(_STRENGTHS) - 1)[0]])
 

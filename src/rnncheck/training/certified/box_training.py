@@ -1,9 +1,9 @@
-"""Training until errors die out: first on words with noise, then on boxes of states, as a proof sees them.
+"""Training until errors die out: first on words with noise, then on boxes of states, as in a proof.
 
 A proof by boxes needs a network in which small errors of a state shrink, in every single number, and it needs one box
 for each class of words. So the network is trained on exactly that: the boxes of all classes are stepped by all letters,
-a few times over, and the worst that could be read off any box is what the loss is about. The boxes begin as points and
-are allowed to grow while the network keeps up.
+a few times in a row, and the loss is that of the worst answer in any box. The boxes begin as points and may grow while
+the network keeps up.
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ from rnncheck.training.certified.trainable_network import TrainableNetwork
 from rnncheck.training.torch_network import AdamOptimizer
 from rnncheck.words import IntArray
 
-_GUESSER, _ROUNDS, _CENTRES = range(3)  # what random numbers are for; each use has its own stream
+_GUESSER, _ROUNDS, _CENTRES = range(3)  # the uses of random numbers; each has its own stream
 
 ROUND = 25  # iterations between two attempts at a proof
 _WORDS, _LETTERS = 96, 5  # words that are read on, and by how many letters in each iteration
 _LENGTH = 12  # half the mean length of words; more where the automaton is deeper
 _EMPTY_SHARE = 0.2  # of the loss of the empty word, which is one of hundreds and has no box
-_MOST_ENDING = 0.7  # of the words in a state that is met too often: one that is never left would be all that is met
+_MOST_ENDING = 0.7  # of the words in a state that is visited too often: one that is never left would dominate
 _CLIP = 1.0
-# To begin with only what reads off states is trained: a guesser that knows nothing would spoil what is known.
+# At first only the parts that read off states are trained: an untrained guesser would spoil the other weights.
 _READING_ALONE, _READING_RATE = 75, 0.03
-_ALMOST = 0.9  # accuracy from which more of that may be all that is missing
+_ALMOST = 0.9  # accuracy from which more of that training may be enough
 
 _FIRST_NOISE = 0.1  # of that, to begin with
 _NOISE_STEP = 1.03
 _KEPT_UP, _LOST = 0.95, 0.9  # accuracy from which the noise grows, and below which it shrinks
-_LONG_ENOUGH = 400  # iterations after which less will do
+_LONG_ENOUGH = 400  # iterations after which a lower accuracy is enough
 _LEARNED = 0.985  # accuracy under full noise at which boxes take over
 
 _BOX_RATE = 6e-3
@@ -52,21 +52,21 @@ _MARGIN = 0.5  # of every score and guess
 _INFLATED = 2e-4  # each bound, by each step
 _NARROW, _WIDTH_SHARE = 0.1, 0.3  # a box much narrower than this is narrow enough; what the logarithm of widths counts
 _WORST_SHARE = 0.3  # of the worst box, beside the mean of all: a state that is never left has many, and few are wide
-_FULL_WEIGHT = 0.5  # a larger loss of boxes is scaled down to this, or it would destroy what words have taught
+_FULL_WEIGHT = 0.5  # a larger loss of boxes is scaled down to this, or it would undo the training on words
 _FIRST_RADIUS, _LEAST_RADIUS, _LARGEST_RADIUS = 0.005, 0.001, 4.0
 _GROWTH, _SHRINKAGE = 1.04, 0.98  # while every box is on its side of the decision, and while one is not
 _WELL, _BADLY = 0.96, 0.92  # accuracy below which boxes do not grow, and below which they shrink
 _AVERAGED = 0.98  # of the average of weights is kept in each iteration: the average is better than any of them
 _CENTRES_EVERY, _CENTRES_KEPT, _CENTRE_WORDS = 4, 0.4, 64
-_NEAR = -0.5  # a clearance that is not far from the right side, so that a proof is worth trying
+_NEAR = -0.5  # a margin from which a proof is worth trying
 
 
 @dataclass(frozen=True)
 class Standing:
-    """How far a run has come: iterations on words, then on boxes.
+    """The progress of a run: iterations on words, then on boxes.
 
     ``accuracy`` is that of answers and guesses under noise, every state of the automaton counting alike. ``clearance``
-    is that of the worst box from the decision: positive where every box is on its side.
+    is the distance of the worst box from the threshold: positive if every box is on the correct side.
     """
 
     on_words: int
@@ -112,9 +112,9 @@ class Hardening:
         shares = rarity[partition.spec_states[INITIAL + 1 :]]
         self._shares = torch.from_numpy((shares / shares.sum()).astype(np.float32))
         self._length = max(_LENGTH, _depth(partition) + 4)
-        # Labels that the specification does not speak of are kept: those of the network as it came.
-        self._teacher = TrainableNetwork(network, 1, np.random.default_rng(0)) if network.label is not None else None
-        self._reading = _Reading(self._words.initial, self._network, self._teacher)
+        # Labels that the specification does not determine are those of the original network.
+        self._original = TrainableNetwork(network, 1, np.random.default_rng(0)) if network.label is not None else None
+        self._reading = _Reading(self._words.initial, self._network, self._original)
         self._averages: dict[str, Floats] = {}
         self._on_words = self._on_boxes = 0
         self._boxes: Boxes | None = None
@@ -138,7 +138,7 @@ class Hardening:
         return enough or (self._accuracy > _LEARNED and self._noise >= self._full_noise)
 
     def network(self) -> RecurrentNetwork:
-        """The network as it is now, on words; with boxes, the average of the last iterations."""
+        """The current network during training on words; with boxes, the average of the last iterations."""
         return self._network.to_network(self._averages or None)
 
     def round(self, over: Callable[[], bool] = lambda: False) -> None:
@@ -176,7 +176,7 @@ class Hardening:
             self._noise = max(_FIRST_NOISE * self._full_noise, self._noise / _NOISE_STEP)
 
     def _learn_boxes(self, rng: np.random.Generator, boxes: Boxes) -> Boxes:
-        """One iteration; the boxes to go on with."""
+        """One iteration; return the boxes to continue with."""
         if self._on_boxes % _CENTRES_EVERY == 0:
             self._measure_centres(rng)
         for _ in range(_UNROLLED - 1):
@@ -195,7 +195,7 @@ class Hardening:
         return self._kept_near(Boxes(boxes.lo.detach(), boxes.hi.detach()), self._radius)
 
     def _kept_near(self, boxes: Boxes, radius: float) -> Boxes:
-        """The boxes cut to what is near the centre of each class, which is always in them."""
+        """The boxes cut to the neighbourhood of the centre of each class, which is always in them."""
         centres = self._centres
         return Boxes(
             torch.maximum(torch.minimum(boxes.lo, centres), centres - radius),
@@ -208,21 +208,21 @@ class Hardening:
             self._averages[name] = before + np.float32(1.0 - _AVERAGED) * (value - before)
 
     def _word_loss(self, rng: np.random.Generator, noise: float) -> Tensor:
-        """Words are read on from where they were, with noise; some begin again."""
+        """The loss on more letters of the current words, with noise; some words begin again."""
         reading, network = self._reading, self._network
         ending = _LETTERS / (2.0 * self._length) * self._words.commonness[reading.meant]
         reading.begin_again(rng.random(_WORDS) < ending.clip(max=_MOST_ENDING), self._words.initial)
-        letters, states, meant = self._words.go_on(rng, reading.at, reading.meant, _LETTERS)
+        letters, states, meant = self._words.extend(rng, reading.at, reading.meant, _LETTERS)
         moved = torch.from_numpy(rng.uniform(-noise, noise, (_LETTERS, _WORDS, network.width)).astype(np.float32))
         after, penalty = reading.read(network, letters, moved)
         reading.at, reading.meant = states[-1], meant[-1]
         at = torch.from_numpy(np.append(self._words.initial, states[1:]))
         outputs, guesses, accept = network.outputs(after), network.guesses(after), self._accepting[at]
         scores = network.scores(outputs)
-        # Every state counts alike, however often it is met, and once more by words that are meant to be elsewhere.
+        # Every state counts alike, however often it is visited, and once more for words meant to be elsewhere.
         astray = torch.from_numpy(np.append(False, states[1:] != meant[1:]))
-        met_as = 2 * at + astray
-        rarity = 1.0 / torch.bincount(met_as)[met_as]
+        visited_as = 2 * at + astray
+        rarity = 1.0 / torch.bincount(visited_as)[visited_as]
         weights = rarity / rarity.sum()
         loss = (
             functional.binary_cross_entropy_with_logits(scores, accept.float(), weights, reduction="sum")
@@ -230,24 +230,24 @@ class Hardening:
             + _EMPTY_SHARE * functional.binary_cross_entropy_with_logits(scores[0], accept[0].float())
             + self._gate_penalty * penalty / _LETTERS
         )
-        if self._teacher is not None:
+        if self._original is not None:
             loss = loss + self._label_loss(letters, outputs, accept)
         right = min(float(weights[(scores > 0) == accept].sum()), float(weights[guesses.argmax(dim=-1) == at].sum()))
         self._accuracy = 0.9 * self._accuracy + 0.1 * right
         return loss
 
     def _label_loss(self, letters: IntArray, outputs: Tensor, accept: Tensor) -> Tensor:
-        """Where the network as it came answers yes or no rightly, its label is to be kept."""
-        assert self._teacher is not None
+        """The loss of labels: where the original network accepts or rejects correctly, its label is kept."""
+        assert self._original is not None
         with torch.no_grad():
-            told = self._teacher.outputs(self._reading.read_as_it_came(self._teacher, letters))
-            right = (self._teacher.scores(told) > 0) == accept
+            expected = self._original.outputs(self._reading.read_original(self._original, letters))
+            right = (self._original.scores(expected) > 0) == accept
         if not right.any():
             return torch.zeros(())
-        return functional.cross_entropy(outputs[right], told.argmax(dim=-1)[right])
+        return functional.cross_entropy(outputs[right], expected.argmax(dim=-1)[right])
 
     def _closed_once(self, boxes: Boxes) -> Boxes:
-        """For each class all that its predecessors lead to; the initial state stays what it is."""
+        """For each class the box around all successors of its predecessors; the initial state does not change."""
         after = self._network.step_boxes(boxes)
         classes, width = boxes.lo.shape
         goals = self._successors[:, None].expand(-1, width)
@@ -258,9 +258,9 @@ class Hardening:
         return Boxes(torch.cat([start, lo - _INFLATED]), torch.cat([start, hi + _INFLATED]))
 
     def _box_loss(self, boxes: Boxes) -> Tensor:
-        """How bad the worst answers and guesses in all boxes are."""
+        """The loss of the worst answers and guesses in all boxes."""
         states = self._spec_states
-        clear = self._network.clearance(boxes, self._accepting[states])[INITIAL + 1 :]
+        clear = self._network.margins(boxes, self._accepting[states])[INITIAL + 1 :]
         losses = functional.softplus(_MARGIN - clear)
         exceeding = self._network.worst_guesses(boxes, states)
         right = functional.one_hot(states, exceeding.shape[1]).bool()
@@ -291,7 +291,7 @@ class Hardening:
                 at = torch.from_numpy(classes)
                 self._totals.index_add_(0, at, state)
                 self._counts.index_add_(0, at, torch.ones(count))
-        faded = self._counts < 1e-3  # long not met: what is known of it keeps its weight
+        faded = self._counts < 1e-3  # not visited for long: its last mean is kept
         scale = torch.where(faded, 1e-3 / self._counts, torch.ones(()))
         self._totals, self._counts = self._totals * scale[:, None], self._counts * scale
 
@@ -306,17 +306,17 @@ class Hardening:
 
 
 class _Reading:
-    """Words that are being read, and where they have come to: in the automaton, the network, the one that came."""
+    """The words being read, and their states: in the automaton, in the network, and in the original network."""
 
-    def __init__(self, initial: int, network: TrainableNetwork, teacher: TrainableNetwork | None) -> None:
+    def __init__(self, initial: int, network: TrainableNetwork, original: TrainableNetwork | None) -> None:
         self.at: IntArray = np.full(_WORDS, initial, dtype=np.int64)
-        self.meant = self.at  # where they would be without their slips
+        self.meant = self.at  # where they would be without their injected errors
         self._states = torch.zeros(_WORDS, network.width)
-        self._taught = torch.zeros(_WORDS, 0 if teacher is None else teacher.width)
+        self._original_states = torch.zeros(_WORDS, 0 if original is None else original.width)
 
     def begin_again(self, which: Mask, initial: int) -> None:
         self.at, self.meant = (np.where(which, initial, states) for states in (self.at, self.meant))
-        for states in (self._states, self._taught):
+        for states in (self._states, self._original_states):
             states[torch.from_numpy(which)] = 0.0
 
     def read(self, network: TrainableNetwork, letters: IntArray, moved: Tensor) -> tuple[Tensor, Tensor]:
@@ -329,18 +329,18 @@ class _Reading:
         self._states = state.detach().clone()
         return torch.cat(kept), penalty
 
-    def read_as_it_came(self, teacher: TrainableNetwork, letters: IntArray) -> Tensor:
-        """The same words by the network that came, without noise."""
-        kept = [teacher.empty()]
+    def read_original(self, original: TrainableNetwork, letters: IntArray) -> Tensor:
+        """The states of the original network on the same words, without noise."""
+        kept = [original.empty()]
         for row in torch.from_numpy(letters):
-            self._taught, _ = teacher.step(self._taught, row)
-            kept.append(self._taught)
-        self._taught = self._taught.clone()
+            self._original_states, _ = original.step(self._original_states, row)
+            kept.append(self._original_states)
+        self._original_states = self._original_states.clone()
         return torch.cat(kept)
 
 
 def _first_edges(partition: Partition) -> list[tuple[int, int]]:
-    """The edge by which each class is met first; classes are numbered as they are met."""
+    """The edge by which each class is reached first; classes are numbered in the order in which they are reached."""
     edges = [(INITIAL, 0)] * len(partition)
     seen = {INITIAL}
     for origin, row in enumerate(partition.successors.tolist()):
@@ -352,7 +352,7 @@ def _first_edges(partition: Partition) -> list[tuple[int, int]]:
 
 
 def _depth(partition: Partition) -> int:
-    """Letters of the longest of the classes' shortest words."""
+    """The length of the longest of the classes' shortest words."""
     lengths = [0]
     for origin, _ in _first_edges(partition)[INITIAL + 1 :]:
         lengths.append(lengths[origin] + 1)

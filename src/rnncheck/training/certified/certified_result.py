@@ -1,4 +1,4 @@
-"""What hardening tells: after every round, and at the end."""
+"""The progress and the report of certified training."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rnncheck.words import Word
 
 
 class HardeningEnding(enum.Enum):
-    """Why training stopped; the value is the sentence for people."""
+    """Why training stopped; the value is the sentence for reports."""
 
     PROVED = "the proof closes"
     ITERATIONS = "the iterations ended before the proof closed"
@@ -38,10 +38,10 @@ Progress: TypeAlias = Callable[[HardeningProgress], None]
 
 @dataclass(frozen=True)
 class HardeningReport:
-    """How it went. Accuracies are shares of fresh words that are answered as they should be.
+    """The report of certified training. Accuracies are shares of fresh words that are answered correctly.
 
-    ``changed``: how many of the fresh words the network answers otherwise than before. ``obstacle`` says what is in the
-    way of a proof, ``wrong_word`` shows a violation, where one was found.
+    ``changed``: on how many of the fresh words the answer changed. ``obstacle`` says what prevents a proof,
+    ``wrong_word`` is a violation, if one was found.
     """
 
     ending: HardeningEnding
@@ -84,7 +84,7 @@ class HardeningReport:
 
 @dataclass(frozen=True, eq=False)
 class ProvableNetwork:
-    """The network, how it came about, and the certificate where it is proved."""
+    """The network, the report, and the certificate if it is proved."""
 
     network: RecurrentNetwork
     report: HardeningReport

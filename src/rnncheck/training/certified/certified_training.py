@@ -1,4 +1,4 @@
-"""Networks that are proved: trained from a specification, or made so from a network that exists."""
+"""Certified training: train a network from a specification, or an existing network further, until it is proved."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from rnncheck.errors import InputError, renamed_fields
 from rnncheck.extraction.extract import extract_automaton
 from rnncheck.learning.learning_settings import LearningSettings
 from rnncheck.models.cells import Cell
-from rnncheck.models.engine.compiled import stepped
+from rnncheck.models.engine.compiled import compiled_or_stepped
 from rnncheck.models.engine.reference import reference_judgement
 from rnncheck.models.files.torch_file import import_torch
 from rnncheck.models.labelled import answers_of
@@ -44,20 +44,20 @@ from rnncheck.words import Codes, Word, WordBatch
 if TYPE_CHECKING:
     from rnncheck.training.certified.box_training import Standing
 
-_ASKED = 3_000  # words by which it is seen whether a network's own answers are those of the specification
-_SEARCHED = 20_000  # words, shortest first, among which a wrong one is looked for
-_SEARCHED_LETTERS = 300_000  # of all of them together
+_COMPARED = 3_000  # words on which a network's own answers are compared with the specification
+_SEARCHED = 20_000  # words, shortest first, among which a wrong one is searched for
+_SEARCHED_LETTERS = 300_000  # the most letters of all of them
 _CLASSES = 4_000  # of words, at most: each has a box that is trained
 _ROUNDS = 1_000  # of the search of the prover, as in `prove`
-_FRESH, _WEIGHTS, _OWN = 10, 11, 12  # what random numbers are for, beside those of the training itself
-_READING_LONGER = 600  # iterations on what reads off states, where rules may need no more
-_ATTEMPT_EVERY = 4  # rounds, where nothing says that a proof is near
+_FRESH, _WEIGHTS, _OWN = 10, 11, 12  # the uses of random numbers, besides those of the training itself
+_READING_LONGER = 600  # iterations on the parts that read off states, if rules may need no more
+_ATTEMPT_EVERY = 4  # rounds, if no proof is near
 
 
 @renamed_fields(max_seconds="timeout")
 @dataclass(frozen=True)
 class HardeningSettings:
-    """How long to train, and with how fine a sorting of words.
+    """The length of the training, and the classes of words.
 
     ``warm_up`` iterations at most on words with noise, ``iterations`` at most on boxes, one for each state of the
     specification and the last ``context`` letters. ``words`` fresh ones measure the accuracy. The seed decides
@@ -100,9 +100,9 @@ def train_provable(
     progress: Progress | None = None,
     clock: Callable[[], float] = time.perf_counter,
 ) -> ProvableNetwork:
-    """Train a network whose language is that of ``spec``, until that is proved of it for every word.
+    """Train a network until its language is proved to be that of ``spec``.
 
-    With ``rules`` its weights begin as rules of the automaton beside random numbers, else as random numbers alone.
+    With ``rules`` its initial weights are rules of the automaton and random numbers, else only random numbers.
     """
     settings = settings or HardeningSettings()
     budget = Budget.lasting(settings.timeout, clock=clock)
@@ -126,10 +126,10 @@ def harden(
     progress: Progress | None = None,
     clock: Callable[[], float] = time.perf_counter,
 ) -> ProvableNetwork:
-    """Train a network further until the relation to ``spec`` is proved of it for every word.
+    """Train a network further until its relation to ``spec`` is proved for every word.
 
-    It keeps its answers as far as the relation allows: an automaton is learned from them, corrected by ``spec``, and
-    taught. Where the relation is equality, nothing is left to keep.
+    It keeps its answers as far as the relation allows: the target is an automaton learned from them and corrected by
+    ``spec``. If the relation is equality, nothing is left to keep.
     """
     if network.alphabet != spec.alphabet:
         raise InputError("the network and the specification have different alphabets; order the letters alike")
@@ -137,28 +137,28 @@ def harden(
     wanted, began = Property(spec, Relation.named(relation)), clock()
     budget = Budget.lasting(settings.timeout, clock=clock)
     import_torch("hardening")
-    target = minimise(_corrected(network, wanted, settings.seed, budget))
+    target = minimise(_corrected_automaton(network, wanted, settings.seed, budget))
     return _Run(network, wanted, target, settings, budget, began).go(progress, was_trained=True)
 
 
 def own_automaton(network: RecurrentNetwork, seed: int = 0, budget: Budget = UNLIMITED) -> DFA:
     """The automaton of a network's own answers, as far as a learner finds it within the budget."""
     settings = LearningSettings(clock=budget.clock, cancelled=budget.cancelled)
-    model = stepped(network, threads=1)
+    model = compiled_or_stepped(network, threads=1)
     own = extract_automaton(model, method="bounded", seed=seed, timeout=budget.left, settings=settings).automaton
     assert isinstance(own, DFA)
     return own
 
 
-def _corrected(network: RecurrentNetwork, wanted: Property, seed: int, budget: Budget) -> DFA:
-    """An automaton of the network's own answers, changed where they break the relation."""
+def _corrected_automaton(network: RecurrentNetwork, wanted: Property, seed: int, budget: Budget) -> DFA:
+    """An automaton of the network's own answers, changed where they violate the relation."""
     spec, relation = wanted.spec, wanted.relation
     if relation is Relation.EQUAL:
         return spec
-    model, smallest = stepped(network, threads=1), minimise(spec)
-    drawn = data_from_automaton(smallest, np.random.default_rng([seed, _OWN]), count=_ASKED).train.words
+    model, smallest = compiled_or_stepped(network, threads=1), minimise(spec)
+    drawn = data_from_automaton(smallest, np.random.default_rng([seed, _OWN]), count=_COMPARED).train.words
     if not (model.accepts_batch(drawn) != smallest.accepts_batch(drawn)).any():
-        return spec  # it has learned just that, as far as one can see
+        return spec  # the network agrees with it on every word compared
     own = own_automaton(network, seed, budget)
     return intersection(own, spec) if relation is Relation.SUBSET else union(own, spec)
 
@@ -187,7 +187,7 @@ class _Run:
         )  # fmt: skip
         self._clock = budget.clock
         self._partition, self._context = _partition(target, settings.context)
-        # The same specification, whose states also tell which state of the target a word leads to.
+        # The same specification, whose states also determine the state of the target after a word.
         finer = Property(product(wanted.spec, target, lambda a, _: a).dfa, wanted.relation)
         self._finer = None if target == minimise(wanted.spec) else finer
         self._proof_seconds = 0.0
@@ -198,7 +198,7 @@ class _Run:
         network, found, standing, ending = self._train(progress, 0 if was_trained else _READING_LONGER)
         fresh = self._fresh_words()
         right = self._target.accepts_batch(fresh)
-        before, after = stepped(self._before, threads=1), stepped(network, threads=1)
+        before, after = compiled_or_stepped(self._before, threads=1), compiled_or_stepped(network, threads=1)
         now = after.accepts_batch(fresh)
         then = before.accepts_batch(fresh) if was_trained else None
         not_proved = found if isinstance(found, NotProved) else None
@@ -218,8 +218,8 @@ class _Run:
             wrong_word=None if not_proved is None else self._wrong_word(network, not_proved, fresh),
             settings=asdict(self._settings),
         )
-        told = {**self._before.facts, "hardening" if was_trained else "training": report.facts()}
-        network = dataclasses.replace(network, facts=told)
+        facts = {**self._before.facts, "hardening" if was_trained else "training": report.facts()}
+        network = dataclasses.replace(network, facts=facts)
         return ProvableNetwork(network, report, self._certificate(network, found))
 
     def _train(self, progress: Progress | None, reading_longer: int) -> _Trained:
@@ -261,9 +261,9 @@ class _Run:
         return HardeningEnding.ITERATIONS if iterations >= self._settings.iterations else None
 
     def _attempt(self, network: RecurrentNetwork, *, last: bool) -> Invariant | NotProved:
-        """The prover itself, with boxes as fine as those that are trained, and one letter finer.
+        """Run the prover with boxes one letter finer than those that are trained.
 
-        What it can do besides takes seconds, and is left for the last time.
+        Its further methods take seconds, and are used only at the last attempt.
         """
         self._budget.check()
         began = self._clock()
@@ -274,7 +274,9 @@ class _Run:
             found = find_invariant(network, self._wanted, settings, self._budget.check)
             if isinstance(found, NotProved) and self._finer is not None:
                 again = find_invariant(network, self._finer, settings, self._budget.check)
-                if isinstance(again, Invariant):  # else what is in the way is told by states that were asked about
+                if isinstance(
+                    again, Invariant
+                ):  # else the obstacle is reported in the states of the original specification
                     found, self._wanted = again, self._finer
         self._proof_seconds = self._clock() - began
         return found
@@ -286,24 +288,26 @@ class _Run:
         return bool(relation.broken(*(np.array([answer]) for answer in answers))[0])
 
     def _fresh_words(self) -> WordBatch:
-        """Words that training has not drawn, of both labels where there are both."""
+        """Words that were not drawn in training, of both labels if there are both."""
         rng = np.random.default_rng([self._settings.seed, _FRESH])
         return data_from_automaton(self._target, rng, count=10 * self._settings.words).test.words
 
     def _wrong_word(self, network: RecurrentNetwork, found: NotProved, fresh: WordBatch) -> Word | None:
-        """The shortest violation among all short words, the fresh ones, and those along which boxes grew too large."""
+        """The shortest violation among short words, fresh words, and words along which boxes grew too large."""
         spec, relation = self._wanted.spec, self._wanted.relation
         words = _shortest_words(len(spec.alphabet))
         grown = (each.stuck.word[:end] for each in found.obstacles for end in range(len(each.stuck.word) + 1))
         suspects = WordBatch.from_codes(sorted({*words, *fresh, *grown}, key=lambda word: (len(word), word)))
-        broken = relation.broken(stepped(network, threads=1).accepts_batch(suspects), spec.accepts_batch(suspects))
+        broken = relation.broken(
+            compiled_or_stepped(network, threads=1).accepts_batch(suspects), spec.accepts_batch(suspects)
+        )
         words_of_it = (suspects[int(at)] for at in np.flatnonzero(broken))
         wrong = next((word for word in words_of_it if self._breaks(network, word)), None)
         return None if wrong is None else spec.alphabet.decode(wrong)
 
 
 def _partition(target: DFA, context: int) -> tuple[Partition, int]:
-    """Words sorted by the last letters, as many as give not too many classes."""
+    """Classes of words by their last letters, as many letters as the limit of classes allows."""
     for letters in range(context, -1, -1):
         partition = partition_by_last_letters(Property(target, Relation.EQUAL), letters, _CLASSES)
         if partition is not None:
@@ -314,7 +318,7 @@ def _partition(target: DFA, context: int) -> tuple[Partition, int]:
 
 
 def _shortest_words(letters: int) -> Iterator[Codes]:
-    """All words, shortest first, up to a number of them and of their letters: over one letter these are soon many."""
+    """All words, shortest first, up to a number of words and of letters, which over one letter is reached first."""
     words = itertools.chain.from_iterable(
         itertools.product(range(letters), repeat=length) for length in itertools.count()
     )

@@ -1,7 +1,7 @@
-"""The operations of cells on PyTorch's tensors, with gradients: on single states, and on boxes of them.
+"""The operations of cells on PyTorch's tensors, with gradients: on single states, and on boxes of states.
 
-Boxes are bounded as in a proof, but without its slack for rounding: training wants to know which way to go, and the
-prover has the last word.
+Boxes are bounded as in a proof, but without its slack for rounding: training only needs gradients, and the prover
+decides.
 """
 
 from __future__ import annotations

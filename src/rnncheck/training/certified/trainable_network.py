@@ -19,10 +19,10 @@ _PARTS = ("input_weight", "recurrent_weight", "input_bias", "recurrent_bias")
 
 
 class TrainableNetwork:
-    """The weights of a network, and a guesser, which reads off a state in which state an automaton is.
+    """The weights of a network, and a guesser, which reads the state of an automaton off a state of the network.
 
-    The guesser is trained with the rest and not kept. States are h₁ … hₙ of all layers one after another, then c₁ … cₙ
-    for cells with a memory.
+    The guesser is trained with the rest and then dropped. States are h₁ … hₙ of all layers one after another, then
+    c₁ … cₙ for cells with a memory.
     """
 
     def __init__(self, network: RecurrentNetwork, guesses: int, rng: np.random.Generator) -> None:
@@ -49,17 +49,17 @@ class TrainableNetwork:
         self._tensors = {name: torch.tensor(np.asarray(value, dtype=np.float32)) for name, value in named.items()}
         for tensor in self.parameters():
             tensor.requires_grad_()
-        # A layer of tensors: the equations of cells do not care.
+        # A layer of tensors: the equations of cells work on these too.
         self._layers = [
             Layer(*(self._tensors[f"{part}_{number}"] for part in _PARTS)) for number in range(len(network.layers))
         ]
 
     def parameters(self) -> list[Tensor]:
-        """What is trained: one-hot inputs are not."""
+        """The trained tensors, which are all but one-hot inputs."""
         return [tensor for name, tensor in self._tensors.items() if name != "inputs" or not self._one_hot]
 
     def readers(self) -> list[Tensor]:
-        """Those of them that only read off states: the head and the guesser."""
+        """The parameters that only read off states: the head and the guesser."""
         return [tensor for name, tensor in self._tensors.items() if name.startswith(("head_", "guess_"))]
 
     def arrays(self) -> dict[str, Floats]:
@@ -86,7 +86,7 @@ class TrainableNetwork:
         )
 
     def empty(self) -> Tensor:
-        """The state that the empty word is judged on: one row."""
+        """The state off which the answer to the empty word is read: one row."""
         start = torch.zeros(1, self.width)
         padding = self._network.padding
         if padding is None:
@@ -98,7 +98,7 @@ class TrainableNetwork:
         return self._fed(states, self._tensors["inputs"][letters])
 
     def step_boxes(self, boxes: Boxes) -> Boxes:
-        """What every letter makes of every box: boxes × letters × width."""
+        """Every box after every letter: boxes × letters × width."""
         x = Boxes.point(self._tensors["inputs"])
         states = [Boxes(boxes.lo[:, None, part], boxes.hi[:, None, part]) for part in self._places]
         after = self._advance(OnBoxes(), x, states)
@@ -108,7 +108,7 @@ class TrainableNetwork:
         return functional.linear(states[..., self._top], self._tensors["head_weight"], self._tensors["head_bias"])
 
     def scores(self, outputs: Tensor) -> Tensor:
-        """How far outputs are from the decision, positive on the accepting side."""
+        """The distances of outputs from the threshold, positive where they accept."""
         label = self._network.label
         if label is None:
             return outputs[..., 0] - self._network.logit_threshold
@@ -119,8 +119,8 @@ class TrainableNetwork:
         """One number for each state of the automaton, the largest for the one that is guessed."""
         return functional.linear(states[..., self._top], self._tensors["guess_weight"], self._tensors["guess_bias"])
 
-    def clearance(self, boxes: Boxes, accept: Tensor) -> Tensor:
-        """How far each box is, as a whole, on the side of the decision where it should be."""
+    def margins(self, boxes: Boxes, accept: Tensor) -> Tensor:
+        """The distance of each whole box from the threshold, positive on the correct side."""
         weight, bias, label = self._tensors["head_weight"], self._tensors["head_bias"], self._network.label
         if label is not None:
             rest = [number for number in range(len(weight)) if number != label]

@@ -13,7 +13,7 @@ import msgspec
 
 from rnncheck.errors import InputError
 from rnncheck.models.protocol import Model
-from rnncheck.models.traces import as_judged
+from rnncheck.models.traces import trace_model
 from rnncheck.oracle import MembershipOracle
 from rnncheck.search.flows import Flow, pumped_scores, states_along
 from rnncheck.verdict.facts import Round, Scores
@@ -76,8 +76,8 @@ def with_scores(verdict: Verdict, model: Model) -> Verdict:
         return verdict
     question = verdict.label_question
     if question is not None:
-        judged = as_judged(model, question.automaton, question.text)
-        question = msgspec.structs.replace(question, said=tuple(judged.said_along(verdict.counterexample)))
+        judged = trace_model(model, question.automaton, question.text)
+        question = msgspec.structs.replace(question, said=tuple(judged.labels_along(verdict.counterexample)))
         model = judged
     oracle, encode = MembershipOracle(model), model.alphabet.encode
     pumped = [

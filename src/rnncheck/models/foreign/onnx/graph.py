@@ -1,4 +1,4 @@
-"""Read an ONNX file safely, and change its graph: show inner values, free fixed sizes, take and give states."""
+"""Read an ONNX file safely, and change its graph: output inner values, free fixed sizes, take and return states."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from onnx import external_data_helper, numpy_helper
 from rnncheck.errors import ModelError, short_repr
 from rnncheck.models.cells import Cell
 
-DEFAULT_LIMIT = 2 << 30  # bytes, as protocol buffers have it
+DEFAULT_LIMIT = 2 << 30  # bytes, the limit of protocol buffers
 _FIRST_STATE_INPUT = 5  # initial_h; an LSTM's initial_c follows
 _FIRST_STATE_OUTPUT = 1  # Y_h; an LSTM's Y_c follows
 _SHAPE_ONLY = {"Squeeze", "Unsqueeze", "Reshape", "Flatten", "Identity", "Cast", "Transpose", "Gather", "Slice"}
@@ -27,13 +27,13 @@ _ACTIVATIONS = {"Sigmoid", "Softmax", "LogSoftmax"}
 
 @dataclass(frozen=True)
 class State:
-    """A state that a graph takes and gives back."""
+    """A state that a graph takes and returns."""
 
-    given: str
-    left: str
+    input_name: str
+    output_name: str
     shape: tuple[int, ...]  # the batch axis counts 1
     axis: int  # of the batch
-    first: tuple[float, ...] | None = None  # what it is before the first letter; zeros where None
+    first: tuple[float, ...] | None = None  # its value before the first letter; None: zeros
 
     @property
     def size(self) -> int:
@@ -45,20 +45,22 @@ class State:
         return np.ascontiguousarray(np.moveaxis(rows.reshape(len(rows), *rest), 0, self.axis))
 
     def to_rows(self, value: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """What the graph gives back, as rows."""
+        """What the graph returns, as rows."""
         rows = np.moveaxis(value, self.axis, 0) if value.ndim == len(self.shape) else value[:0]
         if rows[:1].size != self.size:
-            raise ModelError(f"the state output {self.left!r} has shape {value.shape}; its input has {self.shape}")
+            raise ModelError(
+                f"the state output {self.output_name!r} has shape {value.shape}; its input has {self.shape}"
+            )
         return rows.reshape(len(rows), self.size)
 
 
-def states_kept() -> dict[str, int]:
-    """How many states each recurrent operator keeps between letters."""
+def states_per_operator() -> dict[str, int]:
+    """The number of states that each recurrent operator keeps between letters."""
     return {form.operator: 1 + cell.kind.memory for cell in Cell if (form := cell.kind.onnx) is not None}
 
 
 def read_graph(path: Path, *, limit: int = DEFAULT_LIMIT) -> tuple[Any, str]:
-    """The model in a file, and the digest of all of it. External data is read from the file's own folder alone."""
+    """The model in a file, and a digest of all of it. External data is read only from the file's own folder."""
     try:
         if path.stat().st_size > limit:
             raise ModelError(f"has {path.stat().st_size} bytes, more than the limit of {limit}")
@@ -68,7 +70,7 @@ def read_graph(path: Path, *, limit: int = DEFAULT_LIMIT) -> tuple[Any, str]:
         raise ModelError(f"cannot be read: {error.strerror or error}") from None
     except ModelError:
         raise
-    except Exception as error:  # the parser's own exception, whose class is not public
+    except Exception as error:  # the parser's exception, whose class is not public
         raise ModelError(f"is not an ONNX file ({short_repr(str(error), 100)})") from None
     if not model.graph.node or not model.graph.output:
         raise ModelError("is not an ONNX file: it holds no graph")
@@ -79,7 +81,7 @@ def read_graph(path: Path, *, limit: int = DEFAULT_LIMIT) -> tuple[Any, str]:
 
 
 def _read_external_data(model: Any, folder: Path, limit: int) -> Iterator[bytes]:
-    """Put the arrays that stand in other files into the model, and yield each."""
+    """Load the arrays that are stored in other files into the model, and yield each."""
     home = folder.resolve()
     total = 0
     for tensor in _tensors(model):
@@ -91,19 +93,19 @@ def _read_external_data(model: Any, folder: Path, limit: int) -> Iterator[bytes]
             target = (home / location).resolve()
             if not location or home not in target.parents:
                 raise ModelError(
-                    f"keeps the array {short_repr(tensor.name)} in {short_repr(location)}, outside the model's own "
-                    "folder; refused"
+                    f"stores the array {short_repr(tensor.name)} in {short_repr(location)}, outside the model's own "
+                    "folder; copy it into the folder and save the model again"
                 )
             if not target.is_file():
                 raise ModelError(f"needs the file {short_repr(location)} beside it, which is missing")
             length = entries.get("length", "")
             total += int(length) if length.isdecimal() else target.stat().st_size
-        except (OSError, ValueError) as error:  # a name that no file can have, a number with thousands of digits
+        except (OSError, ValueError) as error:  # an impossible file name, a number with thousands of digits
             raise ModelError(
                 f"has damaged external data for {short_repr(tensor.name)} ({short_repr(str(error), 100)})"
             ) from None
         if total > limit:
-            raise ModelError(f"keeps {total} bytes of arrays in other files, more than the limit of {limit}")
+            raise ModelError(f"stores {total} bytes of arrays in other files, more than the limit of {limit}")
         try:
             external_data_helper.load_external_data_for_tensor(tensor, str(home))
         except Exception as error:  # the helper raises whatever its checks raise
@@ -116,7 +118,7 @@ def _read_external_data(model: Any, folder: Path, limit: int) -> Iterator[bytes]
 
 
 def _tensors(model: Any) -> Iterator[Any]:
-    """Every stored array of a model, wherever it stands."""
+    """Every stored array of a model, in any of its parts."""
     yield from _tensors_of_graph(model.graph)
     for function in model.functions:
         yield from _tensors_of_nodes(function.node)
@@ -144,7 +146,7 @@ def _tensors_of_nodes(nodes: Iterable[Any]) -> Iterator[Any]:
 
 
 class Graph:
-    """A model's main graph, with what is asked of it most."""
+    """A model's main graph, with common queries."""
 
     def __init__(self, model: Any) -> None:
         self.model = model
@@ -154,7 +156,7 @@ class Graph:
 
     @property
     def inputs(self) -> list[Any]:
-        """The inputs that a caller gives; old files list stored arrays among them."""
+        """The inputs to be given by a caller; old files list stored arrays among them."""
         return [value for value in self.model.graph.input if value.name not in self._stored]
 
     @property
@@ -163,8 +165,8 @@ class Graph:
 
     @property
     def recurrent(self) -> list[Any]:
-        """The recurrent operators of the main graph, in the order in which they run."""
-        operators = states_kept()
+        """The recurrent operators of the main graph, in execution order."""
+        operators = states_per_operator()
         return [node for node in self.model.graph.node if node.op_type in operators and node.domain in ("", "ai.onnx")]
 
     @property
@@ -174,12 +176,12 @@ class Graph:
 
     @functools.cached_property
     def used(self) -> set[str]:
-        """The values that some operator reads, or that the graph puts out."""
+        """The values that an operator reads, or that the graph returns."""
         read = {name for node in self.model.graph.node for name in node.input}
         return read | {value.name for value in self.outputs}
 
     def above(self, *names: str) -> list[Any]:
-        """The nodes that these values are computed by, in the order in which they run."""
+        """The nodes that compute these values, in execution order."""
         open_names, found = list(names), set()
         while open_names:
             node = self.made_by(open_names.pop())
@@ -189,7 +191,7 @@ class Graph:
         return [node for node in self._nodes if id(node) in found]
 
     def branches(self) -> bool:
-        """Whether one word may decide what becomes of all words of a batch."""
+        """Whether one word may decide how all words of a batch are computed."""
         return any(node.op_type in ("If", "Loop", "Scan") for node in self.model.graph.node)
 
     def made_by(self, name: str) -> Any | None:
@@ -208,9 +210,9 @@ class Graph:
         return None
 
     def before_activation(self, name: str) -> tuple[str, str]:
-        """Walk back from a value over changes of shape, to what an activation reads if it comes to one.
+        """Walk back from a value over changes of shape, and over an activation if there is one.
 
-        Returns the name of the value reached and the activation's operator ("" where there is none).
+        Returns the name of the value reached and the activation's operator ("" if there is none).
         """
         while (node := self.made_by(name)) is not None:
             if node.op_type in _ACTIVATIONS:
@@ -221,13 +223,13 @@ class Graph:
         return name, ""
 
     def is_linear(self, name: str) -> bool:
-        """Whether a linear layer makes a value; its bias may be an operator of its own."""
+        """Whether a linear layer computes a value; its bias may be an operator of its own."""
         node = self.made_by(name)
         products = [node] if node is None or node.op_type != "Add" else [self.made_by(each) for each in node.input]
         return any(node is not None and node.op_type in ("Gemm", "MatMul") for node in products)
 
     def rows_looked_up(self, name: str) -> int | None:
-        """How many rows the table has in which the values of this input are looked up; None where there is none."""
+        """The number of rows of the table in which the values of this input are looked up; None if there is none."""
         names = {name}
         for node in self.model.graph.node:
             if node.op_type == "Gather" and len(node.input) > 1 and node.input[1] in names:
@@ -238,8 +240,8 @@ class Graph:
                 names.update(node.output)
         return None
 
-    def showing(self, names: Iterable[str]) -> Any:
-        """A copy of the model that also puts out these inner values."""
+    def with_outputs(self, names: Iterable[str]) -> Any:
+        """A copy of the model that also returns these inner values."""
         model = copy.deepcopy(self.model)
         known = {value.name for value in model.graph.output}
         for name in dict.fromkeys(names):
@@ -248,9 +250,9 @@ class Graph:
         return model
 
     def with_given_outputs(self, recurrent: Iterable[Any]) -> tuple[Any, list[dict[str, tuple[int, ...]]]]:
-        """A copy that takes what these operators put out for one letter as inputs; and the shapes of those by name.
+        """A copy that takes the outputs of these operators for one letter as inputs; and their shapes by name.
 
-        Names that stand together have the same numbers: an operator's outputs for one letter, and its last state.
+        Names in one mapping have the same numbers: an operator's outputs for one letter, and its last state.
         """
         model = copy.deepcopy(self.model)
         inner = {name for node in recurrent for name in node.output if name}
@@ -270,12 +272,12 @@ class Graph:
         return model, given
 
     def with_states(self, first: Mapping[str, npt.NDArray[Any]]) -> tuple[Any, tuple[State, ...]]:
-        """A copy whose recurrent operators begin in given states and put out their last ones; and those states.
+        """A copy whose recurrent operators take their initial states and return their last ones; and those states.
 
-        ``first`` has the first states that the graph itself has, by their names.
+        ``first`` has the graph's own initial states by name.
         """
         model = copy.deepcopy(self.model)
-        kept = states_kept()
+        kept = states_per_operator()
         states: list[State] = []
         for number, node in enumerate(Graph(model).recurrent):
             hidden = _attribute(node, "hidden_size")
@@ -295,8 +297,8 @@ class Graph:
         return model, tuple(states)
 
 
-def freed(model: Any, keep: Mapping[str, set[int]]) -> tuple[Any, list[str]]:
-    """A copy whose inputs have free sizes but on the axes to keep; and what was fixed before."""
+def free_sizes(model: Any, keep: Mapping[str, set[int]]) -> tuple[Any, list[str]]:
+    """A copy whose inputs have free sizes except on the axes to keep; and notes on sizes that were fixed."""
     model = copy.deepcopy(model)
     notes = []
     for value in model.graph.input:
@@ -308,12 +310,14 @@ def freed(model: Any, keep: Mapping[str, set[int]]) -> tuple[Any, list[str]]:
         ]
         if fixed:
             sizes = " × ".join(str(dim.dim_value or dim.dim_param or "?") for dim in dims)
-            notes.append(f"the file fixes the shape of the input {value.name!r} to {sizes}; other sizes are taken too")
+            notes.append(
+                f"the file fixes the shape of the input {value.name!r} to {sizes}; other sizes are allowed too"
+            )
         for axis, dim in enumerate(dims):
             if axis not in keep[value.name]:
                 dim.Clear()
                 dim.dim_param = f"{value.name}_{axis}"
-    if notes:  # shapes that were inferred for the fixed sizes would contradict the free ones
+    if notes:  # shapes inferred for the fixed sizes would contradict the free ones
         del model.graph.value_info[:]
         for value in model.graph.output:
             value.type.tensor_type.ClearField("shape")
@@ -327,7 +331,7 @@ def _set(values: Any, position: int, name: str) -> None:
 
 
 def _name_output(node: Any, position: int, name: str) -> str:
-    """The name of a node's output, given to it where it has none."""
+    """The name of a node's output, which gets this one if it has none."""
     while len(node.output) <= position:
         node.output.append("")
     if not node.output[position]:

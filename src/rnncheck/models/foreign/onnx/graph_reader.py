@@ -18,10 +18,10 @@ from rnncheck.models.foreign.graph_flow import (
     Stage,
     Value,
     check_answer,
-    combined,
-    joined,
+    combine,
+    join,
 )
-from rnncheck.models.foreign.onnx.graph import Graph, states_kept
+from rnncheck.models.foreign.onnx.graph import Graph, states_per_operator
 from rnncheck.models.network import Cell, Floats, Layer
 from rnncheck.models.self_check import MismatchError
 
@@ -35,7 +35,7 @@ _EACH_NUMBER |= {
 _WITH_CONSTANT = ("Add", "Sub", "Mul", "Div", "Pow", "Min", "Max", "Clip", "PRelu")
 _OF_SIZES = ("Gather", "Slice", "Squeeze", "Unsqueeze", "Cast", "Identity", "Concat")
 _OF_STATES = (*_OF_SIZES, "Split", "Reshape", "Transpose")
-# Everything that is computed from constants alone is a constant, but for operators that draw random numbers.
+# Everything computed from constants alone is a constant, except by operators that draw random numbers.
 _RANDOM = ("RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Multinomial", "Bernoulli")
 
 _GRAPHS = (5, 10)  # the types of attributes that hold graphs
@@ -44,30 +44,30 @@ Numbers = npt.NDArray[Any]
 
 
 class GraphReader:
-    """The values of a graph for a word of some letters, operator by operator.
+    """The values of a graph for one word, operator by operator.
 
-    ``numbers`` has what every operator put out for that word. A value is a :class:`Value`, where it depends on the
-    letters; an array of truth values, where it is made of sizes (True for the length of the word); a constant
+    ``numbers`` has the outputs of every operator for that word. A value is a :class:`Value` if it depends on the
+    letters, an array of truth values if it is made of sizes (True for the length of the word), and a constant
     otherwise. ``given`` are the names of states that the graph takes as inputs.
     """
 
     def __init__(self, graph: Graph, numbers: Mapping[str, Numbers], given: Sequence[str] = ()) -> None:
         self.graph = graph
         self._numbers = numbers
-        self._stepped = bool(given)  # a graph that takes its states is never given more than one letter
+        self._stepped = bool(given)  # a graph that takes its states reads one letter at a time
         self._values: dict[str, Value] = {}
         self._sizes: dict[str, npt.NDArray[np.bool_]] = {}
         self._states = set(given)
         self._unknown: set[str] = set()  # further outputs of operators that read values
         self._local = {(function.domain, function.name) for function in graph.model.functions}
-        self.fed: str | None = None  # what the first recurrent operator reads
-        self.first: dict[str, Numbers] = {}  # the first states of recurrent operators, by their names
+        self.fed: str | None = None  # the input of the first recurrent operator
+        self.first: dict[str, Numbers] = {}  # the initial states of recurrent operators, by name
 
     def read(self, letters: str, axes: str, output: str, left: Sequence[str] = (), *, batch: str = ONE) -> Value:
-        """How the output is computed from the letters; a MismatchError names what is not understood.
+        """How the output is computed from the letters; a MismatchError names what is not supported.
 
-        ``left`` are the states that the graph puts out: those of its recurrent operators, and nothing else. ``batch``
-        is BATCH where the numbers are those of several words, which have to stay apart.
+        ``left`` are the states that the graph returns, which must be those of its recurrent operators. ``batch`` is
+        BATCH if the numbers are those of several words, which may not influence one another.
         """
         names = tuple({"B": batch, "T": TIME, "F": FEATURES}[axis] for axis in axes)
         self._set(letters, Value(Stage.FEATURES if FEATURES in names else Stage.LETTERS, names))
@@ -82,14 +82,14 @@ class GraphReader:
     def _read(self, node: Any) -> None:
         kind, inputs = node.op_type, [name for name in node.input if name]
         if node.domain not in ("", "ai.onnx"):
-            raise MismatchError(f"its operator {kind} of {node.domain} is not understood")
+            raise MismatchError(f"its operator {kind} of {node.domain} is not supported")
         if (node.domain, kind) in self._local:
             raise MismatchError(f"its operator {kind} is a function of its own")
         if any(attribute.type in _GRAPHS for attribute in node.attribute):
             raise MismatchError(f"its operator {kind} has graphs of its own")
         unknown = next((name for name in inputs if name in self._unknown), None)
         if unknown is not None:
-            raise MismatchError(f"its operator {kind} reads {unknown!r}, which is not understood")
+            raise MismatchError(f"its operator {kind} reads {unknown!r}, which is not supported")
         dependent = [name for name in inputs if name in self._values]
         sized = [name for name in inputs if name in self._sizes]
         if kind == "Shape" and dependent:
@@ -108,7 +108,7 @@ class GraphReader:
                 raise MismatchError(f"its operator {kind} reads the length of the word")
             step = _STEPS.get(kind)
             if step is None:
-                raise MismatchError(f"its operator {kind} is not understood")
+                raise MismatchError(f"its operator {kind} is not supported")
             step(self, node)
             self._unknown.update(name for name in node.output if name and name not in self._values)
 
@@ -117,10 +117,10 @@ class GraphReader:
     def constant(self, name: str, node: Any) -> Numbers:
         """A value that is the same for every word."""
         if name in self._values or name in self._sizes or name in self._states:
-            raise MismatchError(f"its operator {node.op_type} reads something else than constants")
+            raise MismatchError(f"its operator {node.op_type} reads something other than constants")
         stored = self.graph.constant(name)
         if stored is None and name not in self._numbers:
-            raise MismatchError(f"its operator {node.op_type} reads {name!r}, which is not understood")
+            raise MismatchError(f"its operator {node.op_type} reads {name!r}, which is not supported")
         return self._numbers[name] if stored is None else stored
 
     def _optional(self, node: Any, position: int) -> Numbers | None:
@@ -138,7 +138,9 @@ class GraphReader:
     def _read_sizes(self, node: Any, sized: Sequence[str]) -> None:
         kind = node.op_type
         if kind not in _OF_SIZES or (kind != "Concat" and list(sized) != [node.input[0]]):
-            raise MismatchError(f"its operator {kind} calculates with the length of the word, and may treat some apart")
+            raise MismatchError(
+                f"its operator {kind} calculates with the length of the word, and may treat some lengths differently"
+            )
         if kind == "Concat":
             parts = [self._sizes.get(name, np.zeros(self.constant_shape(name), np.bool_)) for name in node.input]
             result = np.concatenate(parts)
@@ -155,20 +157,20 @@ class GraphReader:
         return self._shape(name) if stored is None else stored.shape
 
     def _set_sizes(self, name: str, timed: npt.NDArray[np.bool_]) -> None:
-        if timed.any():  # otherwise it is the size of a batch of one word, or of features: a constant
+        if timed.any():  # otherwise it is the size of the batch or of the features: a constant
             self._sizes[name] = timed
 
     # --- values -------------------------------------------------------------------------------------------------------
 
     def _set(self, name: str, value: Value) -> None:
         if name in self._numbers and len(self._shape(name)) != len(value.axes):
-            raise MismatchError(f"a value of shape {self._shape(name)} is not understood")
+            raise MismatchError(f"a value of shape {self._shape(name)} is not supported")
         self._values[name] = value
 
     def _value(self, node: Any) -> Value:
         value = self._values.get(node.input[0])
         if value is None:
-            raise MismatchError(f"its operator {node.op_type} is used in a way that is not understood")
+            raise MismatchError(f"its operator {node.op_type} is used in a way that is not supported")
         return value
 
     def same(self, node: Any) -> None:
@@ -234,7 +236,7 @@ class GraphReader:
         if node.input[1] in self._values:
             table = self.constant(node.input[0], node)
             if axis or table.ndim != 2 or len(node.input) != 2:
-                raise MismatchError("its operator Gather looks letters up in something else than a table")
+                raise MismatchError("its operator Gather looks letters up in something other than a table")
             self._set(node.output[0], self._values[node.input[1]].embedded("Gather"))
             return
         value, index, size = self._value(node), self.constant(node.input[1], node), self._shape(node.input[0])[axis]
@@ -284,7 +286,7 @@ class GraphReader:
     def gemm(self, node: Any) -> None:
         settings, weight, bias = settings_of(node), self.constant(node.input[1], node), self._optional(node, 2)
         if settings.get("transA") or weight.ndim != 2:
-            raise MismatchError("its operator Gemm reads its input the other way round")
+            raise MismatchError("its operator Gemm transposes its input")
         alpha, beta = (np.float32(settings.get(name, 1.0)) for name in ("alpha", "beta"))
         rows = floats(weight) if settings.get("transB") else floats(weight).T
         rows = np.ascontiguousarray(rows if alpha == 1 else rows * alpha)
@@ -322,7 +324,7 @@ class GraphReader:
             raise MismatchError("its BatchNormalization reads the words of a batch together")
         scale, shift, mean, variance = (floats(self.constant(name, node)) for name in node.input[1:5])
         epsilon = float(settings.get("epsilon", 1e-5))
-        self._set(node.output[0], value.normalised_in_batch(mean, variance, (scale, shift), epsilon))
+        self._set(node.output[0], value.batch_normalised(mean, variance, (scale, shift), epsilon))
 
     def reduce(self, node: Any) -> None:
         value, axes = self._value(node), self._axes(node)
@@ -342,7 +344,7 @@ class GraphReader:
                     self._set(node.output[0], self._normalised(node, result))
                     return
                 raise MismatchError(f"its operator {kind} joins values of different kinds")
-            self._set(node.output[0], combined([self._values[name] for name in dependent], kind))
+            self._set(node.output[0], combine([self._values[name] for name in dependent], kind))
             return
         value = self._values[dependent[0]]
         others = [self.constant(name, node) for name in node.input if name and name != dependent[0]]
@@ -354,19 +356,19 @@ class GraphReader:
             self._set(node.output[0], value.through(HeadLayer(kind), kind))
 
     def _normalised(self, node: Any, result: tuple[int, ...]) -> Value:
-        """A value less its mean over the features, or over its deviation: both have the axes of letters in common."""
+        """A value minus its mean over the features, or divided by its deviation; both share the axes of letters."""
         first, second = (self._values[name] for name in node.input[:2])
         narrow = second.axes[-1:] == (ONE,) and second.axes[:-1] == first.axes[:-1]
         if self._shape(node.input[0]) != result or not narrow:
             raise MismatchError(f"its operator {node.op_type} joins values of different kinds")
-        return combined([first, second.with_axes(first.axes)], node.op_type)
+        return combine([first, second.with_axes(first.axes)], node.op_type)
 
     def concat(self, node: Any) -> None:
         if any(name not in self._values for name in node.input):
             raise MismatchError("its operator Concat joins values of the word and constants")
         values = [self._values[name] for name in node.input]
         shapes = [self._shape(name) for name in node.input]
-        self._set(node.output[0], joined(values, int(settings_of(node)["axis"]), shapes, "Concat"))
+        self._set(node.output[0], join(values, int(settings_of(node)["axis"]), shapes, "Concat"))
 
     def recurrent(self, node: Any) -> None:
         settings, kind = settings_of(node), node.op_type
@@ -374,11 +376,11 @@ class GraphReader:
             direction = settings["direction"].decode()
             raise MismatchError(f"its {kind} is {direction}, so a word cannot be read letter by letter")
         if len(node.input) > _SEQUENCE_LENGTHS and node.input[_SEQUENCE_LENGTHS]:
-            raise MismatchError(f"its {kind} is given the lengths of words as numbers of their own")
+            raise MismatchError(f"its {kind} takes the lengths of words as separate numbers")
         for position in (1, 2, 3, _PEEPHOLES):
-            self._optional(node, position)  # constants, all of them
+            self._optional(node, position)  # all of them must be constants
         begun = False
-        for name in node.input[_FIRST_STATE : _FIRST_STATE + states_kept()[kind]]:
+        for name in node.input[_FIRST_STATE : _FIRST_STATE + states_per_operator()[kind]]:
             if name and name not in self._states:
                 self.first[name] = self.constant(name, node)
                 begun = begun or bool((self.first[name] != 0).any())
@@ -431,7 +433,7 @@ _STEPS: Mapping[str, Callable[[GraphReader, Any], None]] = {
 
 
 def cell_of(node: Any) -> tuple[Cell, OnnxForm]:
-    """The cell that a recurrent operator computes; a MismatchError says how it differs from all of ours."""
+    """The cell that a recurrent operator computes; a MismatchError if it is not one of ours."""
     settings = settings_of(node)
     if "clip" in settings or settings.get("input_forget"):
         raise MismatchError(f"its {node.op_type} clips values or couples gates")
@@ -442,7 +444,7 @@ def cell_of(node: Any) -> tuple[Cell, OnnxForm]:
     if "activation_alpha" in settings or "activation_beta" in settings:
         raise MismatchError(f"its {node.op_type} has activations with parameters")
     given = tuple(name.decode().lower() for name in settings.get("activations", ()))
-    for cell in Cell:  # without activations, the operator's first cell is what ONNX takes
+    for cell in Cell:  # without activations, ONNX's default is the operator's first cell
         form = cell.kind.onnx
         if form is not None and form.operator == node.op_type and given in ((), form.activations):
             return cell, form

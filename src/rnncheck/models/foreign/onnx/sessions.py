@@ -38,20 +38,20 @@ class Program:
         options.log_severity_level = 4
         options.intra_op_num_threads = threads or 0
         options.inter_op_num_threads = 1
-        options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # other work needs the cores too
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # leaves the cores to other work
         try:
-            # Its fallback would try the same again and print about it, into whatever our output is.
+            # The fallback would try the same again and print a message into our output.
             self._session = onnxruntime.InferenceSession(
                 content, options, providers=["CPUExecutionProvider"], enable_fallback=0
             )
         except Exception as error:  # onnxruntime's exceptions have no common class of their own
-            raise ModelError(f"onnxruntime does not take the graph ({short_repr(str(error), 200)})") from None
+            raise ModelError(f"onnxruntime cannot load the graph ({short_repr(str(error), 200)})") from None
         self.types = {value.name: _TYPES.get(value.type) for value in self._session.get_inputs()}
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (Program, self._made_of)
 
-    def identity(self) -> str:
+    def fingerprint(self) -> str:
         return digest_of(self._made_of[0])
 
     def run(self, names: Sequence[str], feeds: Mapping[str, npt.NDArray[Any]]) -> list[npt.NDArray[Any]]:
@@ -68,7 +68,7 @@ class Runner(Protocol):
     """A way to run a graph on words."""
 
     def values(self, layout: InputLayout, codes: IntArray, names: Sequence[str] = ()) -> list[npt.NDArray[Any]]:
-        """The graph's output, then the values called ``names``, for words of equal length."""
+        """The graph's output, then the values of ``names``, for words of equal length."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ class SteppedGraph:
         return sum(state.size for state in self.states)
 
     def initial(self, rows: int) -> States:
-        """The states before the first letter: zeros, unless the graph has others."""
+        """The states before the first letter: zeros, or the graph's own."""
         states = np.zeros((rows, self.width), dtype=np.float32)
         at = 0
         for state in self.states:
@@ -109,20 +109,20 @@ class SteppedGraph:
     def step(
         self, rows: States, array: npt.NDArray[Any], names: Sequence[str] = ()
     ) -> tuple[States, list[npt.NDArray[Any]]]:
-        """The states after one more letter; and the output and other values."""
+        """The states after one more letter, and the values of the output and of ``names``."""
         feeds = {self.letters: array}
         at = 0
         for state in self.states:
-            feeds[state.given] = state.from_rows(rows[:, at : at + state.size])
+            feeds[state.input_name] = state.from_rows(rows[:, at : at + state.size])
             at += state.size
-        wanted = [*(state.left for state in self.states), self.output, *names]
-        values = self.program.run(wanted, feeds)
+        outputs = [*(state.output_name for state in self.states), self.output, *names]
+        values = self.program.run(outputs, feeds)
         left = [state.to_rows(value) for state, value in zip(self.states, values, strict=False)]
         return np.concatenate(left, axis=1), values[len(self.states) :]
 
     def values(self, layout: InputLayout, codes: IntArray, names: Sequence[str] = ()) -> list[npt.NDArray[Any]]:
         if not codes.shape[1]:
-            raise ModelError("a graph that takes its states as inputs says nothing about the empty word")
+            raise ModelError("a graph that takes its states as inputs has no answer to the empty word")
         rows = self.initial(len(codes))
         values: list[npt.NDArray[Any]] = []
         for t in range(codes.shape[1]):
@@ -132,7 +132,7 @@ class SteppedGraph:
 
 @dataclass(frozen=True)
 class OnnxOriginal:
-    """A graph as its owner would run it, which also shows the logits where there is a linear layer at its end."""
+    """A graph as its owner would run it, which also gives the logits if there is a linear layer at its end."""
 
     plain: Runner
     watched: Runner
@@ -143,16 +143,16 @@ class OnnxOriginal:
     def __call__(self, codes: IntArray) -> Outputs:
         return rows_of(self.plain.values(self.layout, codes)[0], len(codes))
 
-    def see(self, word: Codes) -> tuple[Outputs, Outputs]:
+    def logits_and_outputs(self, word: Codes) -> tuple[Outputs, Outputs]:
         if self.logits is None:
             raise MismatchError("it has no linear layer at its end")
         codes = np.array([word], dtype=np.int64)
         logits = self.watched.values(self.layout, codes, [self.logits])[1]
         if logits.size % self.outputs:
-            raise MismatchError(f"its linear layer puts out shape {logits.shape} for a word of {len(word)} letters")
+            raise MismatchError(f"its linear layer's output has shape {logits.shape} for a word of {len(word)} letters")
         return logits.astype(np.float64).reshape(-1, self.outputs)[-1], self(codes)[0]
 
-    def together(self, letters: int) -> int:
+    def largest_batch(self, letters: int) -> int:
         return 1  # a call costs little, and a graph may have branches
 
 
@@ -171,7 +171,7 @@ class OnnxSteps(SteppingModel):
         *,
         together: bool,
     ) -> None:
-        """Without ``rng`` the margin is to be set by the caller. ``together``: words of a batch stay apart in it."""
+        """Without ``rng`` the caller sets the margin. ``together``: words of a batch do not influence one another."""
         self.alphabet = alphabet
         self._graph = graph
         self._layout = layout
@@ -183,10 +183,10 @@ class OnnxSteps(SteppingModel):
         self.empty_score, self.accepts_empty = reference(())
         self.margin = _MARGIN_FLOOR
         if rng is not None:
-            self.margin = self._calibrated(rng)
+            self.margin = self._calibrate(rng)
 
-    def saying_yes_for(self, label: int) -> OnnxSteps:
-        decision, reference = self._decision.saying_yes_for(label), self._reference.saying_yes_for(label)
+    def for_label(self, label: int) -> OnnxSteps:
+        decision, reference = self._decision.for_label(label), self._reference.for_label(label)
         parts = self.alphabet, self._graph, self._layout, decision, reference, self._facts, None
         other = OnnxSteps(*parts, together=self._together)
         other.margin, other.max_length = self.margin, self.max_length
@@ -228,19 +228,19 @@ class OnnxSteps(SteppingModel):
             "margin": self.margin,
         }
 
-    def identity(self) -> str:
+    def fingerprint(self) -> str:
         parts = self._graph, self._layout, self._decision, self._reference, self.margin
         return digest_of("ONNX graph, stepped", list(self.alphabet), *parts)
 
-    def _calibrated(self, rng: np.random.Generator) -> float:
-        """The margin that covers what rounding does; a MismatchError where steps and reference differ by more."""
+    def _calibrate(self, rng: np.random.Generator) -> float:
+        """The margin that covers rounding; a MismatchError if steps and reference differ by more."""
         lengths = [1, 1, 2, 2, 3, 5, 8, 13, 21, 34, 55, 99, 150]
         words = [tuple(rng.integers(len(self.alphabet), size=length).tolist()) for length in lengths]
         margin = _MARGIN_FLOOR
-        for each in self._decision.each():  # whichever label is asked about, the margin must do
-            sayer = self if each == self._decision else self.saying_yes_for(each.label or 0)
-            ours = sayer.scores_batch(WordBatch.from_codes(words))
-            theirs = np.array([sayer._reference(word).score for word in words])
+        for each in self._decision.by_label():  # the margin must be enough for every label
+            of_label = self if each == self._decision else self.for_label(each.label or 0)
+            ours = of_label.scores_batch(WordBatch.from_codes(words))
+            theirs = np.array([of_label._reference(word).score for word in words])
             largest = float(np.abs(ours - theirs).max())
             if not largest <= _TOLERANCE * max(float(np.ptp(theirs)), 1e-2):
                 raise MismatchError(

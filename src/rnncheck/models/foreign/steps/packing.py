@@ -1,6 +1,6 @@
 """States of any shape as the array that the rest of rnncheck keeps: one row for each word.
 
-A state may be an array, or a tuple, list, dictionary or data class of such, nested as one likes, of numpy or of
+A state may be an array, or a tuple, list, dictionary or data class of arrays, nested to any depth, of numpy or of
 PyTorch. Every array has one axis along which the words lie, the first one or another (PyTorch's layers × words ×
 hidden). Packing loses nothing: every number comes back as it was, in the type that it had.
 """
@@ -22,12 +22,12 @@ from rnncheck.models.protocol import States
 
 _EXACT_IN_FLOAT32 = {np.dtype(name) for name in ("bool", "i1", "i2", "u1", "u2", "f2", "f4", "c8")}
 _EXACT_IN_FLOAT64 = {np.dtype(name) for name in ("i4", "u4", "f8", "c16")}
-_LARGE_INTEGERS = {np.dtype(name) for name in ("i8", "u8")}  # exact up to 2⁵³, which is looked at
+_LARGE_INTEGERS = {np.dtype(name) for name in ("i8", "u8")}  # exact up to 2⁵³, which is checked
 
 
 @dataclasses.dataclass(frozen=True)
 class Leaf:
-    """One array of a state: where it is, along which axis the words lie, and what one word has of it."""
+    """One array of a state: its path, the axis along which the words lie, and the shape of one word's part."""
 
     path: str
     axis: int
@@ -40,16 +40,16 @@ class Leaf:
         return int(np.prod(self.shape, dtype=np.int64)) * (2 if self.dtype.kind == "c" else 1)
 
     def rows(self, value: Any, count: int) -> npt.NDArray[Any]:
-        """The numbers of ``count`` words, one row each; a ModelError where the array is not as in ``initial``."""
-        (found, dtype), wanted = _shape_and_type(value), (*self.shape[: self.axis], count, *self.shape[self.axis :])
-        if found != wanted:
+        """The numbers of ``count`` words, one row each; a ModelError if the array differs from that of ``initial``."""
+        (found, dtype), expected = _shape_and_type(value), (*self.shape[: self.axis], count, *self.shape[self.axis :])
+        if found != expected:
             raise ModelError(
-                f"the state{self.path} has shape {found} after a step on {count} rows, and {wanted} was expected as in "
-                "initial; a state that grows with the word cannot be stepped: wrap a function of whole words instead"
+                f"the state{self.path} has shape {found} after a step on {count} rows, and {expected} was expected, as "
+                "in initial; a state that grows with the word cannot be stepped: wrap a function of whole words instead"
             )
         if dtype != self.dtype or _tensor_kind(value) != self.tensor:
             was, now = _kind_text(self.dtype, self.tensor), _kind_text(dtype, _tensor_kind(value))
-            raise ModelError(f"the state{self.path} is {was} in initial and {now} after a step; let both give {now}")
+            raise ModelError(f"the state{self.path} is {was} in initial and {now} after a step; return {now} from both")
         numbers = _as_numpy(value)
         laid = np.moveaxis(numbers, self.axis, 0) if self.axis else numbers
         rows = laid.reshape(count, math.prod(self.shape))
@@ -60,7 +60,7 @@ class Leaf:
         return rows
 
     def value(self, rows: npt.NDArray[Any]) -> Any:
-        """A fresh array, or tensor, of these rows: whoever gets it may change it."""
+        """A new array, or tensor, of these rows, which the caller may change."""
         if self.dtype.kind == "c":
             part: npt.DTypeLike = np.float32 if self.dtype.itemsize == 8 else np.float64
             numbers = np.ascontiguousarray(rows, dtype=part).view(self.dtype).copy()
@@ -82,8 +82,8 @@ class Packing:
         self._template = two
         arrays = _leaves(two)
         if not arrays:
-            raise ModelError("initial gives no array at all; give the state as an array, or as several of them")
-        again = _aligned(two, three)
+            raise ModelError("initial returns no array; return the state as an array, or as several arrays")
+        again = _align(two, three)
         self.leaves = tuple(_leaf(path, first, second) for (path, first), second in zip(arrays, again, strict=True))
         narrow = all(leaf.dtype in _EXACT_IN_FLOAT32 for leaf in self.leaves)
         self.dtype = np.dtype(np.float32 if narrow else np.float64)
@@ -92,20 +92,20 @@ class Packing:
 
     @property
     def tensors(self) -> Any:
-        """The device of the first PyTorch tensor, None where all arrays are numpy's."""
+        """The device of the first PyTorch tensor; None if all arrays are numpy's."""
         return next((leaf.tensor[1] for leaf in self.leaves if leaf.tensor is not None), None)
 
     def pack(self, tree: Any, rows: int) -> States:
-        """The states of so many words as one array."""
+        """The states of this many words as one array."""
         packed = np.empty((rows, self._columns[-1].stop), dtype=self.dtype)
-        for leaf, value, columns in zip(self.leaves, _aligned(self._template, tree), self._columns, strict=True):
+        for leaf, value, columns in zip(self.leaves, _align(self._template, tree), self._columns, strict=True):
             packed[:, columns] = leaf.rows(value, rows)
         return packed
 
     def unpack(self, states: States) -> Any:
-        """The states as the model's own functions know them, in arrays that nobody else has."""
+        """The states in the form of the model's own functions, in new arrays."""
         values = (leaf.value(states[:, columns]) for leaf, columns in zip(self.leaves, self._columns, strict=True))
-        return _mapped(self._template, lambda _: next(values))
+        return _map_arrays(self._template, lambda _: next(values))
 
     def __str__(self) -> str:
         numbers, kinds = (
@@ -132,36 +132,36 @@ def _without(shape: tuple[int, ...], axis: int) -> tuple[int, ...]:
     return shape[:axis] + shape[axis + 1 :]
 
 
-def _aligned(template: Any, tree: Any, path: str = "") -> Iterator[Any]:
-    """The arrays of a state in the order of the template's: those of a dictionary by key, whatever their order."""
+def _align(template: Any, tree: Any, path: str = "") -> Iterator[Any]:
+    """The arrays of a state in the order of the template; those of a dictionary by key, whatever their order."""
     if template is None or _is_array(template):
         if template is None and tree is None:
             return
         if template is None or not _is_array(tree):
-            raise _otherwise(template, tree, path)
+            raise _structure_error(template, tree, path)
         yield tree
         return
     known, given = ({key: value for key, value, _ in _children(each, path)} if each is not None and not _is_array(each)
                     else None for each in (template, tree))  # fmt: skip
     if given is None or known is None or known.keys() != given.keys() or _kind(template) is not _kind(tree):
-        raise _otherwise(template, tree, path)
+        raise _structure_error(template, tree, path)
     for key, value, at in _children(template, path):
-        yield from _aligned(value, given[key], f"{path}{at}")
+        yield from _align(value, given[key], f"{path}{at}")
 
 
 def _kind(tree: Any) -> object:
-    """What must not change: a list and a tuple differ in nothing that matters here."""
+    """The kind of a container, which must not change; a list and a tuple are the same here."""
     return list if type(tree) is tuple else dict if isinstance(tree, Mapping) else type(tree)
 
 
-def _otherwise(template: Any, tree: Any, path: str) -> ModelError:
-    was, now = ("an array" if _is_array(each) else _named(each) for each in (template, tree))
+def _structure_error(template: Any, tree: Any, path: str) -> ModelError:
+    was, now = ("an array" if _is_array(each) else _tree_text(each) for each in (template, tree))
     return ModelError(
-        f"the state{path} is {was} in initial and {now} after a step; let both give the same arrays, by the same names"
+        f"the state{path} is {was} in initial and {now} after a step; return the same arrays, by the same names"
     )
 
 
-def _named(tree: Any) -> str:
+def _tree_text(tree: Any) -> str:
     if isinstance(tree, Mapping):
         return f"a {type(tree).__name__} of {short_repr(list(tree))}"
     return "None" if tree is None else f"a {type(tree).__name__}"
@@ -169,17 +169,17 @@ def _named(tree: Any) -> str:
 
 def _leaves(tree: Any) -> list[tuple[str, Any]]:
     found: list[tuple[str, Any]] = []
-    _mapped(tree, found.append)
+    _map_arrays(tree, found.append)
     return found
 
 
-def _mapped(tree: Any, change: Callable[[tuple[str, Any]], Any], path: str = "") -> Any:
-    """The same tree with every array changed; each is given with its path."""
+def _map_arrays(tree: Any, change: Callable[[tuple[str, Any]], Any], path: str = "") -> Any:
+    """The same tree with ``change`` applied to every array, given with its path."""
     if tree is None:
         return None
     if _is_array(tree):
         return change((path, tree))
-    parts = {key: _mapped(value, change, f"{path}{at}") for key, value, at in _children(tree, path)}
+    parts = {key: _map_arrays(value, change, f"{path}{at}") for key, value, at in _children(tree, path)}
     if isinstance(tree, Mapping):
         return type(tree)(parts)  # type: ignore[call-arg]
     if dataclasses.is_dataclass(tree):

@@ -1,7 +1,7 @@
 """A model that is stepped by its owner's own functions.
 
-The reference of such a model is the functions on the word alone, one row a call; or, where its owner has one, a
-function of whole words. What the functions are given is theirs to change: states are kept packed, and unpacked afresh.
+The reference of such a model is the functions on the word alone, one row per call, or a function of whole words if its
+owner has one. The functions may change their arguments: states are kept packed, and unpacked for every call.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from rnncheck.errors import ModelError, RnncheckError, short_repr
-from rnncheck.models.fingerprint import digest_of, without_digest
+from rnncheck.models.fingerprint import digest_of, no_digest
 from rnncheck.models.foreign.callables import CallableModel
 from rnncheck.models.foreign.steps.packing import Packing
 from rnncheck.models.protocol import ByReference, Letters, Model, Scores, States, SteppingModel, check_letters
@@ -28,7 +28,7 @@ DEFAULT_BATCH = 4096
 
 @dataclass(frozen=True)
 class StepFunctions:
-    """What the owner gives: ``initial(rows)``, ``step(states, letters)`` and ``score(states)``, above 0 accepts."""
+    """The owner's functions: ``initial(rows)``, ``step(states, letters)`` and ``score(states)``; above 0 accepts."""
 
     initial: Callable[[int], Any]
     step: Callable[[Any, Any], Any]
@@ -37,7 +37,7 @@ class StepFunctions:
 
 @dataclass(frozen=True)
 class StepCheck:
-    """How the functions compared with words stepped alone, and with whole words where these could be asked."""
+    """The comparison of the functions with words stepped alone, and with whole words if there is such a function."""
 
     words: int
     largest_difference: float
@@ -46,7 +46,7 @@ class StepCheck:
 
 
 class FunctionModel(SteppingModel):
-    """Stepped by functions: at most ``batch_size`` rows a call. ``whole`` is the reference, where there is one."""
+    """A model stepped by functions, at most ``batch_size`` rows per call; ``whole``, if given, is the reference."""
 
     def __init__(
         self,
@@ -68,18 +68,18 @@ class FunctionModel(SteppingModel):
         self.whole = whole
         self.batch_size = batch_size
         self._functions = functions
-        self._packing = Packing(self._called("initial", 2, functions.initial, 2),
-                                self._called("initial", 3, functions.initial, 3))  # fmt: skip
+        self._packing = Packing(self._call("initial", 2, functions.initial, 2),
+                                self._call("initial", 3, functions.initial, 3))  # fmt: skip
         self._first = self.fresh_initial(1)
         self._empty = empty
-        self.empty_score, self.accepts_empty = self._judged_empty()
+        self.empty_score, self.accepts_empty = self._answer_empty()
 
     def initial(self, rows: int) -> States:
         return np.repeat(self._first, rows, axis=0)
 
     def fresh_initial(self, rows: int) -> States:
-        """What ``initial`` gives when it is called for so many rows."""
-        return self._packing.pack(self._called("initial", rows, self._functions.initial, rows), rows)
+        """The result of calling ``initial`` for this many rows."""
+        return self._packing.pack(self._call("initial", rows, self._functions.initial, rows), rows)
 
     def step(self, states: States, letters: Letters, rows: IntArray | None = None) -> States:
         letters = np.asarray(letters)
@@ -89,13 +89,13 @@ class FunctionModel(SteppingModel):
             raise ModelError(f"{len(letters)} letters for {len(before)} states; give one each, or say which rows")
         after = np.empty_like(before)
         for part in self._parts(len(letters)):
-            after[part] = self._stepped(before[part], letters[part])
+            after[part] = self._step_rows(before[part], letters[part])
         return after
 
     def scores(self, states: States) -> Scores:
         scores = np.empty(len(states), dtype=np.float64)
         for part in self._parts(len(states)):
-            scores[part] = self._scored(states[part])
+            scores[part] = self._score_rows(states[part])
         return scores
 
     def reference_answer(self, codes: Codes) -> bool:
@@ -106,24 +106,24 @@ class FunctionModel(SteppingModel):
         return self.reference_score(codes) > 0.0
 
     def reference_score(self, codes: Codes) -> float:
-        """The score of one word stepped alone, or the number that the function of whole words gives it."""
+        """The score of one word stepped alone, or the number that the function of whole words gives."""
         if not codes:
             return self.empty_score
         if self.whole is not None:
             scores = self.whole.scores_batch([self.alphabet.decode(codes)])
             if scores is not None:
                 return float(scores[0])
-        score = float(self._scored(self.state_after(codes))[0])
+        score = float(self._score_rows(self.state_after(codes))[0])
         if not np.isfinite(score):
             word = short_repr(format_word(self.alphabet.decode(codes)), 200)
-            raise ModelError(f"score gives {score} for the word {word}, neither yes nor no; let it stay finite")
+            raise ModelError(f"score returns {score} for the word {word}, which is no answer; return finite numbers")
         return score
 
     def state_after(self, codes: Codes) -> States:
         """The state after one word, stepped alone."""
         states = self._first
         for code in codes:
-            states = self._stepped(states, np.array([code]))
+            states = self._step_rows(states, np.array([code]))
         return states
 
     def by_reference(self) -> Model:
@@ -137,7 +137,7 @@ class FunctionModel(SteppingModel):
 
     def describe(self) -> Mapping[str, Any]:
         name = getattr(self._functions.step, "__qualname__", type(self._functions.step).__name__)
-        together = f"up to {self.batch_size} words a call" if self.batch_size > 1 else "each word alone"
+        together = f"up to {self.batch_size} words per call" if self.batch_size > 1 else "each word alone"
         return {
             "kind": "step functions",
             "name": name,
@@ -153,46 +153,46 @@ class FunctionModel(SteppingModel):
             "notes": list(self.notes),
         }
 
-    def identity(self) -> str:
+    def fingerprint(self) -> str:
         if self._fingerprint is None:
-            raise without_digest("its step functions")
+            raise no_digest("its step functions")
         own = self._fingerprint, self.whole is not None, self._empty
         return digest_of("step functions", *own, list(self.alphabet), self.batch_size, self.margin)
 
-    def _judged_empty(self) -> tuple[float, bool]:
+    def _answer_empty(self) -> tuple[float, bool]:
         if self._empty is not None:
             self.notes.append(
                 f"the empty word is {'accepted' if self._empty else 'rejected'}, as empty={self._empty} says"
             )
             return (np.inf if self._empty else -np.inf), self._empty
         try:
-            score = float(self._scored(self._first)[0])
+            score = float(self._score_rows(self._first)[0])
             if np.isfinite(score):
                 return score, score > 0.0 if self.whole is None else self.whole.reference_answer(())
-            why = f"score gives {score}"
+            why = f"score returns {score}"
         except ModelError as error:
             why = str(error)
-        raise ModelError(f"the empty word has no answer ({why}); say it: empty=False, or empty=True")
+        raise ModelError(f"the empty word has no answer ({why}); give it: empty=False, or empty=True")
 
     def _parts(self, rows: int) -> list[slice]:
         return [slice(start, min(start + self.batch_size, rows)) for start in range(0, rows, self.batch_size)]
 
-    def _stepped(self, states: States, letters: Letters) -> States:
+    def _step_rows(self, states: States, letters: Letters) -> States:
         given = letters.astype(np.int64)
         device = self._packing.tensors
         read = given if device is None else sys.modules["torch"].from_numpy(given).to(device)
-        after = self._called("step", len(letters), self._functions.step, self._packing.unpack(states), read)
+        after = self._call("step", len(letters), self._functions.step, self._packing.unpack(states), read)
         return self._packing.pack(after, len(letters))
 
-    def _scored(self, states: States) -> Scores:
+    def _score_rows(self, states: States) -> Scores:
         rows = len(states)
-        given = self._called("score", rows, self._functions.score, self._packing.unpack(states))
+        given = self._call("score", rows, self._functions.score, self._packing.unpack(states))
         return _numbers(given, rows)
 
-    def _called(self, name: str, rows: int, function: Callable[..., Any], *arguments: Any) -> Any:
+    def _call(self, name: str, rows: int, function: Callable[..., Any], *arguments: Any) -> Any:
         with _without_gradients():
             try:
-                return guarded(lambda: function(*arguments), lambda: f"{name} was at work on {rows} rows")
+                return guarded(lambda: function(*arguments), lambda: f"{name} was called on {rows} rows")
             except (RnncheckError, MemoryError):
                 raise
             except (Exception, SystemExit) as error:  # whatever the owner's function raises
@@ -203,15 +203,15 @@ class FunctionModel(SteppingModel):
 
 
 def _numbers(given: Any, rows: int) -> Scores:
-    """What ``score`` gave as one number a row; yes and no are 1 and -1."""
+    """The result of ``score`` as one number per row; True and False are 1 and -1."""
     if hasattr(given, "detach"):
         given = given.detach().cpu()
         given = given.double().numpy() if given.is_floating_point() else given.numpy()
     values = np.asarray(given)
     if values.shape not in ((rows,), (rows, 1)) or values.dtype.kind not in "bfiu":
         raise ModelError(
-            f"score gave {values.dtype} of shape {values.shape} for {rows} rows; "
-            "it must give one number each, above 0 for yes"
+            f"score returned {values.dtype} of shape {values.shape} for {rows} rows; "
+            "it must return one number for each, above 0 to accept"
         )
     flat = values.reshape(rows)
     return np.where(flat, 1.0, -1.0) if flat.dtype.kind == "b" else flat.astype(np.float64)

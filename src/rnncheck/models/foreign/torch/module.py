@@ -1,7 +1,7 @@
 """A user's ``torch.nn.Module`` as it is.
 
-The reference of such a model is the module's own ``forward`` on a word alone, in evaluation mode. Where every function
-between the letters and the answer is understood, and they are recurrent layers with a head, it is compiled and stepped;
+The reference of such a model is the module's own ``forward`` on a word alone, in evaluation mode. If every function
+between the letters and the answer is supported, and they are recurrent layers with a head, it is compiled and stepped;
 otherwise its forward is called on whole words. The module itself is never changed: mode, parameters, hooks and random
 state stay as they are.
 """
@@ -22,111 +22,118 @@ import numpy.typing as npt
 import torch
 
 from rnncheck.errors import ModelError, RnncheckError
-from rnncheck.models.black_box import DEFAULT_BATCH, Decision, Outputs, WholeWords, calibrated
-from rnncheck.models.fingerprint import digest_of, without_digest
+from rnncheck.models.black_box import DEFAULT_BATCH, BlackBoxModel, Decision, Outputs, calibrate
+from rnncheck.models.fingerprint import digest_of, no_digest
 from rnncheck.models.foreign.graph_flow import parts_of, same_network
 from rnncheck.models.foreign.input_layouts import (
     EMPTY_WORD_REJECTED,
-    Convention,
     Encode,
+    InputEncoding,
     check_ids,
-    find_convention,
+    find_encoding,
     layouts,
     lengths_within,
     row_of_first_letter,
     rows_of,
 )
-from rnncheck.models.foreign.torch.module_reader import Constants, letter_rows, logits_of, read_record
-from rnncheck.models.foreign.torch.module_reader import Reading as RecordReading
-from rnncheck.models.foreign.torch.recording import Record, Recorder, last_function, shown_to_python
-from rnncheck.models.foreign.torch.script import followed, is_scripted, layers_called, parts_for_digest
+from rnncheck.models.foreign.torch.module_reader import Constants, RecordReading, letter_rows, logits_of, read_record
+from rnncheck.models.foreign.torch.recording import Record, Recorder, last_function, reads_values
+from rnncheck.models.foreign.torch.script import follow, is_scripted, layers_of_kind, parts_for_digest
 from rnncheck.models.protocol import Model
-from rnncheck.models.self_check import MismatchError, NetworkParts, Reading, compile_checked, probability_by_range
+from rnncheck.models.self_check import (
+    MismatchError,
+    NetworkParts,
+    OutputMeaning,
+    compile_and_check,
+    probability_by_range,
+)
 from rnncheck.runtime.watchdog import guarded
 from rnncheck.words import Alphabet, Codes, IntArray, Word
 
-_RECORDED_LENGTHS = (2, 3, 7)  # letters; what is read must be the same for each
-_LETTERS_AT_ONCE = 256  # of the words off which the inputs of all letters are read
+_RECORDED_LENGTHS = (2, 3, 7)  # letters; the network read must be the same for each
+_LETTERS_AT_ONCE = 256  # the letters of a word off which inputs are read
 
 EncodeWords = Callable[[list[Word]], Any]
 
 
 @dataclass(frozen=True)
 class ModuleOptions:
-    """What a user may say about a module; see :func:`rnncheck.models.wrapping.wrap`."""
+    """The user's options for a module; see :func:`rnncheck.models.wrapping.wrap`."""
 
-    reading: Reading
+    meaning: OutputMeaning
     encode: EncodeWords | None = None
     first_row: int | None = None
     empty: bool | None = None
     batch_size: int = DEFAULT_BATCH
     seed: int = 0
     notes: tuple[str, ...] = ()
-    ids: tuple[int, ...] | None = None  # the letters' numbers, where the alphabet has them
-    longest: int | None = None  # no longer words are tried
+    ids: tuple[int, ...] | None = None  # the letters' numbers, if the alphabet has them
+    longest: int | None = None  # the longest words to try
     fingerprint: str | None = None
 
 
 def wrap_module(module: torch.nn.Module, alphabet: Alphabet, options: ModuleOptions) -> Model:
-    """The module as a model: compiled and stepped where its forward allows it, called on whole words otherwise."""
+    """The module as a model: compiled and stepped if its forward allows it, called on whole words otherwise."""
     rng = np.random.default_rng(options.seed)
-    asker = Asker(module)
+    caller = ModuleCaller(module)
     candidates, notes = _candidates(module, alphabet, options)
     notes += options.notes
-    convention = find_convention(asker, candidates, len(alphabet), rng, options.longest)
-    evaluate = Evaluator(asker, convention, options.longest, options.fingerprint)
-    notes += [] if convention.layout is None else convention.layout.notes()
+    encoding = find_encoding(caller, candidates, len(alphabet), rng, options.longest)
+    evaluate = Evaluator(caller, encoding, options.longest, options.fingerprint)
+    notes += [] if encoding.layout is None else encoding.layout.notes()
     empty = _empty_answer(evaluate, options.empty, notes)
     facts = {
         "kind": "TorchScript module" if is_scripted(module) else "PyTorch module",
         "name": module.original_name if is_scripted(module) else type(module).__name__,
-        "input": convention.note,
+        "input": encoding.note,
         "reference": "the module's own forward on the word alone, in evaluation mode",
         "sha256": _digest(module),
         "notes": notes,
     }
     try:
         parts = _parts(evaluate, len(alphabet))
-        model = compile_checked(parts, evaluate, alphabet, options.reading, empty, facts, rng, longest=options.longest)
-        asker.watch_buffers()
+        model = compile_and_check(
+            parts, evaluate, alphabet, options.meaning, empty, facts, rng, longest=options.longest
+        )
+        caller.watch_buffers()
         return model
     except MismatchError as reason:
         facts["stepping"] = f"not possible: {reason}"
-    decision = _decision(evaluate, len(alphabet), options.reading, notes, rng)
-    alone = evaluate.why_alone(rng, len(alphabet))
+    decision = _decision(evaluate, len(alphabet), options.meaning, notes, rng)
+    alone = evaluate.reason_to_query_alone(rng, len(alphabet))
     most = 1 if alone else options.batch_size
-    batch_size, margin = calibrated(evaluate, decision, len(alphabet), most, rng, options.longest)
+    batch_size, margin = calibrate(evaluate, decision, len(alphabet), most, rng, options.longest)
     if batch_size < options.batch_size:
-        notes.append(f"words are asked one at a time, since {alone or 'answers change if they are asked together'}")
-    return WholeWords(alphabet, evaluate, decision, empty=empty, batch_size=batch_size, margin=margin, facts=facts)
+        notes.append(f"words are evaluated one at a time, since {alone or 'answers change if they share a call'}")
+    return BlackBoxModel(alphabet, evaluate, decision, empty=empty, batch_size=batch_size, margin=margin, facts=facts)
 
 
 def load_script(path: Path, alphabet: Alphabet, options: ModuleOptions) -> Model:
-    """The TorchScript module in a file, which is a program and is run; it is on the CPU, whatever it was saved on."""
+    """The TorchScript module in a file, which is a program and is run; it is loaded on the CPU."""
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # TorchScript is old, which whoever has a file of it cannot change now
+            warnings.simplefilter("ignore")  # TorchScript is deprecated, which the owner of a file cannot change now
             module = torch.jit.load(str(path), map_location="cpu")
     except Exception as error:  # a damaged file can fail anywhere inside the reader
         text = " ".join(str(error).split())[:200]
-        raise ModelError(f"is no TorchScript file that PyTorch {torch.__version__} reads ({text})") from None
+        raise ModelError(f"is not a TorchScript file that PyTorch {torch.__version__} can read ({text})") from None
     return wrap_module(module, alphabet, options)
 
 
-def understood(
+def analyse_module(
     module: torch.nn.Module, alphabet: Alphabet, options: ModuleOptions
-) -> tuple[Asker, Encode, Decision, bool]:
+) -> tuple[ModuleCaller, Encode, Decision, bool]:
     """How a module is called on words, what its outputs mean, and whether it takes the empty word."""
     rng = np.random.default_rng(options.seed)
-    asker = Asker(module)
+    caller = ModuleCaller(module)
     candidates = _candidates(module, alphabet, options)[0]
-    convention = find_convention(asker, candidates, len(alphabet), rng, options.longest)
-    evaluate = Evaluator(asker, convention, options.longest)
-    decision = _decision(evaluate, len(alphabet), options.reading, [], rng)
-    return asker, convention.encode, decision, _empty_answer(evaluate, options.empty, []) is None
+    encoding = find_encoding(caller, candidates, len(alphabet), rng, options.longest)
+    evaluate = Evaluator(caller, encoding, options.longest)
+    decision = _decision(evaluate, len(alphabet), options.meaning, [], rng)
+    return caller, encoding.encode, decision, _empty_answer(evaluate, options.empty, []) is None
 
 
-class Asker:
+class ModuleCaller:
     """Calls a module in evaluation mode and leaves it as it was."""
 
     def __init__(self, module: torch.nn.Module) -> None:
@@ -138,7 +145,7 @@ class Asker:
         self._parameters = self._fingerprint()
 
     def watch_buffers(self) -> None:
-        """From now on no buffer may change either: numbers of some were read."""
+        """Report changes of buffers too from now on, since their numbers were read."""
         self._with_buffers = True
         self._parameters = self._fingerprint()
 
@@ -149,26 +156,26 @@ class Asker:
     def __call__(self, arguments: Any) -> npt.NDArray[Any]:
         """The module's raw output."""
         with self._evaluation():
-            return _as_numbers(_first_tensor(self._called(self._tensors(arguments))))
+            return _as_numbers(_first_tensor(self._call(self._tensors(arguments))))
 
-    def recorded(self, arguments: Any) -> tuple[npt.NDArray[Any], Record, list[Any], Any]:
-        """The raw output, the functions that were called, the arguments as tensors, and the output as a tensor."""
+    def record(self, arguments: Any) -> tuple[npt.NDArray[Any], Record, list[Any], Any]:
+        """The raw output, the functions called, the arguments as tensors, and the output as a tensor."""
         with self._evaluation():
             tensors = self._tensors(arguments)
             try:
-                output, record = self._recorded(tensors)
+                output, record = self._record(tensors)
             except (RnncheckError, MismatchError):
                 raise
-            except Exception:  # sizes that are recorded are not quite integers
-                output, record = self._recorded(tensors, plain=True)
+            except Exception:  # recorded sizes are not quite integers
+                output, record = self._record(tensors, plain=True)
             tensor = _first_tensor(output)
-            own = _first_tensor(self._called(tensors)) if is_scripted(self.module) else tensor
+            own = _first_tensor(self._call(tensors)) if is_scripted(self.module) else tensor
             return _as_numbers(own), record, tensors, tensor
 
-    def _recorded(self, tensors: list[Any], *, plain: bool = False) -> tuple[Any, Record]:
+    def _record(self, tensors: list[Any], *, plain: bool = False) -> tuple[Any, Record]:
         with Recorder(plain=plain) as recorder:
             try:
-                return self._watched(tensors), recorder.record
+                return self._call_recorded(tensors), recorder.record
             except (RnncheckError, MismatchError):
                 raise
             except Exception as error:
@@ -178,19 +185,19 @@ class Asker:
                 raise MismatchError(f"it cannot be recorded ({type(error).__name__}: {text})") from None
 
     def with_gradients(self, arguments: Any) -> Any:
-        """The tensor that holds the answers, from which gradients lead back; the parameters may have changed."""
+        """The output tensor with gradients; the parameters may have changed."""
         self._parameters = self._fingerprint()
         with self._evaluation(gradients=True):
-            return _first_tensor(self._called(self._tensors(arguments)))
+            return _first_tensor(self._call(self._tensors(arguments)))
 
-    def _called(self, tensors: list[Any]) -> Any:
+    def _call(self, tensors: list[Any]) -> Any:
         return guarded(lambda: self.module(*tensors), lambda: f"{type(self.module).__name__} was being called")
 
-    def _watched(self, tensors: list[Any]) -> Any:
-        """The same, so that every function of PyTorch is seen."""
+    def _call_recorded(self, tensors: list[Any]) -> Any:
+        """Call the module so that every function of PyTorch is recorded."""
         if not is_scripted(self.module):
-            return self._called(tensors)
-        return guarded(lambda: followed(self.module, tensors), lambda: "a TorchScript module was being followed")
+            return self._call(tensors)
+        return guarded(lambda: follow(self.module, tensors), lambda: "a TorchScript module was being followed")
 
     @contextlib.contextmanager
     def _evaluation(self, *, gradients: bool = False) -> Iterator[None]:
@@ -201,7 +208,7 @@ class Asker:
         devices = [device] if device.type == "cuda" else []
         try:
             with torch.inference_mode(not gradients), torch.random.fork_rng(devices=devices):
-                self._calls += 1  # another seed each time: a module that draws random numbers shows it
+                self._calls += 1  # another seed each time, so that a module that draws random numbers is noticed
                 torch.default_generator.manual_seed(self._calls)
                 for part, _ in modes:
                     part.training = False
@@ -211,7 +218,7 @@ class Asker:
                 part.training = training
 
     def _fingerprint(self) -> list[tuple[int, int]]:
-        """Changes when a parameter, or a buffer that is watched, is replaced or changed in place."""
+        """A value that changes when a parameter, or a watched buffer, is replaced or changed in place."""
         buffers = self.module.buffers() if self._with_buffers else ()
         return [
             (parameter.data_ptr(), 0 if parameter.is_inference() else parameter._version)
@@ -240,75 +247,75 @@ class Evaluator:
     """Words of equal length to outputs, by the module's forward."""
 
     def __init__(
-        self, asker: Asker, convention: Convention, longest: int | None = None, fingerprint: str | None = None
+        self, caller: ModuleCaller, encoding: InputEncoding, longest: int | None = None, fingerprint: str | None = None
     ) -> None:
-        self.asker = asker
-        self.convention = convention
+        self.caller = caller
+        self.encoding = encoding
         self.longest = longest
-        self.fingerprint = fingerprint
+        self._given_fingerprint = fingerprint
         self._constants: Constants | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "_constants": None}  # tensors are known by their addresses
 
     def __call__(self, codes: IntArray) -> Outputs:
-        with _telling(codes):
-            return rows_of(self.asker(self.convention.encode(codes)), len(codes))
+        with _user_errors(codes):
+            return rows_of(self.caller(self.encoding.encode(codes)), len(codes))
 
-    def identity(self) -> str:
-        """Of a TorchScript program, and of how words are put to it; of any other module, what its owner says of it.
+    def fingerprint(self) -> str:
+        """A digest of a TorchScript program and its input layout; for any other module, of the owner's fingerprint.
 
-        Its weights count beside that: they can be seen.
+        The weights are always included, since they can be seen.
         """
-        module = self.asker.module
-        if self.fingerprint is not None:
-            return digest_of("module", self.fingerprint, _digest(module), self.convention.note)
+        module = self.caller.module
+        if self._given_fingerprint is not None:
+            return digest_of("module", self._given_fingerprint, _digest(module), self.encoding.note)
         if not is_scripted(module):
-            raise without_digest(f"the code of the module {type(module).__name__}")
-        return digest_of("TorchScript", *parts_for_digest(module), self.convention.encode)
+            raise no_digest(f"the code of the module {type(module).__name__}")
+        return digest_of("TorchScript", *parts_for_digest(module), self.encoding.encode)
 
-    def see(self, word: Codes) -> tuple[Outputs, Outputs]:
+    def logits_and_outputs(self, word: Codes) -> tuple[Outputs, Outputs]:
         """The logits and the outputs for one word."""
         raw, reading = self.read(word)
-        return logits_of(reading, self.convention.outputs), rows_of(raw, 1)[0]
+        return logits_of(reading, self.encoding.outputs), rows_of(raw, 1)[0]
 
     def read(self, word: Codes) -> tuple[npt.NDArray[Any], RecordReading]:
-        """The raw output for one word, and how it is computed; a MismatchError names what is not understood."""
-        layout = self.convention.layout
+        """The raw output for one word, and how it is computed; a MismatchError names what is not supported."""
+        layout = self.encoding.layout
         if layout is None:
-            raise MismatchError("words are encoded by a function of yours, which may treat some words apart")
+            raise MismatchError("words are encoded by a function of yours, which may treat some words differently")
         raw, record, given, output = self.record(word)
         if self._constants is None:
-            self._constants = Constants(self.asker.module, any_origin=is_scripted(self.asker.module))
+            self._constants = Constants(self.caller.module, any_origin=is_scripted(self.caller.module))
         axes = layout.axes + ("F" if layout.one_hot else "")
         return raw, read_record(record, (given[0], axes), output, self._constants)
 
-    def why_alone(self, rng: np.random.Generator, letters: int) -> str | None:
-        """Why words have to be asked alone, as far as its code shows, on words of every length up to 40."""
-        if not self.convention.batched:
-            return "it takes no batches, or answers otherwise in one"
+    def reason_to_query_alone(self, rng: np.random.Generator, letters: int) -> str | None:
+        """Why words have to be evaluated alone, as far as the code shows on words of every length up to 40."""
+        if not self.encoding.batched:
+            return "it takes no batches, or answers differently in one"
         lengths = lengths_within(range(1, 41), self.longest)
         words = (rng.integers(letters, size=length).tolist() for length in lengths)
         try:
-            shown = next(filter(None, (shown_to_python(self.record(tuple(word))[1].calls) for word in words)), None)
+            shown = next(filter(None, (reads_values(self.record(tuple(word))[1].calls) for word in words)), None)
         except MismatchError:  # TorchScript that cannot be followed
-            return "it is a program that is not understood"
-        return None if shown is None else f"its code looks at values ({shown}), and so one may decide about the others"
+            return "it is a program that is not supported"
+        return None if shown is None else f"its code reads values ({shown}), so one word may decide about the others"
 
-    def together(self, letters: int) -> int:
-        """How many words may be asked in one call, as far as its code shows."""
-        return DEFAULT_BATCH if self.why_alone(np.random.default_rng(0), letters) is None else 1
+    def largest_batch(self, letters: int) -> int:
+        """How many words may be evaluated in one call, as far as the code shows."""
+        return DEFAULT_BATCH if self.reason_to_query_alone(np.random.default_rng(0), letters) is None else 1
 
     def record(self, word: Codes) -> tuple[npt.NDArray[Any], Record, list[Any], Any]:
-        """The raw output for one word, what was called, the arguments as tensors and the output as a tensor."""
+        """The raw output for one word, the functions called, the arguments as tensors and the output as a tensor."""
         codes = np.array([word], dtype=np.int64)
-        with _telling(codes):
-            return self.asker.recorded(self.convention.encode(codes))
+        with _user_errors(codes):
+            return self.caller.record(self.encoding.encode(codes))
 
 
 @contextlib.contextmanager
-def _telling(codes: IntArray) -> Iterator[None]:
-    """Whatever a user's forward raises becomes an error about the model."""
+def _user_errors(codes: IntArray) -> Iterator[None]:
+    """Turn any exception of the user's forward into an error about the model."""
     try:
         yield
     except (RnncheckError, MismatchError):
@@ -317,11 +324,11 @@ def _telling(codes: IntArray) -> Iterator[None]:
         text = " ".join(str(error).split())
         raise ModelError(
             f"the module raised {type(error).__name__} for {len(codes)} words of {codes.shape[1]} letters: {text}; "
-            "let it take words of every length (empty=True or False says what the empty word is)"
+            "let it take words of every length (empty=True or False gives the answer to the empty word)"
         ) from error
 
 
-class _ByUser:
+class _UserEncoding:
     """A user's own encoding of words."""
 
     def __init__(self, encode: EncodeWords, alphabet: Alphabet) -> None:
@@ -335,13 +342,13 @@ class _ByUser:
 def _candidates(
     module: torch.nn.Module, alphabet: Alphabet, options: ModuleOptions
 ) -> tuple[list[tuple[Encode, bool, str]], list[str]]:
-    """The ways to encode words that are worth trying, and what had to be assumed."""
+    """The encodings of words to try, and the assumptions behind them."""
     if options.encode is not None:
-        return [(_ByUser(options.encode, alphabet), True, "by the function given as encode")], []
+        return [(_UserEncoding(options.encode, alphabet), True, "by the function given as encode")], []
     letters = len(alphabet)
     recurrent = [part for part in module.modules() if isinstance(part, torch.nn.RNNBase)]
-    recurrent += layers_called(module, ("RNN", "GRU", "LSTM"))
-    time_first = bool(recurrent) and not getattr(recurrent[0], "batch_first", True)  # a trace does not say it
+    recurrent += layers_of_kind(module, ("RNN", "GRU", "LSTM"))
+    time_first = bool(recurrent) and not getattr(recurrent[0], "batch_first", True)  # a trace does not have it
     embedding = _embedding(module, letters)
     if options.ids is not None:
         width = int(recurrent[0].weight_ih_l0.shape[1]) if recurrent else max(options.ids) + 1
@@ -364,24 +371,24 @@ def _candidates(
 
 
 def _embedding(module: torch.nn.Module, letters: int) -> Any:
-    """The embedding of letters: the one with a row for each, or else the first."""
+    """The embedding of letters: one with a row for each letter, or else the first."""
     embeddings = [part for part in module.modules() if isinstance(part, torch.nn.Embedding | torch.nn.EmbeddingBag)]
-    embeddings += layers_called(module, ("Embedding", "EmbeddingBag"))
+    embeddings += layers_of_kind(module, ("Embedding", "EmbeddingBag"))
     fitting = [part for part in embeddings if len(part.weight) in (letters, letters + 1)]
     return next(iter([*fitting, *embeddings]), None)
 
 
-def _empty_answer(evaluate: Evaluator, asked: bool | None, notes: list[str]) -> bool | None:
-    """What to answer to the empty word where the module is not asked; None where it can be."""
-    if asked is not None:
-        notes.append(f"the empty word is {'accepted' if asked else 'rejected'}, as empty={asked} says")
-        return asked
+def _empty_answer(evaluate: Evaluator, given: bool | None, notes: list[str]) -> bool | None:
+    """The answer to the empty word if the module does not give it; None if it does."""
+    if given is not None:
+        notes.append(f"the empty word is {'accepted' if given else 'rejected'}, as set by empty={given}")
+        return given
     try:
         outputs = evaluate(np.zeros((1, 0), dtype=np.int64))
     except ModelError:
         takes_it = False
     else:
-        takes_it = outputs.shape == (1, evaluate.convention.outputs) and bool(np.isfinite(outputs).all())
+        takes_it = outputs.shape == (1, evaluate.encoding.outputs) and bool(np.isfinite(outputs).all())
     if takes_it:
         return None
     notes.append(f"the module does not take the empty word; {EMPTY_WORD_REJECTED}")
@@ -389,7 +396,7 @@ def _empty_answer(evaluate: Evaluator, asked: bool | None, notes: list[str]) -> 
 
 
 def _parts(evaluate: Evaluator, letters: int) -> NetworkParts:
-    """The network in a module, read off words of several lengths, on which every letter stands."""
+    """The network in a module, read off words of several lengths that contain every letter."""
     readings = [
         evaluate.read(tuple(letter % letters for letter in range(length)))[1]
         for length in lengths_within(_RECORDED_LENGTHS, evaluate.longest)
@@ -405,11 +412,11 @@ def _parts(evaluate: Evaluator, letters: int) -> NetworkParts:
 
 
 def _decision(
-    evaluate: Evaluator, letters: int, reading: Reading, notes: list[str], rng: np.random.Generator
+    evaluate: Evaluator, letters: int, meaning: OutputMeaning, notes: list[str], rng: np.random.Generator
 ) -> Decision:
-    """What the outputs mean, where the module could not be compiled."""
-    outputs = evaluate.convention.outputs
-    probability = reading.probability
+    """The decision, if the module could not be compiled."""
+    outputs = evaluate.encoding.outputs
+    probability = meaning.probability
     if outputs == 1 and probability is None:
         with contextlib.suppress(MismatchError):
             _, record, _, tensor = evaluate.record(tuple(rng.integers(letters, size=3).tolist()))
@@ -419,11 +426,11 @@ def _decision(
         probability = probability_by_range(evaluate, letters, rng)
         what = "a probability" if probability else "a logit"
         notes.append(f"the output is taken for {what}, by its range on 32 words (output='probability' or 'logit')")
-    return reading.decision(outputs, bool(probability))
+    return meaning.decision(outputs, bool(probability))
 
 
 def _first_tensor(output: Any) -> Any:
-    """The tensor that holds the answers: the output, its ``logits``, or the first of several."""
+    """The tensor with the answers: the output, its ``logits``, or the first of several."""
     if isinstance(output, torch.Tensor):
         return output
     logits = output.get("logits") if isinstance(output, Mapping) else getattr(output, "logits", None)
@@ -440,8 +447,8 @@ def _first_tensor(output: Any) -> Any:
 def _as_numbers(tensor: Any) -> npt.NDArray[Any]:
     if tensor.is_complex() or not (tensor.is_floating_point() or tensor.dtype is torch.bool):
         raise ModelError(
-            f"the module puts out {tensor.dtype}; expected floating-point numbers "
-            "(wrap a function that says which values mean yes)"
+            f"the module's output is {tensor.dtype}; expected floating-point numbers "
+            "(wrap a function that returns True for the values that accept)"
         )
     return np.asarray(tensor.detach().to(torch.float64).cpu().numpy())
 

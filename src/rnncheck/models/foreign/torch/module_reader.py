@@ -21,10 +21,10 @@ from rnncheck.models.foreign.graph_flow import (
     Stage,
     Value,
     check_answer,
-    combined,
-    joined,
+    combine,
+    join,
     picked_from_softmax,
-    summed,
+    sum_of_picks,
 )
 from rnncheck.models.foreign.torch.recording import (
     SINGLE_STEP,
@@ -33,7 +33,7 @@ from rnncheck.models.foreign.torch.recording import (
     Record,
     RecordedSize,
     Size,
-    cell_called,
+    cell_of_function,
     tensors_in,
 )
 from rnncheck.models.network import Floats, Layer
@@ -46,21 +46,21 @@ _SAME = {"contiguous", "clone", "detach", "detach.default", "cpu", "data", "alia
 _EACH_NUMBER = {"relu", "tanh", "sigmoid", "gelu", "silu", "elu", "leaky_relu", "hardtanh", "softplus", "selu"}
 _WITH_CONSTANT = {"add", "sub", "mul", "div", "true_divide", "__add__", "__radd__", "__sub__", "__rsub__", "rsub"}
 _WITH_CONSTANT |= {"__mul__", "__rmul__", "__truediv__", "__rtruediv__", "subtract", "multiply", "divide"}
-# What may be computed from constants alone: it is the same each time.
+# Functions whose results depend on constants alone are constants too.
 _OF_CONSTANTS = _CAST | _SAME | _EACH_NUMBER | _WITH_CONSTANT | {
     *("zeros", "ones", "full", "zeros_like", "ones_like", "full_like", "new_zeros", "new_ones", "new_full", "tensor"),
     *("as_tensor", "eye", "arange", "linear", "matmul", "cat", "stack", "expand", "expand_as", "repeat", "softmax"),
     *("squeeze", "unsqueeze", "view", "reshape", "flatten", "transpose", "permute", "t", "T", "mT", "__getitem__"),
     *("select", "exp", "neg", "sqrt", "abs", "unflatten", "view_as", "_weight_norm", "unbind", "chunk", "split"),
 }  # fmt: skip
-# What makes a tensor of which the word gives no more than the type.
+# Functions that make a tensor of which the word determines no more than the type.
 _NEW = {"new_zeros", "new_ones", "new_full", "zeros_like", "ones_like", "full_like"}
-# What may be done with one number that is the same for every word; "r" is before those that have it first.
+# Arithmetic with a constant number; names with "r" have the constant first.
 _ARITHMETIC = {"add": "add", "sub": "sub", "subtract": "sub", "rsub": "rsub", "mul": "mul", "multiply": "mul"}
 _ARITHMETIC |= {"div": "div", "divide": "div", "true_divide": "div"}
 _ARITHMETIC |= {"__add__": "add", "__radd__": "add", "__sub__": "sub", "__rsub__": "rsub", "__mul__": "mul"}
 _ARITHMETIC |= {"__rmul__": "mul", "__truediv__": "div"}
-# What changes a tensor though its name does not end with "_"; and what lets Python code change one unseen.
+# Functions that change a tensor though their name does not end with "_"; and those that let code change one unseen.
 _CHANGES = {f"__i{name}__" for name in ("add", "sub", "mul", "div", "truediv", "floordiv", "mod", "pow", "and", "or")}
 _CHANGES |= {"__setitem__", "__set__", "__ixor__", "__ilshift__", "__irshift__"}
 _SHARES = {"numpy", "__array__", "data_ptr", "storage", "_typed_storage", "untyped_storage", "__dlpack__"}
@@ -68,8 +68,8 @@ _CHANGES_NO_NUMBERS = {"requires_grad_", "detach_"}
 
 
 @dataclass(frozen=True)
-class Reading:
-    """What a record shows: how the answer is computed, what recurrence is fed, and the answer before its activation."""
+class RecordReading:
+    """What a record shows: how the answer is computed, the input of the recurrence, and the logits."""
 
     answer: Value
     fed: Any
@@ -80,7 +80,7 @@ class Constants:
     """The tensors that a module keeps: parameters, buffers, and attributes that are tensors; with their numbers.
 
     With ``any_origin`` all other tensors that no recorded function made are constants too: a TorchScript graph has no
-    Python code that could have made them of the word.
+    Python code that could have computed them from the word.
     """
 
     def __init__(self, module: torch.nn.Module, *, any_origin: bool) -> None:
@@ -94,7 +94,7 @@ class Constants:
         self._arrays: dict[int, Floats] = {}
 
     def floats(self, tensor: Any) -> Floats:
-        """The numbers of a tensor, read once where the module keeps it."""
+        """The numbers of a tensor, read only once if the module keeps it."""
         if id(tensor) not in self.own:
             return _floats(tensor)
         if id(tensor) not in self._arrays:
@@ -102,11 +102,11 @@ class Constants:
         return self._arrays[id(tensor)]
 
 
-def read_record(record: Record, word: tuple[Any, str], output: Any, constants: Constants) -> Reading:
-    """How the output is computed from the word; a MismatchError names what is not understood.
+def read_record(record: Record, word: tuple[Any, str], output: Any, constants: Constants) -> RecordReading:
+    """How the output is computed from the word; a MismatchError names what is not supported.
 
-    ``word`` is the tensor that the module was called with, and its axes ("BT" batch × time, "TB", "T"; with "F" after
-    them for one-hot vectors).
+    ``word`` is the tensor that the module was called with, and its axes ("BT" batch × time, "TB", "T"; followed by "F"
+    for one-hot vectors).
     """
     reader = _Reader(constants)
     reader.begin(*word)
@@ -114,41 +114,43 @@ def read_record(record: Record, word: tuple[Any, str], output: Any, constants: C
         try:
             reader.read(call)
         except MismatchError as reason:
-            if "takes letter" in str(reason):  # which letter may have been calculated, and then this says more
+            if "takes letter" in str(reason):  # if the letter's position was calculated, that is the better message
                 reader.check_uses([use for use in record.uses if use[1] == "calculates with"])
             raise
-        except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:  # arguments in a form of its own
+        except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:  # unexpected arguments
             how = f"{type(error).__name__}: {error}"
-            raise MismatchError(f"it calls {call.name} in a way that is not understood ({how})") from error
+            raise MismatchError(f"it calls {call.name} in a way that is not supported ({how})") from error
     reader.check_uses(record.uses)
     answer = check_answer(reader.values.get(id(output)))
     fed = reader.fed[id(answer.layers[0])] if answer.layers else None
-    return Reading(answer, fed, reader.logits.get(id(output)))
+    return RecordReading(answer, fed, reader.logits.get(id(output)))
 
 
 class _Reader:
-    """The values of a record, call by call. Tensors are kept alive by the record, so their ids are theirs alone."""
+    """The values of a record, call by call. The record keeps its tensors alive, so their ids are unique."""
 
     def __init__(self, constants: Constants) -> None:
         self.values: dict[int, Value] = {}
-        self.logits: dict[int, Any] = {}  # of a value, the tensor before the last activation that makes probabilities
-        self.fed: dict[int, Any] = {}  # what a recurrent layer reads, if it is the lowest one
+        self.logits: dict[int, Any] = {}  # for each value, the tensor before the last activation into probabilities
+        self.fed: dict[int, Any] = {}  # the input of the lowest recurrent layer
         self._tracked: list[Any] = []
         self._axes: dict[int, tuple[str, ...]] = {}  # of every tensor that ever had a value
-        self._numbers_used: set[int] = set()  # memory whose numbers are read after the whole record
+        self._numbers_used: set[int] = set()  # the memory of tensors whose numbers were used
         self._kept = constants
         self._constants = set(constants.own)
-        self._unseen: dict[int, str] = {}  # tensors that a function made which is not in _OF_CONSTANTS
+        self._unseen: dict[int, str] = {}  # tensors made by a function that is not in _OF_CONSTANTS
 
     def begin(self, tensor: Any, axes: str) -> None:
         names = tuple({"B": ONE, "T": TIME, "F": FEATURES}[axis] for axis in axes)
         self._set(tensor, Value(Stage.FEATURES if FEATURES in names else Stage.LETTERS, names))
 
     def check_uses(self, uses: Sequence[tuple[Size, str]]) -> None:
-        """Refuse code that does more with the length of the word than to hand it to PyTorch's functions."""
+        """Raise a MismatchError for code that does more with the length of the word than pass it to PyTorch."""
         for size, how in uses:
             if self._is_time(size.tensor, size.axis):
-                raise MismatchError(f"its Python code {how} the length of the word, and may treat some lengths apart")
+                raise MismatchError(
+                    f"its Python code {how} the length of the word, and may treat some lengths differently"
+                )
 
     def read(self, call: Call) -> None:
         if call.foreign:
@@ -168,15 +170,15 @@ class _Reader:
             name = call.name.removesuffix("_") if not call.name.endswith("__") else call.name
             step = _STEPS.get(name)
             if step is None:
-                kind = cell_called(name)
+                kind = cell_of_function(name)
                 if kind is None:
-                    raise MismatchError(f"it calls {call.name}, which is not understood")
-                step = _cell_loop if name.endswith(SINGLE_STEP) else _Reader.recurrent
+                    raise MismatchError(f"it calls {call.name}, which is not supported")
+                step = _reject_cell_loop if name.endswith(SINGLE_STEP) else _Reader.recurrent
             if timed and name not in _TAKE_LENGTHS:
                 raise MismatchError(f"it calls {call.name} with the length of the word")
             self._numbers_used.update(_memory(tensor) for tensor in call.tensors if id(tensor) not in self.values)
             if name != call.name or (call.result is call.args[0] and name in _EACH_NUMBER):
-                self._changed(call, [call.args[0]])
+                self._forget_aliases(call, [call.args[0]])
             step(self, call)
 
     def _read_size(self, call: Call) -> None:
@@ -185,7 +187,9 @@ class _Reader:
             return
         seen = value.axes if call.name == "numel" else value.axes[:1] if call.name == "__len__" else ()
         if TIME in seen:
-            raise MismatchError("its Python code takes the length of the word as a number, and may treat some apart")
+            raise MismatchError(
+                "its Python code takes the length of the word as a number, and may treat some lengths differently"
+            )
 
     def _read_constant(self, call: Call, timed: bool) -> None:
         if timed:
@@ -196,7 +200,7 @@ class _Reader:
         changed = tensors_in(call.args[:1]) if in_place or call.name in _CHANGES else []
         changed += tensors_in(call.options.get("out"))
         if changed and call.name not in _CHANGES_NO_NUMBERS:
-            self._changed(call, changed)
+            self._forget_aliases(call, changed)
         known = call.name.removesuffix("_") if in_place else call.name
         fine = (known in _OF_CONSTANTS or known in ("zero", "fill", "requires_grad")) and all(
             self._is_constant(tensor) for tensor in call.tensors
@@ -211,7 +215,7 @@ class _Reader:
                 self._unseen[id(tensor)] = next(before, call.name)
 
     def _read_new(self, call: Call, timed: bool) -> None:
-        """Zeros, ones or a number, in a shape that must not be that of the word."""
+        """Zeros, ones or a number, in a shape that must not depend on the length of the word."""
         if timed or (call.name.endswith("_like") and TIME in self._value(call).axes):
             raise MismatchError(f"it calls {call.name} with the length of the word")
         self._tracked.append(call.result)
@@ -238,8 +242,8 @@ class _Reader:
         axes = self._axes.get(id(tensor))
         return axes is not None and axes[axis] == TIME
 
-    def _changed(self, call: Call, tensors: Sequence[Any]) -> None:
-        """A function changes tensors in place: others that share their memory are not known any more."""
+    def _forget_aliases(self, call: Call, tensors: Sequence[Any]) -> None:
+        """Forget all tensors that share the memory of tensors changed in place."""
         changed = {id(tensor) for tensor in tensors}
         memory = set(map(_memory, tensors))
         if memory & self._kept.memory:
@@ -254,7 +258,7 @@ class _Reader:
 
     def _set(self, tensor: Any, value: Value, logits: Any = None) -> None:
         if tensor.dim() != len(value.axes):
-            raise MismatchError(f"a value of shape {tuple(tensor.shape)} is not understood")
+            raise MismatchError(f"a value of shape {tuple(tensor.shape)} is not supported")
         if not value.each_letter and tensor.dtype not in (torch.float32, torch.float64):
             raise MismatchError(f"it computes with {tensor.dtype}, not with float32")
         self._tracked.append(tensor)
@@ -263,8 +267,8 @@ class _Reader:
         self.values[id(tensor)] = value
         self.logits[id(tensor)] = tensor if logits is None else logits
 
-    def _shaped(self, call: Call, value: Value) -> None:
-        """The numbers are those of the first argument, or some of them."""
+    def _set_reshaped(self, call: Call, value: Value) -> None:
+        """Set a result that has some or all numbers of the first argument."""
         logits = self.logits[id(call.args[0])]
         self._set(call.result, value, None if logits is call.args[0] else logits)
 
@@ -277,13 +281,13 @@ class _Reader:
     def _value(self, call: Call) -> Value:
         value = self.values.get(id(call.args[0])) if call.args else None
         if value is None:
-            raise MismatchError(f"it calls {call.name} in a way that is not understood")
+            raise MismatchError(f"it calls {call.name} in a way that is not supported")
         return value
 
     # --- changes of shape ---------------------------------------------------------------------------------------------
 
     def same(self, call: Call) -> None:
-        self._shaped(call, self._value(call))
+        self._set_reshaped(call, self._value(call))
 
     def cast(self, call: Call) -> None:
         value, before, after = self._value(call), call.args[0].dtype, call.result.dtype
@@ -291,7 +295,7 @@ class _Reader:
             raise MismatchError(f"it turns {before} into {after} after its recurrent layers")
         if before.is_floating_point and not after.is_floating_point:
             raise MismatchError(f"it turns {before} into {after}")
-        self._shaped(call, value)
+        self._set_reshaped(call, value)
 
     def expand(self, call: Call) -> None:
         if call.args[0].shape != call.result.shape:
@@ -307,13 +311,13 @@ class _Reader:
             for place, size in enumerate(shape)
             if isinstance(size, RecordedSize | PlainSize) and id(size.tensor) in self._axes
         }
-        self._shaped(call, value.reshaped(call.args[0].shape, call.result.shape, call.name, known))
+        self._set_reshaped(call, value.reshaped(call.args[0].shape, call.result.shape, call.name, known))
 
     def squeeze(self, call: Call) -> None:
         value, shape, axes = self._value(call), call.args[0].shape, call.argument(1, "dim")
         if axes is None:
             if TIME in value.axes:
-                raise MismatchError("it calls squeeze without an axis, which a word of one letter loses")
+                raise MismatchError("it calls squeeze without an axis, and a word of one letter loses its time axis")
             axes = [axis for axis, size in enumerate(shape) if size == 1]
         if isinstance(axes, int):
             axes = [axes]
@@ -322,10 +326,10 @@ class _Reader:
                 raise MismatchError("it calls squeeze along the letters of the word")
             if shape[axis] == 1:
                 value = value.without(axis, call.name, 1)
-        self._shaped(call, value)
+        self._set_reshaped(call, value)
 
     def unsqueeze(self, call: Call) -> None:
-        self._shaped(call, self._value(call).with_one(call.argument(1, "dim")))
+        self._set_reshaped(call, self._value(call).with_one(call.argument(1, "dim")))
 
     def transpose(self, call: Call) -> None:
         value = self._value(call)
@@ -337,23 +341,23 @@ class _Reader:
         else:
             one, other = (value.axis(call.argument(1 + i, f"dim{i}")) for i in range(2))
             order[one], order[other] = order[other], order[one]
-        self._shaped(call, value.permuted(order))
+        self._set_reshaped(call, value.permuted(order))
 
     def permute(self, call: Call) -> None:
         order = call.argument(1, "dims")
         order = call.args[1:] if isinstance(order, int) else order
-        self._shaped(call, self._value(call).permuted(order))
+        self._set_reshaped(call, self._value(call).permuted(order))
 
     def select(self, call: Call) -> None:
         axis, index = call.argument(1, "dim"), call.argument(2, "index")
         value, size = self._value(call), call.args[0].shape[axis]
-        self._shaped(call, value.selected(axis, int(index), size, call.name))
+        self._set_reshaped(call, value.selected(axis, int(index), size, call.name))
 
     def some_entries(self, call: Call) -> None:
         axis, start, stop, step = (call.argument(1 + i, n) for i, n in enumerate(("dim", "start", "end", "step")))
         value, size = self._value(call), call.args[0].shape[axis or 0]
         stop = None if stop is None or stop >= _NO_END else stop
-        self._shaped(call, value.sliced(axis or 0, start, stop, step, size, call.name))
+        self._set_reshaped(call, value.sliced(axis or 0, start, stop, step, size, call.name))
 
     def getitem(self, call: Call) -> None:
         table, index = call.args[0], call.args[1]
@@ -378,7 +382,7 @@ class _Reader:
                 at += 1
             else:
                 value = value.selected(at, part, shape.pop(at), "an index")
-        self._shaped(call, value)
+        self._set_reshaped(call, value)
 
     # --- functions ----------------------------------------------------------------------------------------------------
 
@@ -391,7 +395,7 @@ class _Reader:
     def _embedded(self, call: Call, letters: Any, table: Any) -> None:
         value = self.values.get(id(letters))
         if value is None or not self._is_constant(table) or table.dim() != 2:
-            raise MismatchError(f"it calls {call.name} on something else than letters")
+            raise MismatchError(f"it calls {call.name} on something other than letters")
         self._set(call.result, value.embedded(call.name))
 
     def one_hot(self, call: Call) -> None:
@@ -431,7 +435,7 @@ class _Reader:
         own = [None if array is None else self._numbers(array, call) for array in (weight, bias)]
         statistics = self._numbers(mean, call), self._numbers(variance, call)
         epsilon = float(call.argument(7, "eps", 1e-5))
-        self._set(call.result, self._value(call).normalised_in_batch(*statistics, own, epsilon))
+        self._set(call.result, self._value(call).batch_normalised(*statistics, own, epsilon))
 
     def each_number(self, call: Call) -> None:
         name = call.name.removesuffix("_")
@@ -456,7 +460,7 @@ class _Reader:
     def dropout(self, call: Call) -> None:
         if call.argument(2, "training", call.argument(2, "train", True)) and call.argument(1, "p", 0.5):
             raise MismatchError("it drops numbers at random, in evaluation mode too")
-        self._shaped(call, self._value(call))
+        self._set_reshaped(call, self._value(call))
 
     def with_constant(self, call: Call) -> None:
         values = [self.values[id(tensor)] for tensor in call.tensors if id(tensor) in self.values]
@@ -465,18 +469,18 @@ class _Reader:
                 raise MismatchError(f"it calls {call.name} on values of different kinds")
             result, sign = None, {"add": 1, "sub": -1}.get(_ARITHMETIC.get(call.name, ""))
             if sign is not None and len(values) == len(call.args) == 2 and not call.options:
-                result = summed(values, sign)
-            self._set(call.result, result or combined(values, call.name))
+                result = sum_of_picks(values, sign)
+            self._set(call.result, result or combine(values, call.name))
             return
         own = next(tensor for tensor in call.tensors if id(tensor) in self.values)
         others = [tensor for tensor in call.tensors if tensor is not own]
         for other in others:
             values[0].check_constant(other.shape, call.result.shape, own.shape, call.name)
-        done = self._calculated(values[0], own, call)
+        done = self._with_arithmetic(values[0], own, call)
         self._set(call.result, done or values[0].through(HeadLayer(call.name), call.name))
 
-    def _calculated(self, value: Value, own: Any, call: Call) -> Value | None:
-        """A value with a constant added, subtracted, multiplied or divided by."""
+    def _with_arithmetic(self, value: Value, own: Any, call: Call) -> Value | None:
+        """The result of adding, subtracting, multiplying by or dividing by a constant; None if not supported."""
         kind = _ARITHMETIC.get(call.name)
         if kind is None or value.each_letter or len(call.args) != 2 or call.options or call.result.dtype != own.dtype:
             return None
@@ -508,12 +512,12 @@ class _Reader:
         if any(id(part) not in self.values for part in parts):
             raise MismatchError(f"it calls {call.name} on values of the word and constants")
         values = [self.values[id(part)] for part in parts]
-        self._set(call.result, joined(values, axis, [part.shape for part in parts], call.name))
+        self._set(call.result, join(values, axis, [part.shape for part in parts], call.name))
 
     def recurrent(self, call: Call) -> None:
-        """A recurrent layer of PyTorch: input, first state, weights, whether biased, layers, dropout, and so on."""
+        """A recurrent layer of PyTorch: input, initial state, weights, whether biased, layers, dropout, and so on."""
         if len(call.args) < 9 or not isinstance(call.args[3], bool):
-            raise MismatchError(f"it calls {call.name} on a packed sequence, whose lengths are numbers of its own")
+            raise MismatchError(f"it calls {call.name} on a packed sequence, whose lengths are separate numbers")
         fed, first, weights, biased, count, dropout, training, bidirectional, batch_first = call.args[:9]
         if bidirectional:
             raise MismatchError("its recurrent layer is bidirectional, so a word cannot be read letter by letter")
@@ -529,7 +533,7 @@ class _Reader:
         if any(id(state) in self.values for state in states):
             raise MismatchError(f"its {call.name} begins in a state that depends on the word")
         begun = any(bool((state != 0).any()) for state in states)
-        cell = cell_called(call.name)
+        cell = cell_of_function(call.name)
         layers = [
             Recurrence(call.name, cell, self._layer(call, weights[each * i : each * (i + 1)]), first_state=begun)
             for i in range(count)
@@ -552,7 +556,7 @@ class _Reader:
         return Layer(*arrays)  # type: ignore[arg-type]
 
 
-def _cell_loop(_: _Reader, call: Call) -> None:
+def _reject_cell_loop(_: _Reader, call: Call) -> None:
     raise MismatchError(
         f"it calls {call.name} in a loop of Python code, which may count letters; rnncheck.wrap_steps takes the step"
     )
@@ -586,26 +590,28 @@ _STEPS: Mapping[str, Callable[[_Reader, Call], None]] = {
 }
 
 
-def letter_rows(reading: Reading, letters: Sequence[int]) -> Floats:
-    """What the first recurrent layer is fed for each letter of a word."""
+def letter_rows(reading: RecordReading, letters: Sequence[int]) -> Floats:
+    """The input of the first recurrent layer for each letter of a word."""
     if reading.fed is None:
         raise MismatchError("it calls no recurrent layer of PyTorch")
     return _floats(reading.fed).reshape(len(letters), -1)
 
 
-def logits_of(reading: Reading, outputs: int) -> npt.NDArray[np.float64]:
-    """What the head put out last, before the last activation where that makes probabilities of it."""
+def logits_of(reading: RecordReading, outputs: int) -> npt.NDArray[np.float64]:
+    """The output of the head, before the last activation if that makes probabilities."""
     result = _floats(reading.logits).astype(np.float64)
     choice = picked_from_softmax(reading.answer)
     if choice is not None and choice.weight is not None:
         result = log_odds(result.reshape(-1, choice.weight.shape[1])[-1:], choice.weight)
     if result.size % outputs:
-        raise MismatchError(f"its linear layer puts out shape {result.shape} for a word, the module {outputs} numbers")
+        raise MismatchError(
+            f"its linear layer's output has shape {result.shape} for a word, and the module's has {outputs} numbers"
+        )
     return np.asarray(result.reshape(-1, outputs)[-1])
 
 
 def _memory(tensor: Any) -> int:
-    """Where the numbers of a tensor are; views of it share that."""
+    """The address of a tensor's numbers, which its views share."""
     return int(tensor.untyped_storage().data_ptr())
 
 

@@ -1,8 +1,8 @@
-"""Record every PyTorch function that a module calls, what it was called with, and what Python code does with sizes.
+"""Record every PyTorch function that a module calls, with its arguments, and what Python code does with sizes.
 
-Recording the calls rather than looking at the module's attributes has two merits: names do not matter, and what is seen
-is what runs. Nothing is attached to the module. Branches that Python code did not take leave no trace, so the sizes
-that the module sees are objects that record every comparison, calculation and conversion.
+Recording the calls, rather than reading the module's attributes, has two advantages: names do not matter, and what is
+seen is what runs. Nothing is attached to the module. Branches that Python code did not take leave no trace, so the
+sizes that the module gets are objects that record every comparison, calculation and conversion.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatc
 
 from rnncheck.models.network import Cell
 
-SINGLE_STEP = "_cell"  # what the name of a cell's function has after the name of the layer's
+SINGLE_STEP = "_cell"  # the suffix of the name of a cell's function
 SHAPE_ONLY = {  # functions that only change the shape or the place
     *("squeeze", "unsqueeze", "view", "view_as", "reshape", "reshape_as", "flatten", "ravel", "unflatten"),
     *("__getitem__", "slice", "select", "narrow", "transpose", "permute", "movedim", "t", "T", "mT", "contiguous"),
@@ -29,8 +29,8 @@ SHAPE_ONLY = {  # functions that only change the shape or the place
 }
 _PLAIN_TENSORS = (torch.Tensor, torch.nn.Parameter)
 _FIRST = ("input", "tensors")  # names of the first argument
-_NAMES_OF_NUMPY = {"axis": "dim", "x": "input", "keepdims": "keepdim"}  # that PyTorch's functions take too
-# Functions that show Python code no value of the word.
+_NAMES_OF_NUMPY = {"axis": "dim", "x": "input", "keepdims": "keepdim"}  # PyTorch's functions take these too
+# Functions that give Python code no value of the word.
 _SHOW_NO_VALUES = SHAPE_ONLY | {
     *("dim", "ndim", "size", "shape", "dtype", "device", "__len__", "numel", "type", "is_floating_point"),
     *("zeros", "ones", "full", "zeros_like", "new_zeros", "tensor", "eye", "arange", "empty_like"),
@@ -46,8 +46,8 @@ class Call:
     options: Mapping[str, Any]
     result: Any
     lengths: tuple[Size, ...] = ()
-    foreign: str = ""  # whose code may run in the function's place, where there is some
-    given: tuple[Any, ...] = ()  # the arguments as they were given, with sizes that know what they are of
+    foreign: str = ""  # the type whose code may run in place of the function, if there is one
+    given: tuple[Any, ...] = ()  # the original arguments, with recorded sizes
 
     def argument(self, position: int, name: str, default: Any = None) -> Any:
         return self.args[position] if len(self.args) > position else self.options.get(name, default)
@@ -60,47 +60,47 @@ class Call:
 
 @dataclass
 class Record:
-    """What a module did for one word."""
+    """The calls of a module for one word."""
 
     calls: list[Call] = field(default_factory=list)
     uses: list[tuple[Size, str]] = field(default_factory=list)  # of sizes, by Python code
 
 
 class RecordedSize:
-    """The size of a tensor along an axis. It acts as an integer; what Python code does with it is recorded."""
+    """The size of a tensor along an axis. It behaves as an integer and records what Python code does with it."""
 
-    __class__ = property(lambda self: int)  # so that isinstance says what it says of a size
+    __class__ = property(lambda self: int)  # so that isinstance gives the same as for a plain size
 
     def __init__(self, value: int, tensor: Any, axis: int, record: Record) -> None:
         self.value, self.tensor, self.axis, self._record = value, tensor, axis, record
 
-    def used(self, how: str) -> int:
+    def record_use(self, how: str) -> int:
         self._record.uses.append((self, how))
         return self.value
 
     def __index__(self) -> int:
-        return self.used("converts to a number")
+        return self.record_use("converts to a number")
 
     __int__ = __index__
 
     def __float__(self) -> float:
-        return float(self.used("converts to a number"))
+        return float(self.record_use("converts to a number"))
 
     def __bool__(self) -> bool:
-        return bool(self.value)  # tells the empty word from all others, and the empty word is asked for by itself
+        return bool(self.value)  # only distinguishes the empty word, which is evaluated separately
 
     def __hash__(self) -> int:
-        return hash(self.used("looks up"))
+        return hash(self.record_use("looks up"))
 
     def __repr__(self) -> str:
-        return str(self.used("prints"))
+        return str(self.record_use("prints"))
 
     def __format__(self, spec: str) -> str:
-        return format(self.used("prints"), spec)
+        return format(self.record_use("prints"), spec)
 
 
 class PlainSize(int):
-    """A size for functions that take nothing but a true number; what Python code does with it is not seen."""
+    """A size for functions that take only true integers; what Python code does with it is not seen."""
 
     tensor: Any
     axis: int
@@ -117,29 +117,29 @@ Size = RecordedSize | PlainSize
 _COMPARES = "compares"
 
 
-def _recording(operation: Callable[..., Any], how: str, *, swapped: bool = False) -> Callable[..., Any]:
+def _recorded_operation(operation: Callable[..., Any], how: str, *, swapped: bool = False) -> Callable[..., Any]:
     def method(self: RecordedSize, *others: Any) -> Any:
         if how == _COMPARES and type(others[0]) is int and others[0] == 0:
-            return operation(self.value, 0)  # as for bool
-        values = [other.used(how) if isinstance(other, RecordedSize) else other for other in others]
-        own = self.used(how)
+            return operation(self.value, 0)  # the same as bool
+        values = [other.record_use(how) if isinstance(other, RecordedSize) else other for other in others]
+        own = self.record_use(how)
         return operation(*values, own) if swapped else operation(own, *values)
 
     return method
 
 
 for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
-    setattr(RecordedSize, f"__{_name}__", _recording(getattr(operator, _name), _COMPARES))
+    setattr(RecordedSize, f"__{_name}__", _recorded_operation(getattr(operator, _name), _COMPARES))
 for _name in ("add", "sub", "mul", "floordiv", "truediv", "mod", "pow", "and_", "or_", "xor", "lshift", "rshift"):
     _operation = getattr(operator, _name)
-    setattr(RecordedSize, f"__{_name.strip('_')}__", _recording(_operation, "calculates with"))
-    setattr(RecordedSize, f"__r{_name.strip('_')}__", _recording(_operation, "calculates with", swapped=True))
+    setattr(RecordedSize, f"__{_name.strip('_')}__", _recorded_operation(_operation, "calculates with"))
+    setattr(RecordedSize, f"__r{_name.strip('_')}__", _recorded_operation(_operation, "calculates with", swapped=True))
 for _name in ("neg", "pos", "abs", "invert"):
-    setattr(RecordedSize, f"__{_name}__", _recording(getattr(operator, _name), "calculates with"))
+    setattr(RecordedSize, f"__{_name}__", _recorded_operation(getattr(operator, _name), "calculates with"))
 
 
 class RecordedShape(tuple[Size, ...]):
-    """What a module sees of a tensor's shape."""
+    """A tensor's shape as a module gets it."""
 
     __slots__ = ()
     __class__ = property(lambda self: torch.Size)  # as above
@@ -149,14 +149,14 @@ class RecordedShape(tuple[Size, ...]):
 
 
 class _FromScripts(TorchDispatchMode):  # type: ignore[misc]
-    """While it is active, scripted functions call every function of theirs through Python, where it is recorded."""
+    """While it is active, scripted functions make all their calls through Python, where they are recorded."""
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         return func(*args, **(kwargs or {}))
 
 
 class Recorder(TorchFunctionMode):  # type: ignore[misc]
-    """While it is active, every call of a PyTorch function is recorded. With ``plain`` sizes are true numbers."""
+    """While it is active, every call of a PyTorch function is recorded. With ``plain`` sizes are true integers."""
 
     def __init__(self, *, plain: bool = False) -> None:
         super().__init__()
@@ -186,7 +186,7 @@ class Recorder(TorchFunctionMode):  # type: ignore[misc]
         return result
 
     def _foreign(self, arguments: Any) -> str:
-        """What may replace the function that is called: tensors, other arguments and modes with code of their own."""
+        """The type that may replace the function called: tensors, other arguments and modes with code of their own."""
         modes = [mode for mode in _get_current_dispatch_mode_stack() if mode is not self._from_scripts]
         odd = [value for value in _leaves(arguments) if type(value) not in _PLAIN_TENSORS]
         odd = [value for value in odd if hasattr(type(value), "__torch_function__")]
@@ -202,7 +202,7 @@ class Recorder(TorchFunctionMode):  # type: ignore[misc]
 
 def _name_of(func: Any) -> str:
     name = str(getattr(func, "__name__", ""))
-    if name == "__get__":  # of an attribute, which has the name
+    if name == "__get__":  # the name is that of the attribute
         return str(getattr(getattr(func, "__self__", None), "__name__", name))
     if isinstance(func, torch._ops.OpOverload | torch._ops.OpOverloadPacket):
         space = func._qualified_op_name.partition("::")[0] if hasattr(func, "_qualified_op_name") else func.namespace
@@ -213,7 +213,7 @@ def _name_of(func: Any) -> str:
 
 
 def _by_position(args: tuple[Any, ...], options: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The arguments by PyTorch's own names, and the first one without a name."""
+    """The arguments by PyTorch's own names, the first one by position."""
     named = {_NAMES_OF_NUMPY.get(name, name): value for name, value in options.items()}
     first = next((name for name in _FIRST if name in named), None)
     if args or first is None:
@@ -222,7 +222,7 @@ def _by_position(args: tuple[Any, ...], options: dict[str, Any]) -> tuple[tuple[
 
 
 def _plain(value: Any, lengths: list[Size]) -> Any:
-    """The same with plain integers for sizes, which are listed."""
+    """The same value with plain integers for sizes, which are added to ``lengths``."""
     if type(value) is PlainSize:
         lengths.append(value)
         return int(value)
@@ -241,7 +241,7 @@ def _plain(value: Any, lengths: list[Size]) -> Any:
 
 
 def _leaves(value: Any) -> Any:
-    """What stands in a value that is made of tuples, lists, dicts and slices."""
+    """The leaves of a value made of tuples, lists, dicts and slices."""
     if isinstance(value, slice):
         yield from _leaves((value.start, value.stop, value.step))
     elif isinstance(value, tuple | list):
@@ -263,7 +263,7 @@ def tensors_in(value: Any) -> list[Any]:
 
 
 def last_function(calls: Sequence[Call], output: Any) -> str:
-    """The name of the function that made the output, apart from changes of shape."""
+    """The name of the last function before the output, except changes of shape."""
     tensor = output
     for call in reversed(calls):
         if call.result is not tensor:
@@ -274,8 +274,8 @@ def last_function(calls: Sequence[Call], output: Any) -> str:
     return ""
 
 
-def shown_to_python(calls: Sequence[Call]) -> str | None:
-    """A function by which Python code is shown values, so that one word may decide what becomes of a whole batch."""
+def reads_values(calls: Sequence[Call]) -> str | None:
+    """A function through which Python code reads values, so that one word may decide about a whole batch; or None."""
     for call in calls:
         if call.name not in _SHOW_NO_VALUES and call.result is not None and not tensors_in(call.result):
             return call.name
@@ -283,7 +283,7 @@ def shown_to_python(calls: Sequence[Call]) -> str | None:
 
 
 @functools.cache
-def cell_called(name: str) -> Cell | None:
+def cell_of_function(name: str) -> Cell | None:
     """The kind of cell that a PyTorch function of this name computes."""
     function = name.removesuffix(SINGLE_STEP)
     return next((cell for cell in Cell if cell.kind.torch is not None and cell.kind.torch.function == function), None)

@@ -1,8 +1,7 @@
-"""TorchScript modules, followed function by function.
+"""TorchScript modules, executed function by function.
 
-PyTorch runs the graph of such a module without calling Python, so nothing of it can be watched. Here the same graph is
-walked in Python, and every function of PyTorch in it is called from here, where it is seen. What the module itself
-answers counts; the walk only shows of which layers it is made.
+PyTorch runs the graph of such a module without calling Python, so its calls cannot be recorded. Here Python walks the
+same graph and calls every function of PyTorch in it. The module's own answer counts; the walk only shows its layers.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ import torch
 
 from rnncheck.models.self_check import MismatchError
 
-_MOST_ROUNDS = 100_000  # of a loop; more is no classifier of words
+_MOST_ROUNDS = 100_000  # of a loop; no classifier of words has more
 
 
 def is_scripted(module: torch.nn.Module) -> bool:
@@ -26,14 +25,14 @@ def is_scripted(module: torch.nn.Module) -> bool:
     return isinstance(module, torch.jit.ScriptModule)
 
 
-def layers_called(module: torch.nn.Module, kinds: tuple[str, ...]) -> list[Any]:
-    """The parts of a TorchScript module that were modules of these kinds."""
+def layers_of_kind(module: torch.nn.Module, kinds: tuple[str, ...]) -> list[Any]:
+    """The parts of a TorchScript module that were made of modules of these kinds."""
     parts = module.modules() if is_scripted(module) else ()
     return [part for part in parts if getattr(part, "original_name", "") in kinds]
 
 
 def parts_for_digest(module: Any) -> tuple[object, ...]:
-    """All that its answers depend on: its graph in evaluation mode, and the tensors and values that are in it."""
+    """Everything that the answers depend on: the graph in evaluation mode, with its tensors and values."""
     copied = copy.deepcopy(module)
     copied.eval()
     with warnings.catch_warnings():
@@ -45,12 +44,12 @@ def parts_for_digest(module: Any) -> tuple[object, ...]:
         for value in constants
         if isinstance(value, torch.Tensor)
     ]
-    # Names are made unique in each process; apart from that, the same file gives the same text.
+    # Each process makes names unique; apart from that, the same file gives the same text.
     return re.sub(r"___torch_mangle_\d+\.", "", graph.str(False)), tensors
 
 
-def followed(module: Any, arguments: Sequence[Any]) -> Any:
-    """What the module gives, its functions called one by one; a MismatchError where one is unknown."""
+def follow(module: Any, arguments: Sequence[Any]) -> Any:
+    """The module's output, its functions called one by one; a MismatchError if one is unknown."""
     graph = module.inlined_graph
     names = [value.debugName() for value in graph.inputs()]
     if len(names) != 1 + len(arguments):
@@ -75,7 +74,7 @@ def _run(nodes: Any, values: dict[str, Any]) -> None:
         elif kind == "prim::GetAttr":
             results = [getattr(given[0], node.s("name"))]
         else:
-            results = _called(kind, node, given, len(outputs))
+            results = _call_operator(kind, node, given, len(outputs))
         values.update(zip(outputs, results, strict=True))
 
 
@@ -85,20 +84,20 @@ def _of_block(block: Any, values: dict[str, Any]) -> list[Any]:
 
 
 def _loop(body: Any, given: list[Any], values: dict[str, Any]) -> list[Any]:
-    """A loop has a largest number of rounds, whether to begin, and what is carried from round to round."""
-    most, goes_on, *carried = given
+    """Run a loop, given its largest number of rounds, whether to begin, and the values carried between rounds."""
+    most, continues, *carried = given
     names = [value.debugName() for value in body.inputs()]
     number = 0
-    while goes_on and number < most:
+    while continues and number < most:
         if number == _MOST_ROUNDS:
             raise MismatchError(f"a loop in it takes more than {_MOST_ROUNDS} rounds")
         values.update(zip(names, (number, *carried), strict=True))
-        goes_on, *carried = _of_block(body, values)
+        continues, *carried = _of_block(body, values)
         number += 1
     return carried
 
 
-def _called(kind: str, node: Any, given: list[Any], outputs: int) -> list[Any]:
+def _call_operator(kind: str, node: Any, given: list[Any], outputs: int) -> list[Any]:
     space, _, name = kind.partition("::")
     if kind in _PLAIN:
         return [_PLAIN[kind](*given)]
@@ -108,7 +107,7 @@ def _called(kind: str, node: Any, given: list[Any], outputs: int) -> list[Any]:
         return [_OF_NUMBERS[name](*given)]
     packet = getattr(torch.ops.aten, name, None) if space == "aten" else None
     if packet is None:
-        raise MismatchError(f"its TorchScript has {kind}, which is not followed here")
+        raise MismatchError(f"its TorchScript has {kind}, which is not supported")
     places = torch._C.parse_schema(node.schema()).arguments
     named = {place.name: value for place, value in zip(places, given, strict=True) if place.kwarg_only}
     result = packet(*given[: len(given) - len(named)], **named)
@@ -123,12 +122,12 @@ def _holds_tensors(value: Any) -> bool:
     return isinstance(value, torch.Tensor)
 
 
-def _raised(message: Any, *_: Any) -> Any:
+def _raise_mismatch(message: Any, *_: Any) -> Any:
     raise MismatchError(f"its TorchScript raised: {message}")
 
 
 def _number(value: Any) -> Any:
-    """A number that tracing wrapped as a tensor, such as a length; of a real tensor its value, and that is seen."""
+    """A number that tracing wrapped as a tensor, such as a length; the value of a real tensor, which is recorded."""
     return int(value) if isinstance(value, torch.Tensor) else value
 
 
@@ -137,7 +136,7 @@ _PLAIN: Mapping[str, Callable[..., Any]] = {
     "prim::TupleConstruct": lambda *items: tuple(items),
     "prim::TupleIndex": operator.getitem,
     "prim::Uninitialized": lambda: None,
-    "prim::RaiseException": _raised,
+    "prim::RaiseException": _raise_mismatch,
     "prim::unchecked_cast": lambda value: value,
     "prim::NumToTensor": lambda value: value,
     "prim::device": lambda value: value.device,

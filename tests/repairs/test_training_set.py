@@ -1,44 +1,46 @@
-"""What is taught at each prefix of a word."""
+"""The answers to learn at each prefix of a word."""
 
 import itertools
 
 import numpy as np
 
 from rnncheck import RepairSettings, Requirement, Spec, WordDistribution, zoo
-from rnncheck.repairs.own_words import collected
+from rnncheck.repairs.own_words import collect_words
 from rnncheck.repairs.repair_question import Question
-from rnncheck.repairs.repaired_models import NetworkPupil
-from rnncheck.repairs.requirements import UNKNOWN, Demands
-from rnncheck.repairs.training_set import Lesson
+from rnncheck.repairs.repaired_models import RepairedNetwork
+from rnncheck.repairs.requirements import UNKNOWN, AllowedOutputs
+from rnncheck.repairs.training_set import TrainingSet
 from rnncheck.runtime.budget import UNLIMITED
 from rnncheck.training.batches import Stage
 from rnncheck.words import Codes, WordBatch
 
 
-def test_around_a_mistake_only_what_the_property_says_is_taught() -> None:
+def test_around_a_mistake_only_answers_of_the_property_are_learned() -> None:
     """Should keep the network's own answers along all other words, and a person's labels everywhere."""
     network = zoo.entry("even-elman").network()
-    pupil, alphabet = NetworkPupil(network, threads=1), network.alphabet
-    model, spec = pupil.model(), Spec.from_regex("(a a | b b)* | (a|b) (a|b)", alphabet)
+    candidate, alphabet = RepairedNetwork(network, threads=1), network.alphabet
+    model, spec = candidate.model(), Spec.from_regex("(a a | b b)* | (a|b) (a|b)", alphabet)
     requirements = (Requirement("p", spec),)
     question = Question(
-        pupil, model, requirements, Demands(requirements, alphabet, pupil.labels), collected(None, alphabet, ()),
+        candidate, model, requirements, AllowedOutputs(requirements, alphabet, candidate.labels),
+        collect_words(None, alphabet, ()),
         WordDistribution(alphabet), 0, RepairSettings(),
     )  # fmt: skip
     given: Codes = (0, 1)
-    lesson = Lesson(question, {given: 0}, UNLIMITED)
+    training_set = TrainingSet(question, {given: 0}, UNLIMITED)
     words = [word for length in range(4) for word in itertools.product(range(2), repeat=length)]
     for doubted in (words[::3], words):  # an answer that is remembered is not that of a word that came to be doubted
-        lesson.errors = doubted
-        stage = lesson.taught(words)
+        training_set.errors = doubted
+        stage = training_set.labelled(words)
         for word, start in zip(words, stage.starts.tolist(), strict=True):
             prefixes = [word[:end] for end in range(len(word) + 1)]
             yes = {prefix: bool(model.accepts(alphabet.decode(prefix))) for prefix in prefixes}
             allowed = {prefix: spec.dfa.accepts(alphabet.decode(prefix)) for prefix in prefixes}
-            doubtful = word in set(doubted)
+            near_mistake = word in set(doubted)
             for place, prefix in enumerate(prefixes):
-                wanted = 0 if prefix == given or not allowed[prefix] else UNKNOWN if doubtful else int(yes[prefix])
-                assert stage.answers[start + place] == wanted
+                own = UNKNOWN if near_mistake else int(yes[prefix])
+                expected = 0 if prefix == given or not allowed[prefix] else own
+                assert stage.answers[start + place] == expected
     assert np.count_nonzero(stage.answers == UNKNOWN)
 
 

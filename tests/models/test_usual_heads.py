@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from rnncheck import ModelError, Spec, verify
-from rnncheck.models.black_box import WholeWords
+from rnncheck.models.black_box import BlackBoxModel
 from rnncheck.models.engine.mlp_head import HeadedNetwork
 from rnncheck.models.files.loading import load_model
 from rnncheck.models.protocol import SteppingModel
@@ -214,7 +214,7 @@ class Ones(Usual):
 
 @pytest.mark.parametrize("module", [OwnStatistics(), LettersAsFeatures(batch_norm, 1, "GRU"), Ones(scaled, 1, "GRU")])
 def test_what_depends_on_the_length_or_on_other_words_is_a_black_box(module: Any) -> None:
-    assert isinstance(wrap(module.eval(), LETTERS, threads=1), WholeWords)
+    assert isinstance(wrap(module.eval(), LETTERS, threads=1), BlackBoxModel)
 
 
 def test_a_length_that_is_calculated_is_the_reason() -> None:

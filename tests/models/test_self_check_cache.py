@@ -10,7 +10,7 @@ import pytest
 
 from rnncheck import load_model as load
 from rnncheck import zoo
-from rnncheck.models.cells.cell_type import applied
+from rnncheck.models.cells.cell_type import row_products
 from rnncheck.models.engine import check_words as check_words_module
 from rnncheck.models.engine import compiled
 from rnncheck.models.engine.check_words import check_words, grows
@@ -55,7 +55,7 @@ def test_a_check_is_made_once_and_decides_the_same(cache: Path, checks: list[str
     assert len(checks) == 2  # the first, and the one that wants no cache
     assert first.self_check == second.self_check == third.self_check
     assert first.margin == second.margin == third.margin
-    assert first.identity() == second.identity() == third.identity()
+    assert first.fingerprint() == second.fingerprint() == third.fingerprint()
     assert dict(first.describe()) == dict(second.describe())
     (file,) = cache.iterdir()
     assert file.stat().st_mode & 0o077 == 0
@@ -70,7 +70,7 @@ def test_what_one_process_compares_twice_it_compares_once(cache: Path, checks: l
     assert first.margin == second.margin
     CompiledNetwork(network, cache=False)
     CompiledNetwork(network, dtype="float64")
-    second.saying_yes_for(2)
+    second.for_label(2)
     CompiledNetwork(dataclasses.replace(network, head_bias=network.head_bias + 1))
     assert len(checks) == 5
     assert not cache.exists()
@@ -183,7 +183,7 @@ def test_matrices_that_no_cache_holds_are_multiplied_as_if_alone() -> None:
         weight = rng.normal(size=(rows, columns)).astype(np.float32)
         x = rng.normal(size=(5, columns)).astype(np.float32)
         with single_threaded_blas:
-            assert np.array_equal(applied(weight, x), [weight @ row for row in x])
+            assert np.array_equal(row_products(weight, x), [weight @ row for row in x])
 
 
 def test_of_a_large_network_fewer_words_are_read_and_long_ones_where_differences_grow() -> None:

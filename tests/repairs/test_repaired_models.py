@@ -9,7 +9,7 @@ import pytest
 from rnncheck import CompiledNetwork, zoo
 from rnncheck.models.labelled import LabelledNetwork, answers_of
 from rnncheck.models.network import RecurrentNetwork
-from rnncheck.repairs.repaired_models import ModulePupil, NetworkPupil, scores_along
+from rnncheck.repairs.repaired_models import RepairedModule, RepairedNetwork, scores_along
 from rnncheck.training.batches import UNKNOWN, Stage
 from rnncheck.training.fine_tuning import FineTuning, fine_tune
 from rnncheck.words import Alphabet, WordBatch
@@ -62,10 +62,10 @@ def test_the_trained_form_puts_out_what_the_network_does(name: str) -> None:
         assert np.allclose(scores[:, :, 1], expected, atol=1e-4)
     else:
         assert np.array_equal(scores.argmax(axis=2), put_out.argmax(axis=2).T)
-    pupil = NetworkPupil(network, threads=1)
-    assert pupil.network() is network  # nothing was trained yet
-    pupil.load({weights: np.nextafter(array, np.float32(1)) for weights, array in pupil.arrays().items()})
-    back = pupil.network()
+    candidate = RepairedNetwork(network, threads=1)
+    assert candidate.network() is network  # nothing was trained yet
+    candidate.load({weights: np.nextafter(array, np.float32(1)) for weights, array in candidate.arrays().items()})
+    back = candidate.network()
     assert (back.threshold, back.label, back.labels) == (network.threshold, network.label, network.labels)
     assert np.array_equal(
         answers_of(CompiledNetwork(back, threads=1), words),
@@ -107,9 +107,9 @@ def test_training_a_module_does_not_depend_on_what_ran_before() -> None:
 
     def trained() -> list[bytes]:
         with torch_threads(1):
-            pupil = ModulePupil(module, Alphabet(["a", "b"]), {})
-            fine_tune(pupil, Stage(words, answers, every_prefix=False), 2, np.random.default_rng(0), few)
-        return [array.tobytes() for array in pupil.arrays().values()]
+            candidate = RepairedModule(module, Alphabet(["a", "b"]), {})
+            fine_tune(candidate, Stage(words, answers, every_prefix=False), 2, np.random.default_rng(0), few)
+        return [array.tobytes() for array in candidate.arrays().values()]
 
     alone = trained()
     threads, precision = torch.get_num_threads(), torch.get_float32_matmul_precision()

@@ -136,16 +136,16 @@ def test_markers_of_any_model_are_read_around_every_word(before: Any, after: Any
     wanted = Spec.from_words([word for word, yes in zip(words, expected, strict=True) if yes], model.alphabet)
     verdict = verify(model, wanted, relation="equal", max_length=4, epsilon=0.05, gamma=0.05)
     assert verdict.outcome.value == "satisfied", verdict.counterexample
-    assert model.identity() != wrap(inner, ["a", "s", "b", "e"], before=["s", "s", "e"], **more).identity()
+    assert model.fingerprint() != wrap(inner, ["a", "s", "b", "e"], before=["s", "s", "e"], **more).fingerprint()
 
 
 def test_markers_that_make_no_sense_are_refused() -> None:
     inner = DFAModel(Spec.from_regex("a*", ["a", "s"]).dfa)
-    with pytest.raises(InputError, match=r"marker '<s>' is not among the model's letters 'a,s'"):
+    with pytest.raises(InputError, match=r"delimiter '<s>' is not among the model's letters 'a,s'"):
         wrap(inner, before="<s>")
-    with pytest.raises(InputError, match="every letter of the alphabet is a marker"):
+    with pytest.raises(InputError, match="every letter of the alphabet is a delimiter"):
         wrap(inner, before="a", after="s")
-    with pytest.raises(InputError, match="between markers the empty word is asked"):
+    with pytest.raises(InputError, match="between delimiters the model takes the empty word"):
         wrap(inner, before="s", empty=True)
 
 
@@ -153,5 +153,5 @@ def test_what_is_said_of_the_empty_word_is_about_the_words_alone() -> None:
     module = PUBLISHED["gru, one output, sigmoid"][0]()
     model = wrap(module, READ, before="<s>", after="</s>")
     facts = model.describe()
-    assert "between markers: <s> … </s>" in facts["words"]
+    assert "between delimiters: <s> … </s>" in facts["words"]
     assert "empty" not in str(facts), facts

@@ -17,7 +17,7 @@ from rnncheck.models.engine.compiled import CompiledNetwork
 from rnncheck.models.fingerprint import digest_of
 from rnncheck.models.labelled import LabelledNetwork
 from rnncheck.models.protocol import Model
-from rnncheck.models.traces import as_judged
+from rnncheck.models.traces import trace_model
 from rnncheck.spec import Spec
 from rnncheck.verification.label_questions import label_spec
 from rnncheck.verification.verify_settings import VerifySettings
@@ -64,7 +64,7 @@ def score(states: np.ndarray) -> np.ndarray:
 class Own(DFAModel):
     """A user's own kind of model, which is code."""
 
-    identity = Model.identity
+    fingerprint = Model.fingerprint
 
 
 CODE: dict[str, Callable[..., Model]] = {
@@ -99,11 +99,13 @@ def whole(words: list[tuple[str, ...]]) -> list[float]:
 def test_code_has_a_digest_only_with_a_fingerprint(kind: str) -> None:
     """Should say how to give it one, and tell apart models of different ones."""
     with pytest.raises(ModelError, match=r"cannot be seen; give the model a fingerprint.*wrap_steps.*property file"):
-        CODE[kind]().identity()
+        CODE[kind]().fingerprint()
     first, again, other = (CODE[kind](fingerprint=given) for given in ("1", "1", "2"))
-    assert first.identity() == again.identity() != other.identity()
-    assert complement(first).identity() != first.identity()
-    assert first.by_reference().identity() == again.by_reference().identity() != other.by_reference().identity()
+    assert first.fingerprint() == again.fingerprint() != other.fingerprint()
+    assert complement(first).fingerprint() != first.fingerprint()
+    assert (
+        first.by_reference().fingerprint() == again.by_reference().fingerprint() != other.by_reference().fingerprint()
+    )
 
 
 def test_a_fingerprint_may_be_an_attribute() -> None:
@@ -115,13 +117,13 @@ def test_a_fingerprint_may_be_an_attribute() -> None:
     setattr(own, "fingerprint", "1")  # noqa: B010
     module = Net()
     module.fingerprint = "1"  # type: ignore[assignment]
-    assert wrap(own, LETTERS).identity() == wrap(own, LETTERS, fingerprint="1").identity()
-    assert wrap(own, LETTERS).identity() != wrap(own, LETTERS, fingerprint="2").identity()
-    assert wrap(module, LETTERS).identity() == wrap(Net(), LETTERS, fingerprint="1").identity()
+    assert wrap(own, LETTERS).fingerprint() == wrap(own, LETTERS, fingerprint="1").fingerprint()
+    assert wrap(own, LETTERS).fingerprint() != wrap(own, LETTERS, fingerprint="2").fingerprint()
+    assert wrap(module, LETTERS).fingerprint() == wrap(Net(), LETTERS, fingerprint="1").fingerprint()
     other = Net()
     other.register_buffer("fingerprint", torch.zeros(1))  # something else of that name
     with pytest.raises(ModelError, match="give the model a fingerprint"):
-        wrap(other, LETTERS).identity()
+        wrap(other, LETTERS).fingerprint()
 
 
 @pytest.mark.parametrize("given", ["", 3, b"1", ["1"]])
@@ -137,19 +139,19 @@ def test_what_can_be_seen_counts_beside_a_fingerprint() -> None:
     """Other weights, another decision or other letters are another model, whatever its owner says of it."""
     module = Net()
     known = {
-        wrap(module, LETTERS, fingerprint="1").identity(),
-        wrap(module.train(), LETTERS, fingerprint="1").identity(),
+        wrap(module, LETTERS, fingerprint="1").fingerprint(),
+        wrap(module.train(), LETTERS, fingerprint="1").fingerprint(),
     }
     assert len(known) == 1
-    known.add(wrap(module, LETTERS, fingerprint="1", threshold=0.6).identity())
-    known.add(wrap(module, ["a", "c", "b"], fingerprint="1").identity())
+    known.add(wrap(module, LETTERS, fingerprint="1", threshold=0.6).fingerprint())
+    known.add(wrap(module, ["a", "c", "b"], fingerprint="1").fingerprint())
     with torch.no_grad():
         module.l.bias.add_(1.0)
-    known.add(wrap(module, LETTERS, fingerprint="1").identity())
+    known.add(wrap(module, LETTERS, fingerprint="1").fingerprint())
     assert len(known) == 4
     of_functions = [wrap(answers, LETTERS, fingerprint="1", **more) for more in ({}, {"threshold": 0.4})]
     of_functions.append(wrap(answers, ["a", "b"], fingerprint="1"))
-    assert len({model.identity() for model in of_functions}) == 3
+    assert len({model.fingerprint() for model in of_functions}) == 3
 
 
 @pytest.mark.parametrize(
@@ -175,8 +177,8 @@ def test_what_is_not_data_has_no_digest(value: object) -> None:
 
 
 def test_a_kind_of_model_of_the_users_own_has_no_digest() -> None:
-    with pytest.raises(ModelError, match="the code of Own, which has no method identity"):
-        Own(Spec.from_regex("a*", LETTERS).dfa).identity()
+    with pytest.raises(ModelError, match="the code of Own, which has no method fingerprint"):
+        Own(Spec.from_regex("a*", LETTERS).dfa).fingerprint()
 
 
 def test_digests_tell_data_apart() -> None:
@@ -216,20 +218,20 @@ def test_networks_wrappers_and_decisions():
     network = random_network(outputs=3, scale=2.0)
     model = CompiledNetwork(network)
     identities = [
-        model.identity(),
-        CompiledNetwork(network, dtype=np.float64).identity(),
-        complement(model).identity(),
-        CompiledNetwork(random_network(outputs=3, scale=2.0, label=2)).identity(),
-        CompiledNetwork(random_network(outputs=3, scale=2.0, seed=1)).identity(),
-        CompiledNetwork(random_network(threshold=0.5)).identity(),
-        CompiledNetwork(random_network(threshold=0.6)).identity(),
-        LabelledNetwork(model).identity(),
-        *(as_judged(model, label_spec(model, ltlf=text).dfa).identity() for text in ("G label=0", "G label=1")),
-        *(DFAModel(Spec.from_regex(text, LETTERS).dfa).identity() for text in ("a*", "b*")),
-        complement(DFAModel(Spec.from_regex("a*", LETTERS).dfa)).identity(),
+        model.fingerprint(),
+        CompiledNetwork(network, dtype=np.float64).fingerprint(),
+        complement(model).fingerprint(),
+        CompiledNetwork(random_network(outputs=3, scale=2.0, label=2)).fingerprint(),
+        CompiledNetwork(random_network(outputs=3, scale=2.0, seed=1)).fingerprint(),
+        CompiledNetwork(random_network(threshold=0.5)).fingerprint(),
+        CompiledNetwork(random_network(threshold=0.6)).fingerprint(),
+        LabelledNetwork(model).fingerprint(),
+        *(trace_model(model, label_spec(model, ltlf=text).dfa).fingerprint() for text in ("G label=0", "G label=1")),
+        *(DFAModel(Spec.from_regex(text, LETTERS).dfa).fingerprint() for text in ("a*", "b*")),
+        complement(DFAModel(Spec.from_regex("a*", LETTERS).dfa)).fingerprint(),
     ]
     assert len(set(identities)) == len(identities)
-    assert CompiledNetwork(network, threads=1).identity() == model.identity()  # threads change no answer
+    assert CompiledNetwork(network, threads=1).fingerprint() == model.fingerprint()  # threads change no answer
 
 
 def test_external_data_of_onnx_counts(tmp_path):
@@ -254,5 +256,5 @@ def test_external_data_of_onnx_counts(tmp_path):
         made = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8)
         onnx.save(made, tmp_path / "m.onnx", save_as_external_data=True, location="data.bin", size_threshold=0)
         model = load_model(tmp_path / "m.onnx", alphabet=LETTERS)
-        digests.add((model.identity(), model.describe()["sha256"]))
+        digests.add((model.fingerprint(), model.describe()["sha256"]))
     assert len({one for one, _ in digests}) == len({two for _, two in digests}) == 2
