@@ -120,11 +120,11 @@ def test_words_that_go_astray_at_one_edge_are_one_mistake() -> None:
     verdict = straying()
     words = [verdict.counterexample, *verdict.other_counterexamples]
     assert words == [("d",), ("c", "a"), ("c", "b")]
-    assert verdict.mistakes == (
+    assert verdict.failure_clusters == (
         Mistake(words=(0,), after=(None,)),
         Mistake(words=(1, 2), state=0, letter="c", after=(1, 1)),
     )
-    assert "counterexample 2, 3" in verdict.mistakes[1].sentence()
+    assert "counterexample 2, 3" in verdict.failure_clusters[1].sentence()
     assert replay(verdict, DFAModel(STRAYING)).having(Status.REFUTED) == ()
 
 

@@ -150,6 +150,6 @@ def _only_told(claims: Claims) -> Iterator[Check]:
     tested = claims.guarantee is not None and claims.guarantee.hypothesis_epsilon is not None
     if claims.hypothesis is not None and not tested:
         yield unchecked("hypothesis", "nothing is claimed of it")
-    if claims.verdict.mistakes:
-        yield unchecked("mistakes", "which counterexamples are one is a hint of the document's")
+    if claims.verdict.failure_clusters:
+        yield unchecked("failure clusters", "which counterexamples are one is a hint of the document's")
     yield unchecked("reason, cost, health, rounds, command, seed, version", "told by the document, not shown")

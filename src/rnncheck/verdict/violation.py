@@ -85,6 +85,13 @@ class Stratum(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return f"{self.violations} of {self.words} {self.name} (probability {self.mass:.3g})"
 
 
+class Severity(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """How often a random word is a violation: a 95 % ``interval``, and the ``strata`` that show it."""
+
+    interval: Interval
+    strata: tuple[Stratum, ...] = ()
+
+
 class Mistake(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Counterexamples that are probably one mistake: 0 is the counterexample, n the n-th of the others.
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import msgspec
 
@@ -13,13 +15,13 @@ from rnncheck.runtime.budget import BudgetExceeded
 from rnncheck.runtime.files import write_atomically
 from rnncheck.search.flows import Flow
 from rnncheck.verdict.certificate import Arithmetic
-from rnncheck.verdict.facts import AutomatonFacts, HealthNote, Outcome, Scores
-from rnncheck.verdict.guarantee import Guarantee, LengthProof, ProofFacts, Searched
-from rnncheck.verdict.value import Verdict
-from rnncheck.verdict.violation import FaultyFlow, Mistake
+from rnncheck.verdict.facts import AutomatonFacts, HealthNote, Outcome, Scores, Strength
+from rnncheck.verdict.guarantee import Guarantee, LengthProof, ProofFacts, Scope, Searched
+from rnncheck.verdict.value import AnyVerdict, Satisfied, Undecided, Violated
+from rnncheck.verdict.violation import FaultyFlow, Mistake, Severity
 from rnncheck.verification.audit import shorter_by_reference
 from rnncheck.verification.effort import Effort
-from rnncheck.verification.explanation.evidence import gather
+from rnncheck.verification.explanation.evidence import Evidence, gather
 from rnncheck.verification.explanation.explain import Polish
 from rnncheck.verification.explanation.failure_clusters import mistakes_of
 from rnncheck.verification.explanation.health_notes import health_notes, vacuity
@@ -42,12 +44,12 @@ class _Violation:
     mass: HowBad = HowBad(None, ())  # noqa: RUF009 - frozen
 
 
-def conclude(run: Run, finding: Finding) -> Verdict:
+def conclude(run: Run, finding: Finding) -> AnyVerdict:
     """Polish what was found, and put it down."""
     question, task = run.question, run.task
     run.history.look(task)
     found = _Violation() if finding.word is None else _polished(run, finding, finding.word)
-    word, decode = found.word, question.model.alphabet.decode
+    word = found.word
     health = _health(run, violated=word is not None)
     evidence = gather(run.oracle, word, found.flows, run.extras)
     learned = None if question.method == "errors" or task.hypothesis is None else task.hypothesis.support
@@ -57,43 +59,66 @@ def conclude(run: Run, finding: Finding) -> Verdict:
     proof, trouble = _certify(question, finding)
     if trouble is not None:
         health.append(HealthNote("certificate", trouble))
-    none_up_to = None if word is None else _none_up_to(run, word)
-    return Verdict(
-        schema="rnncheck/verdict/1",
-        outcome=finding.outcome,
-        reason=finding.reason,
-        method=question.method,
-        relation=question.relation,
-        assumption=None if question.assumption is None else question.assumption.facts,
-        counterexample=None if word is None else decode(word),
-        confirmed=word is not None,
-        shortest=word is not None and len(word) == 1 + (-1 if none_up_to is None else none_up_to),
-        no_violation_up_to=none_up_to,
-        other_counterexamples=tuple(map(decode, found.others)),
-        mistakes=found.mistakes,
-        guarantee=None if word is not None else _guarantee(run, finding, proof),
-        evaluation=run.evaluation,
-        searched=None if word is not None or finding.proof else _searched(run),
-        cost=run.cost(),
-        learned=None if learned is None else AutomatonFacts.of(learned),
-        faulty_flows=tuple(
-            _faulty_flow(question.model.alphabet, flow, scores)
-            for flow, scores in zip(found.flows, evidence.flow_scores, strict=True)
+    facts: dict[str, Any] = {
+        "reason": finding.reason,
+        "method": question.method,
+        "relation": question.relation,
+        "scope": Scope(
+            assumption=None if question.assumption is None else question.assumption.facts,
+            covers_reference=(finding.certificate is None and finding.lengths is None) or question.covers_reference,
         ),
-        violation_mass=found.mass.interval,
-        mass_strata=found.mass.strata,
-        data=run.data,
-        error_language=finding.description,
-        health=(*health, *run.extras.notes),
+        "evaluation": run.evaluation,
+        "cost": run.cost(),
+        "learned": None if learned is None else AutomatonFacts.of(learned),
+        "data": run.data,
+        "error_language": finding.description,
+        "health": (*health, *run.extras.notes),
+        "history": run.history.rounds,
+        "model_facts": dict(question.model.describe()),
+        "spec_facts": run.spec_facts,
+        "alphabet": question.model.alphabet,
+        "seed": question.seed,
+        "required": question.required,
+        "settings": {**question.asked(), "timeout": question.timeout},
+        "version": __version__,
+    }
+    if word is None:
+        return _not_violated(run, finding, proof, facts)
+    return _violated(run, found, word, evidence, facts)
+
+
+def _violated(run: Run, found: _Violation, word: Codes, evidence: Evidence, facts: Mapping[str, Any]) -> Violated:
+    alphabet, none_up_to = run.question.model.alphabet, _none_up_to(run, word)
+    flows = zip(found.flows, evidence.flow_scores, strict=True)
+    interval = found.mass.interval
+    return Violated(
+        **facts,
+        counterexample=alphabet.decode(word),
+        shortest=len(word) == 1 + (-1 if none_up_to is None else none_up_to),
+        no_violation_up_to=none_up_to,
+        other_counterexamples=tuple(map(alphabet.decode, found.others)),
+        failure_clusters=found.mistakes,
+        faulty_flows=tuple(_faulty_flow(alphabet, flow, scores) for flow, scores in flows),
+        severity=None if interval is None else Severity(interval=interval, strata=found.mass.strata),
         trace=evidence.trace,
-        history=run.history.rounds,
-        model_facts=dict(question.model.describe()),
-        spec_facts=run.spec_facts,
-        alphabet=question.model.alphabet,
-        seed=question.seed,
-        settings={**question.asked(), "timeout": question.timeout},
-        version=__version__,
     )
+
+
+def _not_violated(
+    run: Run, finding: Finding, proof: ProofFacts | None, facts: Mapping[str, Any]
+) -> Satisfied | Undecided:
+    guarantee, searched = _guarantee(run, finding, proof), None if finding.proof else _searched(run)
+    if finding.outcome is Outcome.UNDECIDED or guarantee is None:
+        return Undecided(**facts, guarantee=guarantee, searched=searched)
+    return Satisfied(**facts, strength=_strength(finding, guarantee), guarantee=guarantee, searched=searched)
+
+
+def _strength(finding: Finding, guarantee: Guarantee) -> Strength:
+    """What the guarantee of a satisfied property rests on."""
+    if finding.proof:
+        return Strength.PROVED if finding.certificate is not None or finding.vacuous else Strength.EXHAUSTIVE
+    by_mass = guarantee.epsilon is None and guarantee.possible is not None
+    return Strength.BOUNDED if by_mass or finding.unproved is not None else Strength.STATISTICAL
 
 
 def _polished(run: Run, finding: Finding, word: Codes) -> _Violation:

@@ -18,7 +18,7 @@ from rnncheck.runtime.budget import Budget
 from rnncheck.spec import Spec
 from rnncheck.verdict.facts import HealthNote
 from rnncheck.verdict.questions import Comparison, PropertyChange
-from rnncheck.verdict.value import Verdict
+from rnncheck.verdict.value import AnyVerdict
 from rnncheck.verdict.violation import DataFacts
 from rnncheck.verification.effort import SHORTER_STEPS
 from rnncheck.verification.explanation.best_effort import Extras
@@ -28,7 +28,7 @@ from rnncheck.verification.verify import verify
 from rnncheck.verification.verify_settings import VerifySettings
 from rnncheck.words import Word
 
-_Question: TypeAlias = tuple[Callable[..., Verdict], Spec]  # who answers, and about what
+_Question: TypeAlias = tuple[Callable[..., AnyVerdict], Spec]  # who answers, and about what
 
 # Whoever compares two versions of a network wants the shortest word; to say "alike" costs about as many steps.
 _SHORTER_STEPS = 2  # for each step of the guided search
@@ -50,7 +50,7 @@ def diff(
     labels: bool = True,
     names: tuple[str | None, str | None] = (None, None),
     **options: Unpack[VerifyOptions],
-) -> Verdict:
+) -> AnyVerdict:
     """Do two models answer every word alike? Satisfied where no difference was found, violated with a word of one.
 
     Both read every word together, and all that ``verify`` does is done: every method, the shortest word it can find,
@@ -64,7 +64,7 @@ def diff(
         if not isinstance(model, Model):
             raise InputError(f"the {name} model is {short_repr(model)}; read a file by rnncheck.load_model(path)")
     relation = Relation.named(options.pop("relation", Relation.EQUAL))
-    questions = [(verify, spec.over(old.alphabet)) for spec in properties]
+    questions: list[_Question] = [(verify, spec.over(old.alphabet)) for spec in properties]
     questions += [(verify_labels, spec) for spec in label_properties]
     timeout, settings = options.get("timeout"), options.get("settings") or VerifySettings()
     budget = Budget.lasting(timeout, clock=settings.clock, cancelled=settings.cancelled)
@@ -143,8 +143,8 @@ def _changes(
 
 
 def _of_both(
-    old: Model, new: Model, ask: Callable[..., Verdict], spec: Spec, options: VerifyOptions, budget: Budget
-) -> tuple[Verdict, Verdict]:
+    old: Model, new: Model, ask: Callable[..., AnyVerdict], spec: Spec, options: VerifyOptions, budget: Budget
+) -> tuple[AnyVerdict, AnyVerdict]:
     verdicts = []
     for model in (old, new):
         verdict = ask(model, spec, **{**options, "timeout": budget.left})

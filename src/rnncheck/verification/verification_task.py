@@ -37,9 +37,10 @@ class Finding:
     """How an algorithm ended.
 
     ``word`` is a confirmed violation. ``hypothesis_epsilon`` is what the last test of a hypothesis showed.
-    ``proof``: no probability is involved, it holds of all words; ``certificate`` shows it, where it takes more than the
-    specification to see it. Where that proves a part, the other words have probability ``unproved`` at most, and
-    ``lengths`` is up to which length a proof goes by itself; boxes are ``shown``. ``description`` is of all violations.
+    ``proof``: no probability is involved, it holds for all words that count; ``vacuous``: whatever the model says.
+    ``certificate`` shows it, where it is about states of the network. Where that proves a part, the other words have
+    probability ``unproved`` at most, and ``lengths`` is up to which length a proof goes by itself; boxes are ``shown``.
+    ``description`` is of all violations.
     """
 
     outcome: Outcome
@@ -47,6 +48,7 @@ class Finding:
     word: Codes | None = None
     hypothesis_epsilon: float | None = None
     proof: bool = False
+    vacuous: bool = False
     certificate: Certificate | None = None
     unproved: float | None = None
     shown: tuple[ShownBox, ...] = ()

@@ -21,9 +21,6 @@ FAITHFUL: Mapping[str, Any] = MappingProxyType(
     {"learner": "lstar-prefixes", "bound": Bound.PAPER, "plain": True, "suspects": 1, "shrink": False}
 )
 
-# Fields that have another name in the schema rnncheck/verdict/1.
-_KEYS = MappingProxyType({"severity_samples": "mass_words", "min_hits": "more_than", "induction_depth": "ahead"})
-
 
 @renamed_fields(mass_words="severity_samples")
 @dataclass(frozen=True)
@@ -69,9 +66,9 @@ class VerifySettings(LearningSettings):
         """What is not left at its default, for whoever wants to ask the same again."""
         told = {
             "known_words": len(self.known_words),
-            "flows": None if self.flows is None else _as_in_documents(asdict(self.flows)),
+            "flows": None if self.flows is None else asdict(self.flows),
         }
-        told["proof"] = _as_in_documents(asdict(self.proof))
+        told["proof"] = asdict(self.proof)
         told["on_data"] = None if self.on_data is None else self.on_data.describe()
         # Told apart, or without a say in the result.
         unheard = {
@@ -87,9 +84,4 @@ class VerifySettings(LearningSettings):
         changed = [
             part for part in fields(self) if part.name not in unheard and getattr(self, part.name) != part.default
         ]
-        return _as_in_documents({part.name: told.get(part.name, getattr(self, part.name)) for part in changed})
-
-
-def _as_in_documents(fields: Mapping[str, object]) -> dict[str, object]:
-    """The fields under the keys that they have in the schema rnncheck/verdict/1."""
-    return {_KEYS.get(name, name): value for name, value in fields.items()}
+        return {part.name: told.get(part.name, getattr(self, part.name)) for part in changed}
