@@ -28,7 +28,7 @@ from extract_networks import NAMES, STOP, network
 
 from rnncheck.automata.dfa import DFA
 from rnncheck.automata.moore import Hypothesis
-from rnncheck.extraction.extract import extract_automaton
+from rnncheck.extraction.extract import extract
 from rnncheck.learning.learning_settings import LearningSettings
 from rnncheck.models.protocol import Model
 from rnncheck.oracle import MembershipOracle
@@ -69,7 +69,7 @@ def constant(model: Model) -> list[float]:
 
 def ours(model: Model, limit: float, **options: Any) -> dict[str, Any]:
     """``options`` as an older version knows them: none."""
-    extraction = extract_automaton(
+    extraction = extract(
         model, distribution=distributions(model)[0], timeout=limit, epsilon=0.005, gamma=0.005,
         settings=LearningSettings(clock=time.process_time, equivalence=options.pop("equivalence", None)), **options,
     )  # fmt: skip

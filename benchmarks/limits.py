@@ -46,7 +46,7 @@ def verify_letters(seconds: float, bias: float = 0.0) -> float:
     model, spec = CompiledNetwork(network(letters, bias)), Spec.from_ltlf("G(t1 -> F t2)", letters)
     began = time.monotonic()
     verdict = rnncheck.verify(model, spec, timeout=seconds)
-    print(f"  {verdict.outcome.value}, severity {verdict.violation_mass}")
+    print(f"  {verdict.outcome.value}, severity {verdict.severity}")
     return time.monotonic() - began
 
 
@@ -88,7 +88,7 @@ def robust(seconds: float) -> float:
     letters = many(5_000)
     model, word = CompiledNetwork(network(letters)), [f"t{number}" for number in range(20)]
     began = time.monotonic()
-    rnncheck.robustness(model, [word], distance=2, timeout=seconds)
+    rnncheck.robust(model, [word], distance=2, timeout=seconds)
     return time.monotonic() - began
 
 

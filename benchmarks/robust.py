@@ -47,7 +47,7 @@ def speed(farthest: int) -> None:
     word = LETTERS.decode(codes.tolist())
     for distance in range(1, farthest + 1):
         began = time.process_time()
-        found = rnncheck.robustness(model, [word], distance=distance, edits=Edits.of(["substitute"]))
+        found = rnncheck.robust(model, [word], distance=distance, edits=Edits.of(["substitute"]))
         took = time.process_time() - began
         print(f"  distance {distance}: {found.network_steps:>11,} steps, {took:7.2f} s, {found.outcome.value}")
 
@@ -97,7 +97,7 @@ def main() -> None:
         model = CompiledNetwork(dataclasses.replace(network), threads=1)
         words = chosen(model, options.words)
         began = time.process_time()
-        found = rnncheck.robustness(model, words, distance=options.distance, max_steps=options.max_steps)
+        found = rnncheck.robust(model, words, distance=options.distance, max_steps=options.max_steps)
         took = time.process_time() - began
         print(f"{name}: {len(words)} words, {found.network_steps:,} steps, {took:.0f} s")
         for distance, certified, flipped in found.table():

@@ -43,8 +43,8 @@ def main() -> None:
     print(f"nothing is read or written before a login: {verdict.outcome.value}")
     if verdict.counterexample is not None:
         print(f"  taken for normal: {rnncheck.format_word(verdict.counterexample)}")
-    if verdict.violation_mass is not None:
-        low, high = verdict.violation_mass
+    if verdict.severity is not None:
+        low, high = verdict.severity.interval
         print(f"  a random session is such a mistake with probability {low:.2f} to {high:.2f} (95 % interval)")
 
 

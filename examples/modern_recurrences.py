@@ -160,7 +160,7 @@ def main() -> None:
         print(f"  G(open -> F close): {verdict.outcome.value}, {verdict.reason}")
         if verdict.counterexample is not None:
             print(f"  {len(verdict.counterexample)} letters: {rnncheck.format_word(verdict.counterexample)}")
-            print(f"  a random word is a violation with probability {verdict.violation_mass}")
+            print(f"  a random word is a violation with probability {verdict.severity}")
 
 
 if __name__ == "__main__":

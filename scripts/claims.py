@@ -189,9 +189,9 @@ class Tally:
             self.certain("shortest", len(word) == truth.shortest, case)
         if none_up_to is not None:
             self.certain("no_violation_up_to", truth.shortest is None or truth.shortest > none_up_to, case)
-        if verdict.violation_mass is not None:
-            low, high = verdict.violation_mass
-            self.bound("violation_mass", low * (1 - 1e-9) <= truth.mass <= high * (1 + 1e-9))
+        if verdict.severity is not None:
+            low, high = verdict.severity.interval
+            self.bound("severity", low * (1 - 1e-9) <= truth.mass <= high * (1 + 1e-9))
         if known is None:
             return
         if known.proof:
@@ -220,7 +220,7 @@ def main() -> None:
         say(f"{claim:<32}{count:>8}  false {tally.false[claim]}\n")
     too_often = [
         claim
-        for claim in ("violation_mass", "epsilon", "epsilon of possible words")
+        for claim in ("severity", "epsilon", "epsilon of possible words")
         if tally.claims[claim] and clopper_pearson(tally.false[claim], tally.claims[claim], 0.999)[0] > 1 - LEVEL
     ]
     for line in [*tally.wrong, *(f"{claim} fails too often" for claim in too_often)]:

@@ -16,23 +16,23 @@ import msgspec
 from rnncheck.automata.dfa import DFA
 from rnncheck.automata.formats.dfa_json import DFADocument
 from rnncheck.verdict.automaton_files import AutomatonFile
-from rnncheck.verdict.value import Verdict
+from rnncheck.verdict.value import SCHEMA, AnyVerdict
 from rnncheck.words import Alphabet
 
 _PLACE = "#/$defs/{name}"
 
 
 def verdict_schema() -> dict[str, Any]:
-    """The schema of ``Verdict``, in which automata and the alphabet have the form that documents give them."""
+    """The schema of a verdict, in which automata and the alphabet have the form that documents give them."""
     (reference, *_), definitions = msgspec.json.schema_components(
-        (Verdict, DFADocument, AutomatonFile), schema_hook=_in_documents, ref_template=_PLACE
+        (AnyVerdict, DFADocument, AutomatonFile), schema_hook=_in_documents, ref_template=_PLACE
     )
     for definition in definitions.values():
         if "description" in definition:  # a docstring, indented or not as the Python that runs this likes it
             definition["description"] = inspect.cleandoc(definition["description"])
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "rnncheck/verdict/1",
+        "title": SCHEMA,
         **reference,
         "$defs": definitions,
     }

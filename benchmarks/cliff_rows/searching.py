@@ -58,7 +58,7 @@ def _verify(method: str, bias: float, letters: Alphabet) -> object:
 
 def _robust(letters: Alphabet) -> object:
     model = CompiledNetwork(network(letters, REJECTS_ALL), threads=1)
-    return rnncheck.robustness(model, [list(itertools.islice(itertools.cycle(letters), WORD))])
+    return rnncheck.robust(model, [list(itertools.islice(itertools.cycle(letters), WORD))])
 
 
 def over_letters(work: Callable[[Alphabet], object], sizes: Sequence[int]) -> list[tuple[int, float]]:

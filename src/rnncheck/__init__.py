@@ -36,8 +36,13 @@ _HOMES = _homes()
 __all__ = sorted(name for name, (_, attribute) in _HOMES.items() if attribute)
 
 
+_RENAMED = {"extract_automaton": "extract", "robustness": "robust"}
+
+
 def __getattr__(name: str) -> object:
     """Import a public name when it is first used: a program waits for what it needs, and for nothing else."""
+    if name in _RENAMED:  # an AttributeError would be lost on its way to ``from rnncheck import …``
+        raise ImportError(f"rnncheck.{name} is called rnncheck.{_RENAMED[name]} now; use that name")
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     module, attribute = _HOMES[name]

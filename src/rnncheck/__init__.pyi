@@ -27,7 +27,7 @@ from rnncheck.errors import (
     WrongTypeError,
 )
 from rnncheck.extraction.compare import compare_surrogates
-from rnncheck.extraction.extract import extract_automaton
+from rnncheck.extraction.extract import extract
 from rnncheck.extraction.method import Extraction
 from rnncheck.learning.learning_settings import LearningSettings
 from rnncheck.models.adapters import DFAModel, complement
@@ -38,7 +38,7 @@ from rnncheck.models.files.safetensors_file import save_network
 from rnncheck.models.foreign.steps.step_wrapping import wrap_steps
 from rnncheck.models.network import RecurrentNetwork
 from rnncheck.models.wrapping import wrap
-from rnncheck.neighbourhoods.robustness import robustness
+from rnncheck.neighbourhoods.robustness import robust
 from rnncheck.neighbourhoods.robustness_result import Robustness, WordRobustness
 from rnncheck.probability.confidence import Bound, Confidence
 from rnncheck.probability.distributions import WordDistribution
@@ -54,13 +54,14 @@ from rnncheck.suite.check import check
 from rnncheck.suite.check_results import Check, SuiteResult
 from rnncheck.suite.property_file import Suite
 from rnncheck.verdict.certificate import Certificate
+from rnncheck.verdict.facts import Strength
 from rnncheck.verdict.guarantee import Evaluation, Guarantee, Searched
-from rnncheck.verdict.value import Verdict
+from rnncheck.verdict.value import Satisfied, Undecided, Verdict, Violated
 from rnncheck.verdict.violation import FaultyFlow
 from rnncheck.verification.assertion import NotSatisfiedError, assert_satisfies
 from rnncheck.verification.diff_models import diff
 from rnncheck.verification.label_questions import label_spec, verify_labels
-from rnncheck.verification.verify import verify
+from rnncheck.verification.verify import prove, verify
 from rnncheck.verification.verify_settings import VerifySettings
 from rnncheck.version import __version__
 from rnncheck.word_files import read_words
@@ -105,13 +106,17 @@ __all__ = [
     "ResourceLimitError",
     "RnncheckError",
     "Robustness",
+    "Satisfied",
     "Searched",
     "Spec",
     "StateLimitError",
+    "Strength",
     "Suite",
     "SuiteResult",
+    "Undecided",
     "Verdict",
     "VerifySettings",
+    "Violated",
     "WordDistribution",
     "WordRobustness",
     "WrongTypeError",
@@ -121,15 +126,16 @@ __all__ = [
     "compare_surrogates",
     "complement",
     "diff",
-    "extract_automaton",
+    "extract",
     "format_word",
     "label_spec",
     "load_model",
     "parse_word",
+    "prove",
     "read_words",
     "repair",
     "replay",
-    "robustness",
+    "robust",
     "save_network",
     "verify",
     "verify_labels",

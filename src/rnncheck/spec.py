@@ -191,17 +191,17 @@ def parse_spec(text: str, alphabet: Alphabet | None = None, *, complete: bool = 
     return Spec.from_file(text, alphabet, complete=complete)
 
 
-def parse_assumption(text: str, alphabet: Alphabet) -> Spec:
-    """Which words count, in one argument: an LTLf formula, or ``regex:…``, or ``dfa:FILE``."""
+def parse_language(text: str, alphabet: Alphabet) -> Spec:
+    """A language in one argument: an LTLf formula, or ``regex:…``, or ``dfa:FILE``."""
     kind, colon, rest = text.partition(":")
     if colon and kind == "regex":
         return Spec.from_regex(rest, alphabet)
-    if (file := assumed_file(text)) is not None:
+    if (file := language_file(text)) is not None:
         return Spec.from_file(file, alphabet)
     return Spec.from_ltlf(text, alphabet)
 
 
-def assumed_file(text: str) -> Path | None:
-    """The file that an assumption names, where it is one."""
+def language_file(text: str) -> Path | None:
+    """The file that a language in one argument names, where it is one."""
     kind, colon, rest = text.partition(":")
     return Path(rest) if colon and kind == "dfa" else None

@@ -254,8 +254,8 @@ REFUTED = [
     ("violated", put("counterexample", value=["a", "z"]), "document"),
     ("violated", put("guarantee", value=EMPTY_GUARANTEE), "document"),
     ("violated", put("relation", value="superset"), "counterexample"),
-    ("violated", put("violation_mass", value=[0.9, 0.95]), "violation mass"),
-    ("violated", put("violation_mass", value=[0.5, 0.1]), "violation mass"),
+    ("violated", put("severity", "interval", value=[0.9, 0.95]), "severity"),
+    ("violated", put("severity", "interval", value=[0.5, 0.1]), "severity"),
     ("violated", put("trace", "answers", 0, value=None), "trace"),
     ("violated", put("trace", "answers", 1, value=True), "trace"),
     ("violated", put("trace", "answers", value=[True]), "trace"),
@@ -420,7 +420,7 @@ def test_whatever_stands_anywhere_there_is_an_answer(data: st.DataObject, kind: 
     assert result.exit_code in (0, 1, 3)
 
 
-NEWER = ("violation_mass", "mass_strata", "trace", "history", "settings", "command")
+NEWER = ("severity", "trace", "history", "settings", "command")
 
 
 @pytest.mark.parametrize(("kind", "code"), [("violated", 0), ("proof", 0), ("smc", 3), ("undecided", 3)])
@@ -428,7 +428,7 @@ def test_documents_of_earlier_versions_are_read(kind: str, code: int) -> None:
     """Should do without later fields: a counterexample needs none of them, and a sample does not say what was asked."""
     document, model = honest(kind)
     for name in NEWER:
-        del document[name]
+        document.pop(name, None)
     for name in ("asked_epsilon", "asked_gamma"):
         (document["guarantee"] or {}).pop(name, None)
     for flow in document["faulty_flows"]:
@@ -676,20 +676,20 @@ def test_a_mass_that_no_sample_shows_is_refuted_without_the_model(mass: list[flo
     """Should not let 0 to 0 stand beside a counterexample."""
     model = DFAModel(Spec.from_regex("a*", LETTERS).dfa)
     verdict = verify(model, Spec.from_regex("(a a)*", LETTERS), **QUICK)
-    document = {**json.loads(verdict.to_json()), "violation_mass": mass}
+    document = {**json.loads(verdict.to_json()), "severity": {"interval": mass}}
     for asked in (None, model):
         result = replay(json.dumps(document), asked)
         assert result.status is Status.REFUTED
-        assert any(check.name == "violation mass" and why in check.seen for check in result.having(Status.REFUTED))
+        assert any(check.name == "severity" and why in check.seen for check in result.having(Status.REFUTED))
 
 
 def test_a_mass_below_the_counterexample_s_own_probability_is_refuted() -> None:
     """Should see that the word a alone, drawn with probability 0.4975 · 0.01, is more than what is claimed."""
     model = DFAModel(Spec.from_regex("a*", LETTERS).dfa)
     verdict = verify(model, Spec.from_regex("(a a)*", LETTERS), **QUICK)
-    document = {**json.loads(verdict.to_json()), "violation_mass": [0.0, 0.0001]}
+    document = {**json.loads(verdict.to_json()), "severity": {"interval": [0.0, 0.0001]}}
     wrong = replay(json.dumps(document), model).having(Status.REFUTED)
-    assert {check.name for check in wrong} == {"violation mass"}
+    assert {check.name for check in wrong} == {"severity"}
     assert "the counterexample alone has 0.00495" in wrong[0].seen
 
 

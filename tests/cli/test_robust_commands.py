@@ -68,11 +68,11 @@ def test_a_file_that_cannot_be_written_takes_no_answer_away(run, tmp_path: Path,
 
 
 def test_letters_cannot_become_markup() -> None:
-    from rnncheck import Alphabet, Spec, robustness
+    from rnncheck import Alphabet, Spec, robust
     from rnncheck.models.adapters import DFAModel
 
     letters = Alphabet(["<script>", "b"])
-    found = robustness(DFAModel(Spec.from_regex("b*", letters).dfa), [("b", "b")])
+    found = robust(DFAModel(Spec.from_regex("b*", letters).dfa), [("b", "b")])
     assert "<script>b" not in robustness_page(found, Edits())
     assert "&lt;script&gt;" in robustness_page(found, Edits())
 

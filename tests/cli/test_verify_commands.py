@@ -24,7 +24,7 @@ def test_a_faulty_network_is_found_out(run, tmp_path, method: str) -> None:
     assert result.code == 1, result
     assert result.out.startswith("VIOLATED")
     document = json.loads(path.read_text())
-    assert document["schema"] == "rnncheck/verdict/1"
+    assert document["schema"] == "rnncheck/verdict/2"
     word = document["counterexample"]
     assert not Spec.from_ltlf("G(a -> F b)", ["a", "b", "c"]).accepts(word)
     assert document["cost"]["network_steps"] > 0

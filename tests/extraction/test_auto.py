@@ -11,7 +11,7 @@ from rnncheck.automata.dfa import DFA
 from rnncheck.automata.minimisation import canonical, minimise
 from rnncheck.automata.moore import MooreMachine
 from rnncheck.extraction.auto_extraction import auto
-from rnncheck.extraction.extract import extract_automaton
+from rnncheck.extraction.extract import extract
 from rnncheck.learning.learning_settings import LearningSettings
 from rnncheck.models.adapters import DFAModel
 from rnncheck.models.engine.compiled import CompiledNetwork
@@ -36,7 +36,7 @@ def without_structure() -> CallableModel:
 
 def test_a_small_language_is_learned_and_nothing_else_tried() -> None:
     target = random_dfa(6, 12)
-    found = extract_automaton(DFAModel(target), method="auto", **QUICK)
+    found = extract(DFAModel(target), method="auto", **QUICK)
     assert found.passed
     assert canonical(found.automaton) == canonical(target)
     assert found.how == "pac finished at once, so nothing else was tried"
@@ -45,7 +45,7 @@ def test_a_small_language_is_learned_and_nothing_else_tried() -> None:
 def test_nothing_else_is_tried_while_an_automaton_passes() -> None:
     """Should stay with the learner, however many words its last test needs."""
     model = CompiledNetwork(zoo.entry("tokens-gru").network())
-    found = extract_automaton(model, method="auto", epsilon=0.005, gamma=0.005)
+    found = extract(model, method="auto", epsilon=0.005, gamma=0.005)
     assert found.passed
     assert found.how == "pac finished at once, so nothing else was tried"
 
@@ -53,7 +53,7 @@ def test_nothing_else_is_tried_while_an_automaton_passes() -> None:
 def test_words_of_ones_own_are_merged_first() -> None:
     target = minimise(random_dfa(6, 4))
     own = tuple(word for n in range(7) for word in itertools.product("ab", repeat=n))
-    found = extract_automaton(DFAModel(target), method="auto", settings=LearningSettings(known_words=own), **QUICK)
+    found = extract(DFAModel(target), method="auto", settings=LearningSettings(known_words=own), **QUICK)
     assert found.passed
     assert found.how.startswith("merging finished at once")
 
@@ -73,7 +73,7 @@ def test_reading_the_words_that_were_given_counts_as_work() -> None:
 def test_a_time_limit_leaves_no_reason_empty(timeout: int) -> None:
     count = itertools.count()
     settings = LearningSettings(clock=lambda: next(count), known_words=(tuple("ab"),) * 2_000)
-    found = extract_automaton(DFAModel(random_dfa(6, 12)), method="auto", timeout=timeout, settings=settings, **QUICK)
+    found = extract(DFAModel(random_dfa(6, 12)), method="auto", timeout=timeout, settings=settings, **QUICK)
     assert not found.passed
     assert found.unfinished.startswith("the time limit was reached")
     assert found.how
@@ -91,7 +91,7 @@ def test_each_method_has_its_share_of_gamma() -> None:
 
 def test_where_none_passes_it_says_how_each_ended() -> None:
     """Should try what needs answers alone, and come back with the best automaton seen and whose it is."""
-    found = extract_automaton(without_structure(), method="auto", settings=LearningSettings(max_states=30), **QUICK)
+    found = extract(without_structure(), method="auto", settings=LearningSettings(max_states=30), **QUICK)
     assert not found.passed
     assert "pac: " in found.unfinished
     assert "merging: " in found.unfinished
@@ -102,7 +102,7 @@ def test_where_none_passes_it_says_how_each_ended() -> None:
 def test_when_the_time_is_over_the_best_of_all_methods_is_taken() -> None:
     count = itertools.count()
     settings = LearningSettings(clock=lambda: next(count))
-    found = extract_automaton(without_structure(), method="auto", timeout=2_000, settings=settings, **QUICK)
+    found = extract(without_structure(), method="auto", timeout=2_000, settings=settings, **QUICK)
     assert not found.passed
     assert found.measured is not None
     assert "time limit" in found.unfinished
@@ -115,7 +115,7 @@ def test_there_is_progress_after_little_work(letters: int, method: str) -> None:
     alphabet = Alphabet([f"t{i}" for i in range(letters)])
     model = CallableModel(lambda words: [no_structure(tuple(alphabet.encode(word))) for word in words], alphabet)
     count, steps = itertools.count(), [0]
-    extract_automaton(
+    extract(
         model,
         method=method,
         distribution=WordDistribution(alphabet, stop=0.1),
@@ -129,7 +129,7 @@ def test_there_is_progress_after_little_work(letters: int, method: str) -> None:
 
 def test_several_labels_are_extracted_by_what_suits() -> None:
     model = CompiledNetwork(zoo.entry("tokens-gru").network())
-    found = extract_automaton(model, method="auto", labels=True, epsilon=0.02, gamma=0.02)
+    found = extract(model, method="auto", labels=True, epsilon=0.02, gamma=0.02)
     assert found.passed
     assert isinstance(found.automaton, MooreMachine)
     assert len(found.automaton) == 6
@@ -138,6 +138,6 @@ def test_several_labels_are_extracted_by_what_suits() -> None:
 def test_turns_are_the_same_every_time() -> None:
     """Should go by counted letters: the same automaton at the same expense."""
     settings = LearningSettings(max_states=40)
-    runs = [extract_automaton(without_structure(), method="auto", settings=settings, **QUICK) for _ in range(2)]
+    runs = [extract(without_structure(), method="auto", settings=settings, **QUICK) for _ in range(2)]
     assert runs[0].automaton == runs[1].automaton
     assert len({(run.cost.membership_queries, run.cost.network_steps, run.cost.rounds) for run in runs}) == 1

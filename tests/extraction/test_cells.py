@@ -13,7 +13,7 @@ from rnncheck.automata.minimisation import canonical
 from rnncheck.automata.product import inclusion_witness
 from rnncheck.checker import Status, replay
 from rnncheck.errors import InputError, ModelError
-from rnncheck.extraction.extract import extract_automaton
+from rnncheck.extraction.extract import extract
 from rnncheck.extraction.invariant_cells import cells
 from rnncheck.learning.learning_settings import LearningSettings
 from rnncheck.learning.learning_task import Progress
@@ -37,7 +37,7 @@ CELLS = VerifySettings(extraction="cells")
 @pytest.mark.parametrize("name", ["even-provable-elman", "tomita4-provable-gru", "response-provable-lstm"])
 def test_a_provable_network_is_extracted_exactly_and_that_is_proved(name: str) -> None:
     entry = zoo.entry(name)
-    found = extract_automaton(CompiledNetwork(entry.network()), method="cells", **QUICK)
+    found = extract(CompiledNetwork(entry.network()), method="cells", **QUICK)
     assert canonical(found.automaton) == canonical(entry.spec().dfa)
     assert found.passed
     assert found.open_mass == 0.0
@@ -49,7 +49,7 @@ def test_another_network_is_contained_and_the_result_says_how_far() -> None:
     """Should never be made smaller, though constant answers agree with the network more often."""
     entry = zoo.entry("tomita4-gru")
     model = CompiledNetwork(entry.network())
-    found = extract_automaton(model, method="cells", settings=LearningSettings(max_states=120), **QUICK)
+    found = extract(model, method="cells", settings=LearningSettings(max_states=120), **QUICK)
     words = [word for n in range(9) for word in itertools.product(entry.alphabet, repeat=n)]
     assert isinstance(found.automaton, DFA)
     assert (model.accepts_batch(words) <= found.automaton.accepts_batch(words)).all()
@@ -103,9 +103,7 @@ def test_aamc_with_cells_never_says_satisfied_without_a_proof() -> None:
 
 def test_too_few_states_leave_all_words() -> None:
     entry = zoo.entry("even-elman")
-    found = extract_automaton(
-        CompiledNetwork(entry.network()), method="cells", settings=LearningSettings(max_states=2), **QUICK
-    )
+    found = extract(CompiledNetwork(entry.network()), method="cells", settings=LearningSettings(max_states=2), **QUICK)
     assert not found.passed
     everything = Spec.from_regex(".*", entry.alphabet).dfa
     task = task_for(CompiledNetwork(entry.network()), max_states=2)
@@ -116,17 +114,17 @@ def test_what_has_no_weights_and_what_asks_for_fewer_states_is_refused() -> None
     letters = Alphabet(["a", "b"])
     model = CallableModel(lambda words: [len(word) % 2 == 0 for word in words], letters)
     with pytest.raises(ModelError, match="cells needs the hidden states"):
-        extract_automaton(model, method="cells", **QUICK)
+        extract(model, method="cells", **QUICK)
     stepped = wrap_steps(
         lambda rows: np.zeros((rows, 1)), lambda states, codes: states, lambda states: states[:, 0] + 1.0, letters
     )
     with pytest.raises(ModelError, match="by its weights"):
-        extract_automaton(stepped, method="cells", **QUICK)
+        extract(stepped, method="cells", **QUICK)
     network = CompiledNetwork(zoo.entry("even-elman").network())
     with pytest.raises(InputError, match="leave the number of states out"):
-        extract_automaton(network, method="cells", states=3)
+        extract(network, method="cells", states=3)
     with pytest.raises(InputError, match="Moore machine"):
-        extract_automaton(network, method="cells", labels=True)
+        extract(network, method="cells", labels=True)
 
 
 def remembering() -> CompiledNetwork:
@@ -149,7 +147,7 @@ def test_words_that_are_never_drawn_are_words(weight: float) -> None:
     """Should not say "the very words" where the automaton accepts others, however improbable they are."""
     model = remembering()
     distribution = WordDistribution(model.alphabet, {"a": 1.0, "b": weight, "c": weight}, 0.5)
-    found = extract_automaton(model, method="cells", distribution=distribution, **QUICK)
+    found = extract(model, method="cells", distribution=distribution, **QUICK)
     words = [word for n in range(5) for word in itertools.product(model.alphabet, repeat=n)]
     assert isinstance(found.automaton, DFA)
     assert (model.accepts_batch(words) < found.automaton.accepts_batch(words)).any()
@@ -170,10 +168,10 @@ def test_what_was_proved_before_the_end_is_kept() -> None:
         if len(reports) == calls - 1:
             raise KeyboardInterrupt
 
-    extract_automaton(model, method="cells", progress=count, **QUICK)
+    extract(model, method="cells", progress=count, **QUICK)
     calls = len(reports)
     reports.clear()
-    found = extract_automaton(model, method="cells", progress=end, **QUICK)
+    found = extract(model, method="cells", progress=end, **QUICK)
     assert found.unfinished == "interrupted"
     assert found.cells is not None
     assert "accepts every word that the network accepts: this is proved" in found.sentence

@@ -19,7 +19,7 @@ from rnncheck.errors import InputError, MissingExtraError, ModelError
 from rnncheck.extraction import EXTRACTIONS, extracting, extraction_method
 from rnncheck.extraction.clustering import Grid, KMeans
 from rnncheck.extraction.compare import compare_surrogates
-from rnncheck.extraction.extract import extract_automaton
+from rnncheck.extraction.extract import extract
 from rnncheck.extraction.merging import merging
 from rnncheck.extraction.quantisation import quantise
 from rnncheck.extraction.state_partition import StatePartition
@@ -193,7 +193,7 @@ def test_merging_from_words_that_somebody_has() -> None:
     """Should learn from these words alone, ask the network for nothing but them and merges, and say so."""
     dfa = minimise(compile_regex("(a b | b a a)*", LETTERS))
     given_words = tuple(word for word in all_words(LETTERS, 7))
-    found = extract_automaton(
+    found = extract(
         CompiledNetwork(exact_network(dfa)),
         method="merging",
         settings=LearningSettings(known_words=given_words),
@@ -337,9 +337,9 @@ def test_a_model_of_short_words_is_not_asked_for_longer_ones(method: str) -> Non
     model = wrap(even, LETTERS, max_length=9)
     if not extraction_method(method).black_box:
         with pytest.raises(InputError, match="asked for at most 9 letters; choose pac"):
-            extract_automaton(model, method=method, **QUICK)
+            extract(model, method=method, **QUICK)
         return
-    found = extract_automaton(model, method=method, **QUICK)
+    found = extract(model, method=method, **QUICK)
     assert max(lengths) <= 9
     assert found.automaton == DFA(LETTERS, [[1, 0], [0, 1]], [True, False])
 

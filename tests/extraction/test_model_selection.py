@@ -15,7 +15,7 @@ from rnncheck.automata.moore import MooreMachine
 from rnncheck.automata.product import symmetric_difference
 from rnncheck.errors import InputError
 from rnncheck.extraction.agreement import Point
-from rnncheck.extraction.extract import extract_automaton
+from rnncheck.extraction.extract import extract
 from rnncheck.extraction.method import Extracting, Extraction
 from rnncheck.extraction.model_selection import ModelSelection
 from rnncheck.extraction.reduction import reductions
@@ -43,7 +43,7 @@ def random_dfa(seed: int, states: int) -> DFA:
 def ended_after(ticks: int, dfa: DFA) -> Extraction:
     count = itertools.count()
     settings = LearningSettings(clock=lambda: next(count))
-    return extract_automaton(DFAModel(dfa), distribution=SHORT, timeout=ticks, settings=settings, **QUICK)
+    return extract(DFAModel(dfa), distribution=SHORT, timeout=ticks, settings=settings, **QUICK)
 
 
 @pytest.mark.parametrize("ticks", [150, 600, 1_200, 2_500])
@@ -88,7 +88,7 @@ def test_a_language_without_structure_is_not_called_learned() -> None:
     """Should end at the bound with the agreement that was measured."""
     model = CallableModel(lambda words: [no_structure(tuple(LETTERS.encode(word))) for word in words], LETTERS)
     settings = LearningSettings(max_states=60)
-    found = extract_automaton(model, distribution=SHORT, settings=settings, **QUICK)
+    found = extract(model, distribution=SHORT, settings=settings, **QUICK)
     assert not found.passed
     assert "max_states = 60" in found.unfinished
     assert 0.4 < found.measured.agreement < 0.9  # short words are learned by heart
@@ -97,7 +97,7 @@ def test_a_language_without_structure_is_not_called_learned() -> None:
 @pytest.mark.parametrize("states", [1, 2, 3, 5, 20])
 def test_no_more_states_than_wanted(states: int) -> None:
     target = minimise(random_dfa(6, 12))
-    found = extract_automaton(DFAModel(target), distribution=SHORT, states=states, **QUICK)
+    found = extract(DFAModel(target), distribution=SHORT, states=states, **QUICK)
     assert len(found.automaton) <= states
     assert found.passed == (states >= len(target))
     if not found.passed:
@@ -106,7 +106,7 @@ def test_no_more_states_than_wanted(states: int) -> None:
 
 def test_the_curve_rises_to_the_automaton_that_passed() -> None:
     target = minimise(random_dfa(6, 12))
-    found = extract_automaton(DFAModel(target), distribution=SHORT, **QUICK)
+    found = extract(DFAModel(target), distribution=SHORT, **QUICK)
     sizes = [point.states for point in found.curve.points]
     assert sizes == sorted(set(sizes))
     assert found.curve.complete
@@ -116,8 +116,8 @@ def test_the_curve_rises_to_the_automaton_that_passed() -> None:
 
 def test_several_labels_have_a_curve_too() -> None:
     model = CompiledNetwork(zoo.entry("tokens-gru").network())
-    whole = extract_automaton(model, labels=True, **QUICK)
-    small = extract_automaton(model, labels=True, states=3, **QUICK)
+    whole = extract(model, labels=True, **QUICK)
+    small = extract(model, labels=True, states=3, **QUICK)
     assert whole.passed
     assert len(small.automaton) <= 3 < len(whole.automaton)
     assert isinstance(small.automaton, MooreMachine)
@@ -127,7 +127,7 @@ def test_several_labels_have_a_curve_too() -> None:
 
 def test_a_size_below_one_is_refused() -> None:
     with pytest.raises(InputError, match="states=0"):
-        extract_automaton(DFAModel(random_dfa(0, 3)), states=0)
+        extract(DFAModel(random_dfa(0, 3)), states=0)
 
 
 def test_an_automaton_of_many_states_is_reduced_in_little_memory() -> None:

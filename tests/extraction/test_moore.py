@@ -16,7 +16,7 @@ from rnncheck.automata.label_specs import PairAlphabet, compile_label_ltlf, comp
 from rnncheck.automata.moore import MooreMachine, difference_of
 from rnncheck.checker import Status, replay
 from rnncheck.errors import AutomatonError, ExpressionError, InconsistentAnswersError, InputError, ModelError
-from rnncheck.extraction.extract import extract_automaton
+from rnncheck.extraction.extract import extract
 from rnncheck.learning import LEARNERS, make_learner
 from rnncheck.learning.learning_settings import LearningSettings
 from rnncheck.models.delimiters import with_delimiters
@@ -237,7 +237,7 @@ def test_a_spent_budget_ends_questions_about_labels() -> None:
 def test_the_machine_of_a_network_is_extracted(learner: str) -> None:
     """Should give the network's label to all words up to seven letters, with the six states that the labels need."""
     model = CompiledNetwork(zoo.entry("tokens-gru").network())
-    found = extract_automaton(model, labels=True, settings=LearningSettings(learner=learner), **QUICK)
+    found = extract(model, labels=True, settings=LearningSettings(learner=learner), **QUICK)
     assert found.passed
     assert found.epsilon < 0.02
     assert len(found.automaton) == 6
@@ -251,25 +251,25 @@ def test_the_machine_of_a_network_is_extracted(learner: str) -> None:
 def test_extraction_of_a_machine_honours_time_states_and_seed() -> None:
     model = CompiledNetwork(zoo.entry("tokens-gru").network())
     with pytest.raises(BudgetExceeded, match="time limit"):
-        extract_automaton(model, labels=True, timeout=0)
-    small = extract_automaton(model, labels=True, settings=LearningSettings(max_states=3), **QUICK)
+        extract(model, labels=True, timeout=0)
+    small = extract(model, labels=True, settings=LearningSettings(max_states=3), **QUICK)
     assert not small.passed
     assert len(small.automaton) <= 3
     assert "max_states = 3" in small.sentence
-    first, second = (extract_automaton(model, labels=True, seed=4, **QUICK) for _ in range(2))
+    first, second = (extract(model, labels=True, seed=4, **QUICK) for _ in range(2))
     assert first.automaton == second.automaton
 
 
 def test_a_model_without_outputs_has_no_labels() -> None:
     model = CallableModel(lambda words: [True] * len(words), Alphabet(["a"]))
     with pytest.raises(ModelError, match="is a black box; give a network file"):
-        extract_automaton(model, labels=True)
+        extract(model, labels=True)
 
 
 def test_a_machine_of_words_between_markers() -> None:
     """Should say what the network says of the words with their marker: all of up to five letters."""
     plain = LabelledNetwork.of(CompiledNetwork(zoo.entry("tokens-gru").network()))
-    machine = extract_automaton(with_delimiters(plain, "sign", None), labels=True, **QUICK).automaton
+    machine = extract(with_delimiters(plain, "sign", None), labels=True, **QUICK).automaton
     assert isinstance(machine, MooreMachine)
     for word in itertools.chain(*(itertools.product(machine.alphabet, repeat=length) for length in range(6))):
         said = plain.labels[plain.reference_label(plain.alphabet.encode(("sign", *word)))]

@@ -13,7 +13,7 @@ from rnncheck.automata.minimisation import minimise
 from rnncheck.automata.product import symmetric_difference
 from rnncheck.extraction.bisection import Bisection, grouped_sums
 from rnncheck.extraction.decision_tree import tree
-from rnncheck.extraction.extract import extract_automaton, extraction_task
+from rnncheck.extraction.extract import extract, extraction_task
 from rnncheck.extraction.quantisation import squashed
 from rnncheck.learning.learning_settings import MAX_STATES, MAX_STATES_IN_TIME, LearningSettings
 from rnncheck.models.engine.compiled import CompiledNetwork
@@ -107,7 +107,7 @@ def test_networks_built_by_hand_are_found(seed: int) -> None:
     """Should answer as the automaton that the network was built from, by exact probability."""
     target = exact(seed, 12)
     model = CompiledNetwork(exact_network(target))
-    found = extract_automaton(model, method="tree", distribution=SHORT, epsilon=0.02, gamma=0.02)
+    found = extract(model, method="tree", distribution=SHORT, epsilon=0.02, gamma=0.02)
     assert SHORT.mass(symmetric_difference(found.automaton, target)) < 0.02
     assert found.passed
 
@@ -116,7 +116,7 @@ def test_more_cells_say_more() -> None:
     """Should come nearer to a random network, whose language no small automaton knows, the more states it may have."""
     model = CompiledNetwork(random_network(Cell.GRU, (12,), alphabet=LETTERS, seed=9, scale=6.0))
     agreements = [
-        extract_automaton(
+        extract(
             model, method="tree", distribution=SHORT, settings=LearningSettings(max_states=states), seed=1
         ).measured.agreement
         for states in (4, 600)
@@ -142,7 +142,7 @@ def test_there_is_progress_after_little_work(letters: int) -> None:
     alphabet = Alphabet([f"t{i}" for i in range(letters)])
     model = CompiledNetwork(random_network(Cell.GRU, (6,), alphabet=alphabet, scale=2.0))
     steps = [0]
-    extract_automaton(
+    extract(
         model,
         method="tree",
         distribution=WordDistribution(alphabet, stop=0.1),
@@ -157,7 +157,7 @@ def test_states_that_tell_nothing_are_one_state() -> None:
     """Should be a constant answer where all weights are 0, in one unit as in many."""
     for hidden in (1, 30):
         model = CompiledNetwork(random_network(Cell.RNN_TANH, (hidden,), alphabet=LETTERS, scale=0.0, threshold=0.3))
-        found = extract_automaton(model, method="tree", distribution=SHORT, epsilon=0.05, gamma=0.05)
+        found = extract(model, method="tree", distribution=SHORT, epsilon=0.05, gamma=0.05)
         assert found.passed
         assert len(found.automaton) == 1
 
@@ -171,7 +171,7 @@ def test_intervals_hold_the_truth() -> None:
     outside = 0
     for seed in range(6):
         target = exact(seed, 25)
-        found = extract_automaton(
+        found = extract(
             CompiledNetwork(exact_network(target)),
             method="tree",
             distribution=SHORT,
@@ -198,7 +198,7 @@ def test_the_best_stage_is_taken_wherever_the_time_ends() -> None:
     sizes = []
     for ticks in (4_000, 5_000, 8_000):
         count = itertools.count()
-        found = extract_automaton(
+        found = extract(
             model,
             method="tree",
             distribution=SHORT,

@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import nn
 
-from rnncheck import load_model, repair, robustness, verify, wrap, wrap_steps
+from rnncheck import load_model, repair, robust, verify, wrap, wrap_steps
 from rnncheck.errors import InputError, ModelError
 from rnncheck.models.adapters import DFAModel, complement
 from rnncheck.models.engine.compiled import CompiledNetwork
@@ -203,7 +203,7 @@ def test_nothing_is_kept_of_code_that_nobody_vouches_for(tmp_path: Any, command:
             settings = VerifySettings(checkpoint=str(file))
             return verify(wrap(answers, LETTERS, **more), spec, epsilon=0.2, gamma=0.2, settings=settings)
         if command == "robust":
-            return robustness(wrap(answers, LETTERS, **more), [("a",)], checkpoint=file)
+            return robust(wrap(answers, LETTERS, **more), [("a",)], checkpoint=file)
         return repair(Net(), spec, alphabet=LETTERS, checkpoint=file, **more)
 
     with pytest.raises((InputError, ModelError), match="give the model a fingerprint"):

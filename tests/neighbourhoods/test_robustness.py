@@ -15,7 +15,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from rnncheck import Alphabet, Edits, FormatError, InputError, ModelError, Robustness, Spec, robustness, wrap
+from rnncheck import Alphabet, Edits, FormatError, InputError, ModelError, Robustness, Spec, robust, wrap
 from rnncheck.automata.edits import ball, distance_of, within
 from rnncheck.models.adapters import DFAModel
 from rnncheck.models.engine.compiled import CompiledNetwork, compiled_or_stepped
@@ -144,7 +144,7 @@ def questions(draw):
 
 
 def check_against_brute_force(model, word, edits, far) -> None:
-    found = robustness(model, [word], distance=far, edits=edits).words[0]
+    found = robust(model, [word], distance=far, edits=edits).words[0]
     answers = dict(zip(ALL, model.accepts_batch(ALL).tolist(), strict=True))
     distance = distance_by(edits)
     near = {other: away for other in ALL if (away := distance(word, other)) <= Fraction(far)}
@@ -205,7 +205,7 @@ def rejecting_lstm():
 def test_too_many_neighbours_are_never_called_robust() -> None:
     word = ("a", "b", "c") * 4
     model = DFAModel(Spec.from_regex("!(.*)", LETTERS).dfa)
-    found = robustness(model, [word], distance=3, max_steps=20_000, epsilon=0.01)
+    found = robust(model, [word], distance=3, max_steps=20_000, epsilon=0.01)
     one = found.words[0]
     assert one.outcome is Outcome.UNDECIDED
     assert one.certified == 2
@@ -220,11 +220,11 @@ def test_too_many_neighbours_are_proved_where_states_can_be_enclosed(cell) -> No
     spec = Spec.from_regex("!(.* a a a .*)", LETTERS).dfa
     model = CompiledNetwork(robust_network(spec, cell))
     words = [("b", "c", "b", "a") * 3, ("b", "c", "a") * 3 + ("a", "b", "c")]
-    found = robustness(model, words, max_steps=100)
+    found = robust(model, words, max_steps=100)
     assert [one.outcome for one in found.words] == [Outcome.SATISFIED, Outcome.VIOLATED]
     assert found.words[0].boxes > 0
     assert not spec.accepts(found.words[1].nearest)
-    assert robustness(model, words).words[0].boxes is None  # asked, where there is time for it
+    assert robust(model, words).words[0].boxes is None  # asked, where there is time for it
 
 
 @example(seed=185490, word=["a", "a"])  # the empty word is near, and no proof is about it
@@ -232,8 +232,8 @@ def test_too_many_neighbours_are_proved_where_states_can_be_enclosed(cell) -> No
 @settings(max_examples=30, deadline=None)
 def test_no_proof_contradicts_asking_everything(seed, word) -> None:
     network = random_network(Cell.GRU, hidden=(4,), alphabet=LETTERS, scale=1.5, seed=seed)
-    proved = robustness(compiled_or_stepped(network), [word], distance=2, max_steps=1).words[0]
-    asked = robustness(compiled_or_stepped(network), [word], distance=2).words[0]
+    proved = robust(compiled_or_stepped(network), [word], distance=2, max_steps=1).words[0]
+    asked = robust(compiled_or_stepped(network), [word], distance=2).words[0]
     if proved.boxes is not None:
         assert asked.outcome is Outcome.SATISFIED
     if proved.nearest is not None:
@@ -242,7 +242,7 @@ def test_no_proof_contradicts_asking_everything(seed, word) -> None:
 
 def test_a_flip_among_too_many_neighbours_is_found_and_no_more_is_claimed() -> None:
     spec = Spec.from_regex("!(.* b b b .*)", LETTERS)
-    found = robustness(DFAModel(spec.dfa), [("a", "b", "a") * 4], distance=3, max_steps=300)
+    found = robust(DFAModel(spec.dfa), [("a", "b", "a") * 4], distance=3, max_steps=300)
     one = found.words[0]
     assert one.outcome is Outcome.VIOLATED
     assert not one.exact
@@ -252,9 +252,9 @@ def test_a_flip_among_too_many_neighbours_is_found_and_no_more_is_claimed() -> N
 
 def test_only_words_of_the_specification_count() -> None:
     model = DFAModel(Spec.from_regex(".* a", LETTERS).dfa)
-    assert not robustness(model, [("b", "c", "a")]).robust
+    assert not robust(model, [("b", "c", "a")]).robust
     ends_in_a = Spec.from_regex(".* a", LETTERS)
-    assert robustness(model, [("b", "c", "a")], distance=2, spec=ends_in_a).robust
+    assert robust(model, [("b", "c", "a")], distance=2, spec=ends_in_a).robust
 
 
 def test_an_original_that_differs_from_its_engine_is_asked_itself() -> None:
@@ -268,7 +268,7 @@ def test_an_original_that_differs_from_its_engine_is_asked_itself() -> None:
 
     model._reference = judge
     model._options["reference"] = judge
-    found = robustness(model, [("a", "c", "a", "c")], distance=2)
+    found = robust(model, [("a", "c", "a", "c")], distance=2)
     assert found.words[0].distance == 2
     assert any("different answers" in note for note in found.notes)
 
@@ -286,7 +286,7 @@ def test_nothing_is_robust_before_the_reference_was_asked() -> None:
     model._reference = judge
     model._options["reference"] = judge
     late = lambda: 1e9 if len(asked) > 5 else 0.0  # noqa: E731 - a clock
-    found = robustness(model, [("a", "b", "c", "a")], timeout=1, clock=late)
+    found = robust(model, [("a", "b", "c", "a")], timeout=1, clock=late)
     assert found.words[0].outcome is Outcome.UNDECIDED
     assert found.words[0].certified == 0
 
@@ -307,14 +307,14 @@ class OneC(DFAModel):
 @pytest.mark.parametrize("steps", [50_000_000, 30])
 def test_no_word_is_nearer_by_the_reference_too(steps: int) -> None:
     """Should compare the certified part of a neighbourhood, where a flip further off is known or not."""
-    found = robustness(OneC(), [("a", "b", "a")], distance=2, max_steps=steps)
+    found = robust(OneC(), [("a", "b", "a")], distance=2, max_steps=steps)
     assert found.words[0].distance == 1
     assert any("different answers" in note for note in found.notes)
 
 
 def test_where_no_neighbour_counts() -> None:
     model = CompiledNetwork(rejecting_lstm())
-    one = robustness(model, [("a", "b", "c")], spec=Spec.from_regex("c{8}", LETTERS)).words[0]
+    one = robust(model, [("a", "b", "c")], spec=Spec.from_regex("c{8}", LETTERS)).words[0]
     assert (one.outcome, one.words) == (Outcome.SATISFIED, 0)
     assert one.reason.startswith("no word within distance 1 counts")
 
@@ -324,39 +324,39 @@ def test_a_model_of_short_words_is_asked_for_no_longer_ones() -> None:
         assert all(len(word) <= 4 for word in some)
         return [False for _ in some]
 
-    assert robustness(wrap(short, LETTERS, max_length=4), [("a", "b", "a", "b")], distance=2).robust
+    assert robust(wrap(short, LETTERS, max_length=4), [("a", "b", "a", "b")], distance=2).robust
 
 
 @pytest.mark.parametrize("cost", ["1/4611686018427387904", 1e-9, "0.000001", "1e99999999"])
 def test_costs_of_many_digits_are_refused(cost) -> None:
     model = DFAModel(Spec.from_regex("a*", LETTERS).dfa)
     with pytest.raises(InputError):
-        robustness(model, [("a", "b")], edits=Edits(swap=cost))
+        robust(model, [("a", "b")], edits=Edits(swap=cost))
 
 
 def test_a_model_that_cannot_travel_is_told() -> None:
     with pytest.raises(ModelError, match="cannot be sent to other processes"):
-        robustness(wrap(lambda some: [True for _ in some], LETTERS), [("a", "b")], workers=1)
+        robust(wrap(lambda some: [True for _ in some], LETTERS), [("a", "b")], workers=1)
 
 
 def test_distances_that_costs_allow_are_the_rows_of_the_table() -> None:
     model = DFAModel(Spec.from_regex(".* a", LETTERS).dfa)
     edits = Edits(substitute=2, insert=None, delete=None, swap="0.5")
-    found = robustness(model, [("b", "a"), ("c", "c")], distance=2, edits=edits)
+    found = robust(model, [("b", "a"), ("c", "c")], distance=2, edits=edits)
     assert found.table() == [(0, 2, 0), (0.5, 1, 1), (1, 1, 1), (1.5, 1, 1), (2, 0, 2)]
 
 
 def test_models_of_whole_words_are_asked_too() -> None:
     model = wrap(lambda some: [word.count("a") < 3 for word in some], LETTERS)
-    found = robustness(model, [("a", "b", "a", "b")], distance=2)
+    found = robust(model, [("a", "b", "a", "b")], distance=2)
     assert found.words[0].distance == 1
 
 
 def test_the_result_does_not_depend_on_the_workers(tmp_path) -> None:
     model = CompiledNetwork(random_network(Cell.GRU, hidden=(6,), alphabet=LETTERS, scale=3.0, seed=5))
     some = [word for word in ALL if len(word) == 4][::2]
-    alone = robustness(model, some, distance=2)
-    shared = robustness(model, some, distance=2, workers=2)
+    alone = robust(model, some, distance=2)
+    shared = robust(model, some, distance=2, workers=2)
     assert shared.words == alone.words
     assert (shared.network_steps, shared.compared) == (alone.network_steps, alone.compared)
     assert Robustness.from_json(alone.to_json()) == alone
@@ -368,8 +368,8 @@ def test_a_cluster_gives_the_same_result(tmp_path) -> None:
     model = CompiledNetwork(random_network(Cell.GRU, hidden=(6,), alphabet=LETTERS, scale=3.0, seed=5))
     some = [word for word in ALL if len(word) == 4][::2]
     with contextlib.closing(Cluster(tmp_path)) as cluster:
-        shared = robustness(model, some, distance=2, cluster=cluster.address)
-    assert shared.words == robustness(model, some, distance=2).words
+        shared = robust(model, some, distance=2, cluster=cluster.address)
+    assert shared.words == robust(model, some, distance=2).words
 
 
 def test_an_interrupted_run_goes_on(tmp_path) -> None:
@@ -381,15 +381,15 @@ def test_an_interrupted_run_goes_on(tmp_path) -> None:
         if now.done > 30:
             raise KeyboardInterrupt
 
-    broken = robustness(model, some, distance=2, checkpoint=kept, progress=impatient)
+    broken = robust(model, some, distance=2, checkpoint=kept, progress=impatient)
     assert broken.outcome is not Outcome.SATISFIED
     assert {one.reason for one in broken.words if one.accepted is None} == {"interrupted"}
     before = len(json.loads(read_checkpoint(tmp_path / "kept"))["words"])
     assert 0 < before < len(some)
-    whole = robustness(model, some, distance=2, checkpoint=kept, resume=True)
-    assert whole.words == robustness(model, some, distance=2).words
+    whole = robust(model, some, distance=2, checkpoint=kept, resume=True)
+    assert whole.words == robust(model, some, distance=2).words
     with pytest.raises(InputError, match="another question: its distance is '2', and '1' was asked for"):
-        robustness(model, some, distance=1, checkpoint=kept, resume=True)
+        robust(model, some, distance=1, checkpoint=kept, resume=True)
     written = Path(kept).read_bytes()
     edited = written.replace(b'"accepted":true', b'"accepted":false').replace(
         b'"outcome":"violated"', b'"outcome":"satisfied"'
@@ -397,7 +397,7 @@ def test_an_interrupted_run_goes_on(tmp_path) -> None:
     assert edited != written
     Path(kept).write_bytes(edited)
     with pytest.raises(FormatError, match="damaged or edited"):
-        robustness(model, some, distance=2, checkpoint=kept, resume=True)
+        robust(model, some, distance=2, checkpoint=kept, resume=True)
 
 
 def test_a_checkpoint_that_cannot_be_written_costs_no_result(tmp_path, monkeypatch) -> None:
@@ -406,7 +406,7 @@ def test_a_checkpoint_that_cannot_be_written_costs_no_result(tmp_path, monkeypat
 
     monkeypatch.setattr("rnncheck.neighbourhoods.robustness_checkpoint.write_checkpoint", full)
     model = DFAModel(Spec.from_regex("!(.*)", LETTERS).dfa)
-    found = robustness(model, [("a", "b")], checkpoint=str(tmp_path / "kept"))
+    found = robust(model, [("a", "b")], checkpoint=str(tmp_path / "kept"))
     assert found.robust
     assert "No space left" in found.notes[0]
 
@@ -437,7 +437,7 @@ def test_a_lost_worker_costs_its_own_words_alone(monkeypatch) -> None:
         "rnncheck.neighbourhoods.robustness.open_executor", lambda *_, **__: nullcontext(LosingWorkers())
     )
     words = [("a",) * length for length in range(1, 40)]
-    found = robustness(DFAModel(Spec.from_regex(".*", LETTERS).dfa), words, workers=1)
+    found = robust(DFAModel(Spec.from_regex(".*", LETTERS).dfa), words, workers=1)
     outcomes = {one.outcome for one in found.words}
     assert outcomes == {Outcome.UNDECIDED, Outcome.SATISFIED}
     assert any("worker was lost" in one.reason for one in found.words)
@@ -446,7 +446,7 @@ def test_a_lost_worker_costs_its_own_words_alone(monkeypatch) -> None:
 def test_a_time_limit_leaves_words_undecided() -> None:
     model = CompiledNetwork(rejecting_lstm())
     ticks = itertools.count()
-    found = robustness(model, [("a", "b", "c") * 3], distance=3, timeout=40, clock=lambda: float(next(ticks)))
+    found = robust(model, [("a", "b", "c") * 3], distance=3, timeout=40, clock=lambda: float(next(ticks)))
     assert found.words[0].outcome is Outcome.UNDECIDED
     assert found.words[0].reason == "the time limit was reached"
 
@@ -474,7 +474,7 @@ def test_words_are_aligned_letter_by_letter() -> None:
 def test_nonsense_is_refused(options, says) -> None:
     model = DFAModel(Spec.from_regex("a*", LETTERS).dfa)
     with pytest.raises(InputError, match=says):
-        robustness(model, [("a", "b")], **options)
+        robust(model, [("a", "b")], **options)
 
 
 @pytest.mark.parametrize("cost", [0, -1, "x", True, None.__class__, float("nan")])

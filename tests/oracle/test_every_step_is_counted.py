@@ -9,7 +9,7 @@ import pytest
 from rnncheck import zoo
 from rnncheck.automata.dfa import DFA, Mask
 from rnncheck.extraction import COMPARED
-from rnncheck.extraction.extract import extract_automaton
+from rnncheck.extraction.extract import extract
 from rnncheck.learning import EQUIVALENCES, LEARNERS
 from rnncheck.learning.learning_settings import LearningSettings
 from rnncheck.models.adapters import DFAModel
@@ -113,9 +113,7 @@ def test_the_cost_of_every_extraction_is_what_the_model_counts(extraction: str) 
         verdict = verify(model, spec, method="aamc", settings=settings, **short_words(model))
         assert verdict.cost.network_steps == model.steps > 0, name
         before = model.steps
-        found = extract_automaton(
-            model, method=extraction, settings=LearningSettings(max_states=20), **short_words(model)
-        )
+        found = extract(model, method=extraction, settings=LearningSettings(max_states=20), **short_words(model))
         assert found.cost.network_steps == model.steps - before > 0, name
 
 

@@ -8,8 +8,9 @@ import msgspec
 
 from rnncheck import Verdict, load_model, verify, zoo
 from rnncheck.report.page.invariant_pictures import boxes
-from rnncheck.verdict.facts import Outcome
 from rnncheck.verdict.guarantee import ShownBox
+from rnncheck.verdict.value import Undecided
+from support import samples
 
 
 def proved() -> Verdict:
@@ -23,7 +24,7 @@ def shown_with(shown: list[ShownBox], **changes: Any) -> str:
     assert verdict.guarantee.invariant is not None
     facts = msgspec.structs.replace(verdict.guarantee.invariant, shown=tuple(shown), boxes=len(shown), unproved=0.1)
     guarantee = msgspec.structs.replace(verdict.guarantee, invariant=facts)
-    return str(boxes(msgspec.structs.replace(verdict, guarantee=guarantee, **changes)))
+    return str(boxes(samples.changed(verdict, guarantee=guarantee, **changes)))
 
 
 def box(letters: str, *, opened: bool) -> ShownBox:
@@ -41,7 +42,7 @@ def test_open_boxes_are_named_in_words_and_in_the_picture() -> None:
 
 def test_what_is_in_the_way_is_said() -> None:
     why = "not proved: the box of the words that end in a a reaches the decision"
-    html = shown_with([box("a", opened=False)], outcome=Outcome.UNDECIDED, reason=why)
+    html = shown_with([box("a", opened=False)], kind=Undecided, reason=why)
     assert f"N{why[1:]}." in html
     assert "have no rectangle" in html
     assert "Dashed" not in html

@@ -146,7 +146,7 @@ def test_a_document_gives_the_verdict_back(make) -> None:
     again = as_read(verdict)
 
     for name in ("outcome", "reason", "cost", "counterexample", "guarantee", "hypothesis", "specification", "health",
-                 "faulty_flows", "trace", "history", "settings", "spec_facts", "violation_mass"):  # fmt: skip
+                 "faulty_flows", "trace", "history", "settings", "spec_facts", "severity"):  # fmt: skip
         assert getattr(again, name) == getattr(verdict, name), name
 
 
@@ -183,7 +183,7 @@ def test_documents_of_earlier_versions_are_still_read() -> None:
         ({"faulty_flows": [{"prefix": []}]}, "loop"),
         ({"history": [{"states": 1}]}, "membership_queries"),
         ({"hypothesis": {"automaton": {"schema": "other"}}}, "automaton"),
-        ({"violation_mass": [0.5]}, "length 2"),
+        ({"severity": {"interval": [0.5]}}, "length 2"),
     ],
 )
 def test_a_document_whose_parts_do_not_fit_is_refused(change, message: str) -> None:

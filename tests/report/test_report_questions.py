@@ -4,7 +4,6 @@ import json
 import re
 
 import pytest
-from msgspec.structs import replace
 
 import rnncheck
 from rnncheck import zoo
@@ -24,6 +23,7 @@ from rnncheck.report.page.verdict_page import report_page
 from rnncheck.verdict.value import Verdict
 from rnncheck.verification.explanation.evidence import with_scores
 from support import samples
+from support.samples import changed as replace
 
 needs_graphviz = pytest.mark.skipif(not graphviz.available(), reason="the extra `draw` is not installed")
 

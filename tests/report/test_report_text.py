@@ -9,7 +9,6 @@ from html.parser import HTMLParser
 from importlib.resources import files
 
 import pytest
-from msgspec.structs import replace
 
 from rnncheck import Spec
 from rnncheck.automata.language import all_words
@@ -22,12 +21,14 @@ from rnncheck.report.page.reproduce import python_call, replay_text
 from rnncheck.report.page.verdict_page import report_page
 from rnncheck.report.plots import gauge, pumping_plot, rounds_plot, ticks
 from rnncheck.search.flows import FlowSettings
-from rnncheck.verdict.facts import HealthNote, Outcome, SpecFacts
+from rnncheck.verdict.facts import HealthNote, SpecFacts, Strength
 from rnncheck.verdict.guarantee import Guarantee
-from rnncheck.verdict.violation import FaultyFlow
+from rnncheck.verdict.value import Satisfied
+from rnncheck.verdict.violation import FaultyFlow, ViolationProbability
 from rnncheck.verification.verify_settings import VerifySettings
 from rnncheck.words import Alphabet
 from support import samples, strategies
+from support.samples import changed as replace
 
 
 def sections(page: str) -> list[str]:
@@ -149,7 +150,7 @@ def test_headlines_say_who_errs() -> None:
     assert sentences.headline(other) == "The network rejects a word that the specification accepts."
     assert "open" in sentences.headline(samples.undecided())
     assert "(confidence 0.95)" in sentences.headline(samples.satisfied())
-    proof = replace(verdict, counterexample=None, outcome=Outcome.SATISFIED, guarantee=Guarantee(proof=True))
+    proof = replace(verdict, kind=Satisfied, strength=Strength.PROVED, guarantee=Guarantee(proof=True))
     assert sentences.headline(proof) == "No word at all violates the specification."
     exact = replace(proof, guarantee=Guarantee(exact_length=7))
     assert sentences.headline(exact) == "No violation was found: no word of at most 7 letters is one."
@@ -167,7 +168,7 @@ def test_every_outcome_has_limits(make) -> None:
 def test_notes_and_mass_are_told() -> None:
     """Should show what weakens a result, and its severity."""
     notes = (HealthNote("long words", "sampled words had up to 900 letters"),)
-    page = report_page(replace(samples.faulty(), health=notes, violation_mass=(0.25, 0.5)))
+    page = report_page(replace(samples.faulty(), health=notes, severity=ViolationProbability(interval=(0.25, 0.5))))
     assert "sampled words had up to 900 letters" in page
     assert "bout 35% of all random words are violations (95 % interval of the probability: 0.25 to 0.5)" in page
 
@@ -311,13 +312,13 @@ def test_values_show_themselves_in_notebooks() -> None:
     if graphviz.available():
         for name in ("Spec", "DFA"):
             ElementTree.fromstring(forms[name]["image/svg+xml"])
-        assert palette.PATH in forms["Verdict"]["text/html"]
-    for name in ("Verdict", "FaultyFlow"):
+        assert palette.PATH in forms["Violated"]["text/html"]
+    for name in ("Violated", "FaultyFlow"):
         html = forms[name]["text/html"]
         assert "<script" not in html
         assert "<style" not in html
         assert "<svg" in html
-    assert "VIOLATED" in forms["Verdict"]["text/html"]
+    assert "VIOLATED" in forms["Violated"]["text/html"]
 
 
 def test_a_notebook_falls_back_to_text(monkeypatch) -> None:

@@ -81,7 +81,7 @@ def test_a_large_specification_keeps_the_time_limit(method, seconds: int) -> Non
 def test_robustness_over_many_letters_keeps_the_time_limit(seconds: int) -> None:
     clock = Ticking()
     model = DFAModel(DFA(MANY, [[0] * 600], [True]))
-    found = rnncheck.robustness(model, [("t1", "t2", "t3")], distance=2, timeout=float(seconds), clock=clock)
+    found = rnncheck.robust(model, [("t1", "t2", "t3")], distance=2, timeout=float(seconds), clock=clock)
     assert found.words[0].outcome.value != "satisfied"
     assert clock() < seconds + 10
 
@@ -91,6 +91,6 @@ def test_what_is_known_of_a_large_neighbourhood_is_reported_when_the_time_is_ove
     """Counting its words would take time that is over: the result comes without the count."""
     letters = Alphabet([f"t{number}" for number in range(1000)])
     model, word = DFAModel(DFA(letters, [[0] * 1000], [True])), tuple(f"t{number}" for number in range(10))
-    found = rnncheck.robustness(model, [word], distance=1, timeout=float(seconds), clock=Ticking())
+    found = rnncheck.robust(model, [word], distance=1, timeout=float(seconds), clock=Ticking())
     assert found.words[0].outcome.value == "undecided"
     assert found.words[0].words is None

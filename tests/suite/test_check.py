@@ -19,8 +19,10 @@ from rnncheck.report.checks.summary_page import report_names, summary_page
 from rnncheck.runtime.budget import INTERRUPTED
 from rnncheck.suite.check_results import Check
 from rnncheck.suite.property_file import Severity
-from rnncheck.verdict.facts import Outcome
+from rnncheck.verdict.facts import Strength
 from rnncheck.verdict.guarantee import Guarantee
+from rnncheck.verdict.value import Undecided, Violated
+from support import samples
 from support.robust_networks import robust_network
 
 LETTERS = ["a", "b", "c"]
@@ -175,7 +177,8 @@ def judged(name: str, gamma: float | None) -> Check:
     """A check that is satisfied by a sample, or proved where γ is None."""
     guarantee = Guarantee(proof=True) if gamma is None else Guarantee(epsilon=0.01, gamma=gamma, samples=500)
     spec, model = Spec.from_regex("a*", ["a", "b"]), DFAModel(Spec.from_regex("a*", ["a", "b"]).dfa)
-    verdict = msgspec.structs.replace(verify(model, spec), guarantee=guarantee)
+    strength = Strength.PROVED if gamma is None else Strength.STATISTICAL
+    verdict = msgspec.structs.replace(verify(model, spec), guarantee=guarantee, strength=strength)
     return Check(model="m", name=name, kind="regex", text="a*", source="m", verdict=verdict)
 
 
@@ -183,8 +186,8 @@ def test_what_all_statistical_verdicts_say_together() -> None:
     """Should add up their γ, and theirs alone: proofs and violations are certain."""
     few = tuple(judged(f"p{number}", 0.01) for number in range(3))
     violated = judged("violated", 0.01)
-    certain = msgspec.structs.replace(violated, verdict=msgspec.structs.replace(
-        violated.verdict, outcome=Outcome.VIOLATED, counterexample=("b",), confirmed=True, guarantee=None
+    certain = msgspec.structs.replace(violated, verdict=samples.changed(
+        violated.verdict, kind=Violated, counterexample=("b",)
     ))  # fmt: skip
     result = SuiteResult(suite="s", checks=(*few, judged("proved", None), certain), seconds=0.0)
     assert result.joint_confidence == pytest.approx(0.97)
@@ -293,9 +296,7 @@ def test_what_was_not_begun_or_interrupted_is_never_allowed(suite: Path) -> None
     entry, one = next(iter(Suite.read(suite).models)), next(iter(Suite.read(suite).properties))
     one = dataclasses.replace(one, allow_undecided=True, severity=Severity.WARNING)
     verdict = next(each.verdict for each in check(suite, properties=["answered"]).checks if each.verdict is not None)
-    interrupted = msgspec.structs.replace(
-        verdict, outcome=Outcome.UNDECIDED, reason=INTERRUPTED, counterexample=None, guarantee=None
-    )
+    interrupted = samples.changed(verdict, kind=Undecided, reason=INTERRUPTED, guarantee=None)
     for told in (Check.of(entry, one), Check.of(entry, one, verdict=interrupted)):
         assert not told.allowed
         assert SuiteResult(suite="s", checks=(told,), seconds=0.0).exit_code == 3

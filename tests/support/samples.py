@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from typing import Any
 
 import numpy as np
 
@@ -12,8 +13,8 @@ from rnncheck.automata.dfa import DFA
 from rnncheck.automata.language import all_words
 from rnncheck.models.adapters import DFAModel
 from rnncheck.relations import Relation
-from rnncheck.verdict.facts import AutomatonFacts, Outcome, Round, SpecFacts, TotalCost
-from rnncheck.verdict.value import Verdict
+from rnncheck.verdict.facts import AutomatonFacts, Round, SpecFacts, TotalCost
+from rnncheck.verdict.value import Undecided, Verdict, Violated
 from rnncheck.verdict.violation import FaultyFlow, Trace
 from rnncheck.verification.label_questions import label_spec, verify_labels
 from rnncheck.verification.verify_settings import VerifySettings
@@ -100,32 +101,36 @@ def by_hand(
     flows: tuple[FaultyFlow, ...] = (),
     *,
     trace: bool = True,
-    **parts: object,
+    **parts: Any,
 ) -> Verdict:
     """A verdict about an automaton that plays the network, which is its own hypothesis."""
     answers = None
     if word is not None and trace:
         said = [bool(model.accepting[state]) for state in model.run(word)]
         answers = Trace(tuple(said), tuple(1.5 if yes else -2.25 for yes in said))
-    facts: dict[str, object] = {
-        "schema": "rnncheck/verdict/1",
-        "outcome": Outcome.UNDECIDED if word is None else Outcome.VIOLATED,
+    facts: dict[str, Any] = {
         "reason": "made by hand",
         "method": "pdv",
         "relation": Relation.SUBSET,
         "cost": TotalCost(1.0, 2, 3, 4),
         "seed": 0,
         "alphabet": spec.alphabet,
-        "counterexample": word,
         "learned": AutomatonFacts.of(model),
-        "faulty_flows": flows,
         "history": (Round(1, 10, 100, 0), Round(3, 20, 300, 64)),
         "spec_facts": spec_facts(spec, "by hand"),
-        "confirmed": word is not None,
-        "trace": answers,
         "version": "0",
     }
-    return Verdict(**{**facts, **parts})
+    if word is None:
+        return Undecided(**{**facts, **parts})
+    return Violated(**{"counterexample": word, "faulty_flows": flows, "trace": answers, **facts, **parts})
+
+
+def changed(verdict: Verdict, **parts: Any) -> Any:
+    """The verdict with other parts, or, with ``kind``, as another result."""
+    kind = parts.pop("kind", type(verdict))
+    known = {name: getattr(verdict, name) for name in verdict.__struct_fields__ if name in kind.__struct_fields__}
+    fixed = {} if kind is type(verdict) else dict.fromkeys(set(known) - set(Verdict.__struct_fields__))
+    return kind(**{name: value for name, value in {**known, **parts}.items() if name not in fixed or name in parts})
 
 
 def spec_facts(spec: DFA | None, origin: str) -> SpecFacts:

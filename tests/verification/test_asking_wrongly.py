@@ -17,7 +17,7 @@ from rnncheck import (
     zoo,
 )
 from rnncheck.errors import InputError, WrongTypeError
-from rnncheck.extraction.extract import extract_automaton
+from rnncheck.extraction.extract import extract
 from rnncheck.models.adapters import DFAModel, complement
 from rnncheck.proofs.proof_search import ProofSettings
 from rnncheck.training import HardeningSettings, TrainingSettings
@@ -49,7 +49,7 @@ class Drawing:
 
 @pytest.mark.parametrize("ask", [
     lambda words: verify(MODEL, SPEC, distribution=words),
-    lambda words: extract_automaton(MODEL, distribution=words),
+    lambda words: extract(MODEL, distribution=words),
     lambda words: data_from_automaton(SPEC.dfa, np.random.default_rng(0), distribution=words),
 ], ids=["verify", "extract", "train"])  # fmt: skip
 def test_a_distribution_of_another_kind_is_refused(ask) -> None:

@@ -174,7 +174,7 @@ def test_the_mass_of_violations_is_that_among_the_words_that_count() -> None:
     truth = WordDistribution(AB).mass(violations) / WordDistribution(AB).mass(given)
     settings = dataclasses.replace(SETTINGS, severity_samples=4_000)
     verdict = verify(model, spec("false"), assume=assumed, settings=settings)
-    low, high = verdict.violation_mass
+    low, high = verdict.severity.interval
     assert low <= truth <= high
     assert not low <= WordDistribution(AB).mass(Spec.from_regex(".* b", AB).dfa) <= high
     assert verdict.assumption.mass == pytest.approx(WordDistribution(AB).mass(given))

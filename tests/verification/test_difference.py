@@ -127,7 +127,7 @@ def test_a_coarse_copy_differs_and_a_fine_one_does_not() -> None:
     assert old.reference_answer(old.alphabet.encode(verdict.counterexample)) != coarse.reference_answer(
         coarse.alphabet.encode(verdict.counterexample)
     )
-    assert verdict.violation_mass is not None
+    assert verdict.severity is not None
     assert verdict.comparison is not None
     assert [change.old.value for change in verdict.comparison.properties] == ["satisfied"]
     assert rnncheck.Verdict.from_json(verdict.to_json()) == verdict

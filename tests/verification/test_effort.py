@@ -61,11 +61,11 @@ def test_what_is_no_number_of_seconds_is_an_error(seconds: float) -> None:
 def test_more_seconds_narrow_the_severity() -> None:
     """Should find the same word, and bound the probability of violations more closely."""
     none, few, many = faulty(explain=0.0), faulty(), faulty(explain=1_000.0, severity_samples=30_000)
-    assert none.violation_mass is None
+    assert none.severity is None
     assert few.counterexample == many.counterexample
-    assert few.violation_mass is not None
-    assert many.violation_mass is not None
-    assert many.violation_mass[1] < few.violation_mass[1] / 2
+    assert few.severity is not None
+    assert many.severity is not None
+    assert many.severity.interval[1] < few.severity.interval[1] / 2
 
 
 def test_the_clock_ends_explanations_and_not_the_verdict() -> None:

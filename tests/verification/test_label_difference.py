@@ -161,7 +161,7 @@ def test_traces_and_machines_between_markers_and_of_modules() -> None:
     judged = trace_model(model, spec.dfa)
     assert judged.accepts_batch(words).tolist() == expected
     assert [judged.reference_answer(model.alphabet.encode(word)) for word in words] == expected
-    machine = rnncheck.extract_automaton(model, labels=True, epsilon=0.2, gamma=0.2, timeout=60).automaton
+    machine = rnncheck.extract(model, labels=True, epsilon=0.2, gamma=0.2, timeout=60).automaton
     assert isinstance(machine, MooreMachine)
     assert machine.labels == (*NAMES, "no label")  # of the empty word, which the module does not take
     says = machine.output_batch(WordBatch.from_codes([(), *((letter,) for letter in range(len(ABC)))]))

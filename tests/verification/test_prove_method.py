@@ -11,7 +11,7 @@ import torch
 from rnncheck import wrap
 from rnncheck.checker import ReplaySettings, Status, replay
 from rnncheck.cli.verdict_text import described
-from rnncheck.errors import InputError
+from rnncheck.errors import FormatError, InputError
 from rnncheck.learning.learning_task import Progress
 from rnncheck.models.adapters import DFAModel
 from rnncheck.models.engine.compiled import CompiledNetwork
@@ -165,8 +165,14 @@ def test_of_a_module_the_weights_are_proved_and_the_verdict_says_so(tmp_path: Pa
     assert any("for the weights read from the module" in check.seen for check in replayed.checks)
     more = Verdict.from_json(certified.to_json().replace('"covers_reference": false', '"covers_reference": true'))
     assert replay(more, model, ReplaySettings(certificate=certificate)).status is Status.REFUTED
-    old = verdict.to_json().replace('"covers_reference": false', '"original": true')
-    assert "proved for the weights read from the module" in str(Verdict.from_json(old))
+    assert not certified.proved
+    required = verify(model, RESPONSE, method="prove", relation="equal", require="proved")
+    assert required.exit_code == 3
+    assert "weights read from the module, whose code may compute something else" in str(required.shortfall)
+    half = certified.to_json().replace('"covers_reference": false', '"covers_reference": true', 1)
+    with pytest.raises(FormatError, match="whose weights"):
+        Verdict.from_json(half)
+    assert replay(half, model, ReplaySettings(certificate=certificate)).status is Status.REFUTED
 
 
 def test_an_unknown_method_is_still_an_error() -> None:

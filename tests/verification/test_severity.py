@@ -22,9 +22,9 @@ from rnncheck.relations import Property, Relation
 from rnncheck.runtime.budget import UNLIMITED, Budget
 from rnncheck.verdict.facts import Outcome
 from rnncheck.verdict.strata import ENDING, FAMILY, OTHERS, divide, ending_in, family, interval_of
-from rnncheck.verdict.violation import Stratum
+from rnncheck.verdict.violation import Stratum, ViolationProbability
 from rnncheck.verification.effort import Effort
-from rnncheck.verification.explanation.severity import ViolationProbability, violation_probability
+from rnncheck.verification.explanation.severity import violation_probability
 from rnncheck.verification.verification_task import Finding, Task
 from rnncheck.verification.verify_settings import VerifySettings
 from rnncheck.words import Alphabet, Codes
@@ -159,10 +159,9 @@ def violated(*, timeout: float | None = None, **settings: Any):
 def test_every_violated_verdict_has_a_severity_within_its_share() -> None:
     _, plain = violated(severity_samples=0)
     network, verdict = violated()
-    assert plain.violation_mass is None
-    assert not plain.mass_strata
+    assert plain.severity is None
     truth = WordDistribution(AB).mass(Spec.from_regex(".* b a a a a a a a a", AB).dfa)
-    low, high = verdict.violation_mass
+    low, high = verdict.severity.interval
     assert low <= truth <= high
     extra = verdict.cost.network_steps - plain.cost.network_steps
     letters = Effort.of(network, 0, VerifySettings()).severity
@@ -173,8 +172,7 @@ def test_every_violated_verdict_has_a_severity_within_its_share() -> None:
 def test_the_measurement_does_not_depend_on_the_time_limit() -> None:
     """Should measure with the same words without a limit and with any limit that is not reached."""
     unlimited, short, long = (violated(timeout=timeout)[1] for timeout in (None, 1e4, 1e6))
-    assert unlimited.mass_strata == short.mass_strata == long.mass_strata
-    assert unlimited.violation_mass == short.violation_mass == long.violation_mass
+    assert unlimited.severity == short.severity == long.severity
 
 
 @pytest.mark.parametrize("seconds", [0, 1, 2, 5, 20])
@@ -200,19 +198,19 @@ def test_a_time_limit_leaves_the_strata_that_are_complete(seconds: int) -> None:
 def test_a_changed_measurement_is_refuted(place: int, field: str, value: Any) -> None:
     network, verdict = violated()
     document = json.loads(verdict.to_json())
-    document["mass_strata"][place][field] = value
+    document["severity"]["strata"][place][field] = value
     result = replay(json.dumps(document), network)
-    assert "violation mass" in {check.name for check in result.having(Status.REFUTED)}
+    assert "severity" in {check.name for check in result.having(Status.REFUTED)}
 
 
 def test_a_measurement_of_another_network_is_refuted() -> None:
     """Should ask fresh words of each stratum: the interval and its counts fit together, and not the network."""
     network, verdict = violated()
     document = json.loads(verdict.to_json())
-    for stratum in document["mass_strata"]:
+    for stratum in document["severity"]["strata"]:
         stratum["violations"] = stratum["words"]
-    strata = [Stratum(**stratum) for stratum in document["mass_strata"]]
+    strata = [Stratum(**stratum) for stratum in document["severity"]["strata"]]
     word = AB.encode(document["counterexample"])
-    document["violation_mass"] = list(interval_of(strata, WordDistribution(AB).probability(word)))
+    document["severity"]["interval"] = list(interval_of(strata, WordDistribution(AB).probability(word)))
     result = replay(json.dumps(document), network)
     assert any("fresh" in check.seen for check in result.having(Status.REFUTED))

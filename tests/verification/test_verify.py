@@ -10,7 +10,7 @@ import pytest
 from rnncheck.automata.dfa import DFA
 from rnncheck.automata.language import all_words
 from rnncheck.errors import InputError, ModelError
-from rnncheck.extraction.extract import extract_automaton
+from rnncheck.extraction.extract import extract
 from rnncheck.models.adapters import DFAModel
 from rnncheck.models.engine.compiled import CompiledNetwork
 from rnncheck.models.foreign.callables import CallableModel
@@ -233,13 +233,13 @@ def test_mass_of_violations_covers_the_truth() -> None:
     distribution = WordDistribution(LETTERS, stop=0.2)
     settings = VerifySettings(severity_samples=4_000)
     verdict = verify(model, nothing, method="smc", distribution=distribution, settings=settings, **QUICK)
-    low, high = verdict.violation_mass
+    low, high = verdict.severity.interval
     assert low <= distribution.mass(random_dfa(4, 4)) <= high
 
 
 def test_extraction_recovers_an_automaton() -> None:
     dfa = random_dfa(2, 6)
-    found = extract_automaton(DFAModel(dfa), epsilon=0.01, gamma=0.01)
+    found = extract(DFAModel(dfa), epsilon=0.01, gamma=0.01)
     assert found.passed
     words = short_words(7)
     assert isinstance(found.automaton, DFA)

@@ -152,5 +152,5 @@ def _uncheckable(claims: Claims) -> Iterator[Check]:
     if claims.hypothesis is not None and not tested:
         yield unchecked("hypothesis", "nothing is claimed of it")
     if claims.verdict.failure_clusters:
-        yield unchecked("mistakes", "the document only suggests which counterexamples have the same cause")
+        yield unchecked("failure clusters", "the document only suggests which counterexamples have the same cause")
     yield unchecked("reason, cost, health, rounds, command, seed, version", "stated by the document, without evidence")

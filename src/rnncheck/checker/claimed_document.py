@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -15,7 +15,7 @@ from rnncheck.errors import FormatError, short_repr, visible
 from rnncheck.verdict.automaton_files import read_document
 from rnncheck.verdict.facts import TotalCost
 from rnncheck.verdict.guarantee import Guarantee
-from rnncheck.verdict.value import Verdict, decode_part
+from rnncheck.verdict.value import RESULTS, AnyVerdict, Undecided, Verdict, Violated, decode_part, in_todays_schema
 from rnncheck.words import Codes, format_word
 
 _LONGEST_TEXT = 120
@@ -25,23 +25,27 @@ _PIECES: Mapping[str, tuple[str, Any]] = {
     "shortest": ("no violation up to", False),
     "no_violation_up_to": ("no violation up to", None),
     "other_counterexamples": ("another counterexample", []),
-    "mistakes": ("mistakes", []),
-    "guarantee": ("guarantee", None),
+    "failure_clusters": ("failure clusters", []),
+    "guarantee": ("guarantee", {}),
+    "strength": ("strength", "statistical"),
+    "searched": ("searched", None),
     "spec": ("specification", {}),
     "hypothesis": ("hypothesis", None),
     "faulty_flows": ("faulty flow", []),
     "trace": ("trace", None),
-    "assumption": ("assumption", None),
+    "scope": ("assumption", {}),
     "cost": ("cost", TotalCost(0.0, 0, 0, 0)),
     "history": ("history", []),
-    "violation_mass": ("violation mass", None),
-    "mass_strata": ("violation mass", []),
+    "severity": ("severity", None),
     "data": ("data", None),
     "error_language": ("error language", None),
     "label_question": ("label question", None),
     "comparison": ("comparison", None),
     "alphabet": ("alphabet", ["?"]),
 }
+# What a verdict must have, and what stands in the place of it where it has not.
+_LACKING: Mapping[str, Any] = {"counterexample": None, "guarantee": {}, "strength": "statistical"}
+_FIXED = (type(None), Literal[True], Literal[False])
 
 
 class RequestedSettings(msgspec.Struct):
@@ -120,8 +124,9 @@ def read_claims(text: str | bytes, source: str = "verdict", folder: Path | None 
     if not isinstance(raw, dict):
         raise FormatError("not a verdict: it is not an object", source)
     try:
-        problems = list(_replace_damaged(raw))
-        verdict = msgspec.convert(raw, Verdict, dec_hook=decode_part)
+        raw = in_todays_schema(raw)
+        problems = [*_of_another_result(raw), *_replace_damaged(raw)]
+        verdict: AnyVerdict = msgspec.convert(raw, AnyVerdict, dec_hook=decode_part)
     except (msgspec.MsgspecError, RecursionError) as error:
         raise FormatError(f"not a verdict: {visible(str(error))}", source) from None
     lettered = not any(check.name == "alphabet" for check in problems)
@@ -155,10 +160,32 @@ def _specification_table(verdict: Verdict, named: Mapping[str, Table], problems:
         return None
 
 
+def _of_another_result(raw: dict[str, Any]) -> Iterator[Check]:
+    """Refute and remove what a verdict of this outcome does not have, and refute what it lacks."""
+    outcome = raw.get("verdict")
+    kind = RESULTS.get(outcome) if isinstance(outcome, str) else None
+    if kind is None:
+        return
+    own = {each.encode_name: each for each in msgspec.structs.fields(kind)}
+    for name in sorted({name for each in RESULTS.values() for name in each.__struct_fields__} & set(raw)):
+        fixed = name in own and own[name].type in _FIXED  # it has one value in verdicts of this outcome
+        if (name not in own and raw[name]) or (fixed and raw[name] != own[name].default):
+            yield refuted("document", f"it says {outcome}, and has {name} = {short_repr(raw[name])}")
+        if name not in own or fixed:
+            del raw[name]
+    for name in (name for name in _LACKING if name in own and own[name].required and raw.get(name) is None):
+        yield refuted("document", f"it says {outcome}, and has no {name}")
+        raw[name] = _LACKING[name]
+    if kind is Violated and raw["counterexample"] is None:  # nothing that it says of violations can be checked
+        raw["verdict"] = "undecided"
+        for name in set(Violated.__struct_fields__) - set(Undecided.__struct_fields__) | {"counterexample"}:
+            raw.pop(name, None)
+
+
 def _replace_damaged(raw: dict[str, Any]) -> list[Check]:
     """Replace damaged pieces by harmless values, and refute each."""
     problems = []
-    for part in msgspec.structs.fields(Verdict):
+    for part in msgspec.structs.fields(RESULTS.get(str(raw.get("verdict")), Undecided)):
         name = part.encode_name
         if name in _PIECES and name in raw:
             try:

@@ -132,3 +132,16 @@ def first_broken(first: Table, second: Table, relation: str) -> Codes | None:
                 came_from[successor] = (pair, letter)
                 queue.append(successor)
     return None
+
+
+def may_be_violated(table: Table, relation: str) -> bool:
+    """Whether some word that counts could break the relation, whatever the model says."""
+    seen, queue = {table.initial}, [table.initial]
+    for state in queue:  # grows while it is walked
+        if table.may_violate(relation, state):
+            return True
+        for successor in table.rows[state]:
+            if successor not in seen:
+                seen.add(successor)
+                queue.append(successor)
+    return False

@@ -13,7 +13,7 @@ from rnncheck.checker.deadline import Deadline
 from rnncheck.checker.drawn_words import document_distribution, may_violate_words
 from rnncheck.checker.model_checks import NOT_QUERIED
 from rnncheck.checker.strata_checks import FreshAnswers, strata
-from rnncheck.checker.structure import impossible_mass
+from rnncheck.checker.structure import impossible_severity
 from rnncheck.models.protocol import Model
 from rnncheck.probability.conditioned import conditioned
 from rnncheck.probability.distributions import WordDistribution
@@ -50,7 +50,7 @@ def _claimed(claims: Claims) -> bool:
     sampled = guarantee is not None and (
         (guarantee.epsilon, guarantee.hypothesis_epsilon, guarantee.possible) != (None, None, None)
     )
-    return sampled or claims.verdict.violation_mass is not None
+    return sampled or claims.verdict.severity is not None
 
 
 def _violations(claims: Claims, answers: FreshAnswers) -> Iterator[Check]:
@@ -120,21 +120,22 @@ def _differences(claims: Claims, answers: FreshAnswers) -> Iterator[Check]:
 
 
 def _mass(claims: Claims, answers: FreshAnswers, distribution: WordDistribution) -> Iterator[Check]:
-    claimed, spec = claims.verdict.violation_mass, claims.spec
-    if claimed is None or spec is None or impossible_mass(claims) is not None:
+    severity, spec = claims.verdict.severity, claims.spec
+    claimed = None if severity is None else severity.interval
+    if claimed is None or spec is None or impossible_severity(claims) is not None:
         return
     word = claims.counterexample
     least = 0.0 if word is None else distribution.probability(word)
     if claimed[1] < least:
         seen = f"at most {claimed[1]:.3g} is claimed, and the counterexample alone has {least:.3g}"
-        yield refuted("violation mass", seen)
+        yield refuted("severity", seen)
         return
     found = len(answers.violations(spec, claims.relation))
     low, high = clopper_pearson(found, len(answers.words), 1 - 2 * SURPRISE)
     seen = (
         f"{found} of {len(answers.words)} fresh words are violations; {claimed[0]:.3g} to {claimed[1]:.3g} is claimed"
     )
-    yield confirmed_if("violation mass", low <= claimed[1] and claimed[0] <= high, seen)
+    yield confirmed_if("severity", low <= claimed[1] and claimed[0] <= high, seen)
 
 
 def _surprising(failures: int, words: int, epsilon: float) -> bool:

@@ -13,7 +13,7 @@ from rnncheck.checker.claimed_document import Claims
 from rnncheck.checker.deadline import Deadline, reference_model
 from rnncheck.checker.drawn_words import may_violate_words
 from rnncheck.checker.product_table import Table
-from rnncheck.checker.structure import impossible_mass
+from rnncheck.checker.structure import impossible_severity
 from rnncheck.models.protocol import Model
 from rnncheck.probability.conditioned import conditioned
 from rnncheck.probability.distributions import WordDistribution
@@ -53,26 +53,34 @@ def strata(
 ) -> Iterator[Check]:
     """Whether the languages have the masses, and their words the share of violations, that are claimed."""
     verdict, word, possible = claims.verdict, claims.counterexample, may_violate_words(claims)
-    claimed = verdict.mass_strata
-    if not claimed or word is None or possible is None or claims.spec is None or impossible_mass(claims) is not None:
+    severity = verdict.severity
+    claimed = () if severity is None else severity.strata
+    if (
+        not claimed
+        or severity is None
+        or word is None
+        or possible is None
+        or claims.spec is None
+        or impossible_severity(claims) is not None
+    ):
         return
     low, high = interval_of(claimed, distribution.probability(word))
-    same = verdict.violation_mass is not None and all(
+    same = all(
         math.isclose(one, other, rel_tol=_ROUNDING, abs_tol=0.0)
-        for one, other in zip(verdict.violation_mass, (low, high), strict=True)
+        for one, other in zip(severity.interval, (low, high), strict=True)
     )
-    yield confirmed_if("violation mass", same, f"what was counted shows {low:.4g} to {high:.4g}")
+    yield confirmed_if("severity", same, f"what was counted shows {low:.4g} to {high:.4g}")
     loops = [(len(flow.prefix), claims.encode(flow.loop) or ()) for flow in verdict.faulty_flows]
     languages = dict(divide(possible, word, loops, _learned(claims)))
     for stratum in claimed:
         language = languages.get(stratum.name)
         sampled = None if language is None else conditioned(distribution, language)
         if language is None or sampled is None:
-            yield refuted("violation mass", f"there are no {stratum.name} in which a violation could be")
+            yield refuted("severity", f"there are no {stratum.name} in which a violation could be")
             continue
         mass = distribution.mass(language)
         seen = f"{stratum.name} have probability {mass:.4g}; {stratum.mass:.4g} is claimed"
-        yield confirmed_if("violation mass", math.isclose(mass, stratum.mass, rel_tol=_ROUNDING, abs_tol=0.0), seen)
+        yield confirmed_if("severity", math.isclose(mass, stratum.mass, rel_tol=_ROUNDING, abs_tol=0.0), seen)
         if not stratum.words:
             continue
         many = max(1, words // len(claimed))
@@ -83,8 +91,8 @@ def strata(
         seen = (
             f"{found} of {many} fresh {stratum.name} are violations; {stratum.violations} of {stratum.words} is claimed"
         )
-        yield confirmed_if("violation mass", here[0] <= there[1] and there[0] <= here[1], seen)
-    yield unchecked("violation mass", "the number of words drawn cannot be checked")
+        yield confirmed_if("severity", here[0] <= there[1] and there[0] <= here[1], seen)
+    yield unchecked("severity", "the number of words drawn cannot be checked")
 
 
 def _learned(claims: Claims) -> DFA | None:

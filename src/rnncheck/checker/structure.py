@@ -8,11 +8,12 @@ from typing import get_args
 
 from rnncheck.checker.checks import Check, confirmed, confirmed_if, left_open, refuted
 from rnncheck.checker.claimed_document import Claims
-from rnncheck.checker.product_table import first_broken
+from rnncheck.checker.product_table import first_broken, may_be_violated
 from rnncheck.errors import short_repr
 from rnncheck.probability.confidence import Bound
-from rnncheck.verdict.facts import MethodName
+from rnncheck.verdict.facts import MethodName, Strength
 from rnncheck.verdict.guarantee import Guarantee
+from rnncheck.verdict.value import contradicted_scope
 
 _BOUNDS = [bound.value for bound in Bound]
 _ROUNDING = 1e-9
@@ -24,9 +25,9 @@ def check_structure(claims: Claims) -> Iterator[Check]:
     problems = list(_contradictions(claims))
     for problem in problems:
         yield refuted("document", problem)
-    mass = impossible_mass(claims)
+    mass = impossible_severity(claims)
     if mass is not None:
-        yield refuted("violation mass", mass)
+        yield refuted("severity", mass)
     if not problems and not claims.problems:
         yield confirmed(
             "document", f"it has what a verdict that says {claims.verdict.outcome.value} must have, and no more"
@@ -36,30 +37,14 @@ def check_structure(claims: Claims) -> Iterator[Check]:
 def _contradictions(claims: Claims) -> Iterator[str]:
     verdict, guarantee = claims.verdict, claims.guarantee
     says = f"it says {verdict.outcome.value}, and"
-    if verdict.confirmed != verdict.violated:
-        yield f"a verdict that says {verdict.outcome.value} has confirmed = {str(verdict.confirmed).lower()}"
-    if verdict.violated:
-        if verdict.counterexample is None:
-            yield f"{says} there is no counterexample"
-        if verdict.specification is None:
-            yield f"{says} there is no specification automaton that the counterexample could break"
-        if guarantee is not None:
-            yield f"{says} has a guarantee, which speaks of the absence of violations"
-    else:
-        pieces = {
-            "a counterexample": verdict.counterexample is not None,
-            "faulty flows": bool(verdict.faulty_flows),
-            "the trace of a counterexample": verdict.trace is not None,
-            "further counterexamples": bool(verdict.other_counterexamples or verdict.failure_clusters),
-            "a mass of violations": verdict.violation_mass is not None or bool(verdict.mass_strata),
-        }
-        for name in (name for name, there in pieces.items() if there):
-            yield f"{says} has {name}"
-    yield from _how_short(claims, says)
+    if verdict.violated and verdict.specification is None:
+        yield f"{says} there is no specification automaton that the counterexample could break"
+    if (problem := contradicted_scope(verdict)) is not None:
+        yield problem
+    yield from _how_short(claims)
     yield from _clusters(claims)
     yield from _first_violation(claims, says)
-    if verdict.satisfied and guarantee is None:
-        yield f"{says} has no guarantee"
+    yield from _strength(claims)
     if verdict.satisfied and guarantee is not None and not guarantee.proof and guarantee.epsilon is None:
         possible, requested = guarantee.possible, claims.requested.epsilon
         by_mass = possible is not None and requested is not None and possible.mass < requested
@@ -86,24 +71,35 @@ def _enough_proved(claims: Claims, guarantee: Guarantee) -> bool:
     return isinstance(allowed, float) and facts.unproved < allowed
 
 
+def _strength(claims: Claims) -> Iterator[str]:
+    """Whether "satisfied" is called what its guarantee makes it; other checks look at the guarantee."""
+    strength, guarantee = claims.verdict.strength, claims.guarantee
+    if strength is None or guarantee is None:
+        return
+    by_mass = guarantee.epsilon is None and guarantee.possible is not None
+    by_part = guarantee.invariant is not None and guarantee.invariant.unproved is not None
+    meant = Strength.BOUNDED if by_mass or by_part else Strength.STATISTICAL
+    if guarantee.proof:
+        none = claims.spec is not None and not may_be_violated(claims.spec, claims.relation)
+        meant = Strength.PROVED if guarantee.invariant is not None or none else Strength.EXHAUSTIVE
+    if strength is not meant:
+        yield f"its strength is {strength.value}, and its guarantee is {meant.value}"
+
+
 def _clusters(claims: Claims) -> Iterator[str]:
-    verdict = claims.verdict
-    words = sorted(number for mistake in verdict.failure_clusters for number in mistake.words)
+    verdict, clusters = claims.verdict, claims.verdict.failure_clusters
+    words = sorted(number for cluster in clusters for number in cluster.words)
     if words and words != list(range(1 + len(verdict.other_counterexamples))):
-        yield "its mistakes do not name every counterexample once"
-    if any(
-        mistake.flow is not None and mistake.flow >= len(verdict.faulty_flows) for mistake in verdict.failure_clusters
-    ):
-        yield "its mistakes name a faulty flow that it does not have"
+        yield "its failure clusters do not name every counterexample once"
+    if any(cluster.flow is not None and cluster.flow >= len(verdict.faulty_flows) for cluster in clusters):
+        yield "its failure clusters name a faulty flow that it does not have"
 
 
-def _how_short(claims: Claims, says: str) -> Iterator[str]:
+def _how_short(claims: Claims) -> Iterator[str]:
     """The shortest word has one letter more than the longest of which none is a violation."""
     verdict = claims.verdict
     length, word = verdict.no_violation_up_to, verdict.counterexample
     if word is None:
-        if verdict.shortest or length is not None:
-            yield f"{says} claims how short a counterexample is, without one"
         return
     if length is not None and length >= len(word):
         yield f"no word of at most {length} letters is said to be a violation, and the counterexample has {len(word)}"
@@ -270,15 +266,15 @@ def _same_as_requested(name: str, claimed: object, requested: object) -> Check:
     return refuted(name, f"{short_repr(claimed, 90)}, not {short_repr(requested, 90)}")
 
 
-def impossible_mass(claims: Claims) -> str | None:
+def impossible_severity(claims: Claims) -> str | None:
     """What is wrong with the claimed probability of violations without querying the model; None where nothing is."""
-    claimed = claims.verdict.violation_mass
-    for stratum in claims.verdict.mass_strata:
-        if not 0.0 < stratum.mass <= 1.0 or stratum.violations > stratum.words or claimed is None:
-            return f"{short_repr(stratum)} is not a measurement"
-    if claimed is None:
+    severity = claims.verdict.severity
+    if severity is None:
         return None
-    low, high = claimed
+    for stratum in severity.strata:
+        if not 0.0 < stratum.mass <= 1.0 or stratum.violations > stratum.words:
+            return f"{short_repr(stratum)} is not a measurement"
+    claimed = low, high = severity.interval
     if not 0.0 <= low <= high <= 1.0:
         return f"{short_repr(claimed)} is not an interval of probabilities"
     if high == 0.0 and claims.verdict.counterexample is not None:

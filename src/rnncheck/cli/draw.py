@@ -15,7 +15,7 @@ from rnncheck.cli.options import AlphabetType, ModelRequest
 from rnncheck.cli.output import say
 from rnncheck.cli.output_files import OutputFile
 from rnncheck.errors import FormatError, InputError
-from rnncheck.extraction.extract import extract_automaton
+from rnncheck.extraction.extract import extract
 from rnncheck.report.automaton.automaton_drawing import Marks, marks_of
 from rnncheck.report.automaton.pictures import FORMATS, draw
 from rnncheck.report.markup import count
@@ -129,6 +129,6 @@ def _of_verdict(verdict: Verdict, source: str, part: str, flow: int) -> tuple[DF
 
 def _learned(source: str, alphabet: Alphabet | None) -> DFA:
     model = ModelRequest(source, None, None, None, None, None, False).load(alphabet)
-    found = extract_automaton(model, epsilon=_ROUGHLY, gamma=_ROUGHLY, timeout=_LEARNING_SECONDS)
+    found = extract(model, epsilon=_ROUGHLY, gamma=_ROUGHLY, timeout=_LEARNING_SECONDS)
     say(f"learned from the network: {len(found.automaton)} states; {found.sentence}", err=True)
     return found.automaton.support

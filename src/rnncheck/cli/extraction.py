@@ -30,7 +30,7 @@ from rnncheck.errors import InputError
 from rnncheck.extraction import DEFAULT_EXTRACTION, EXTRACTIONS
 from rnncheck.extraction.agreement import DEFAULT_WORDS
 from rnncheck.extraction.compare import DEFAULT_ETA, DEFAULT_TIMEOUT
-from rnncheck.extraction.extract import extract_automaton
+from rnncheck.extraction.extract import extract as extract_automaton
 from rnncheck.runtime.budget import BudgetExceeded
 from rnncheck.runtime.files import write_atomically
 from rnncheck.words import Alphabet

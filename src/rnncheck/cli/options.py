@@ -17,7 +17,7 @@ from rnncheck.models.cells import Cell
 from rnncheck.models.protocol import Model
 from rnncheck.probability.distributions import WordDistribution
 from rnncheck.relations import Relation
-from rnncheck.spec import Spec, parse_assumption
+from rnncheck.spec import Spec, parse_language
 from rnncheck.suite.property_file import ModelEntry, PropertyEntry, Suite
 from rnncheck.word_files import USUAL, Sequences, WordFormat, read_sequences, read_words
 from rnncheck.words import Alphabet, Word, parse_word
@@ -344,7 +344,7 @@ def _with_assumption(command: Command, longest: str) -> Command:
     def with_assumption(*args: Any, **kwargs: Any) -> Any:
         text = kwargs.pop("assume")
         return command(
-            *args, assume=lambda alphabet: None if text is None else parse_assumption(text, alphabet), **kwargs
+            *args, assume=lambda alphabet: None if text is None else parse_language(text, alphabet), **kwargs
         )
 
     options = [

@@ -16,7 +16,7 @@ import click
 
 from rnncheck.errors import InputError, RnncheckError
 from rnncheck.runtime.files import check_writable
-from rnncheck.spec import assumed_file
+from rnncheck.spec import language_file
 from rnncheck.suite.property_file import Suite
 
 
@@ -113,7 +113,7 @@ def _inputs(ctx: click.Context) -> Iterator[_File]:
         paths: list[Path] = []
         if isinstance(parameter.type, click.Path):
             paths += map(Path, value if isinstance(value, tuple) else (value,))
-        if name == "assume" and (file := assumed_file(value)) is not None:
+        if name == "assume" and (file := language_file(value)) is not None:
             paths.append(file)
         if name == "suite":
             paths += _named_in(*paths)

@@ -58,7 +58,7 @@ def report_command(
         data = read_limited(source, "verdict")
     except OSError as error:
         raise FormatError(f"cannot be read: {error.strerror}", str(source)) from None
-    verdict = Verdict.from_json(data, str(source), folder=source.parent)
+    verdict: Verdict = Verdict.from_json(data, str(source), folder=source.parent)
     if model is not None:
         request = ModelRequest(model, None, threshold, label, None, None, False, before=before, after=after,
                                labels=labels)  # fmt: skip

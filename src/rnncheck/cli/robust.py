@@ -28,7 +28,7 @@ from rnncheck.cli.progress import progress_line
 from rnncheck.cli.results import tell_result
 from rnncheck.neighbourhoods.alignment import aligned
 from rnncheck.neighbourhoods.neighbourhoods import Request
-from rnncheck.neighbourhoods.robustness import robustness
+from rnncheck.neighbourhoods.robustness import robust as nearest_flips
 from rnncheck.neighbourhoods.robustness_result import Robustness, WordRobustness
 from rnncheck.probability.confidence import Confidence
 from rnncheck.report.page.robustness_page import robustness_page
@@ -81,7 +81,7 @@ def robust(ctx: click.Context, /, model: ModelRequest, request: SpecRequest, **c
     edits = edits_of(choices)
     spec = request.build(loaded.alphabet) if request.given else None
     with progress_line(quiet=choices["quiet"]) as tell:
-        found = robustness(
+        found = nearest_flips(
             loaded,
             words,
             distance=distance_of(choices["distance"]),

@@ -50,10 +50,10 @@ def described(verdict: Verdict) -> list[str | Line]:
         lines.append(f"  searched        {verdict.searched.sentence()}")
     if verdict.evaluation is not None:
         lines.append(f"  evaluated       {verdict.evaluation.sentence()}")
-    if verdict.violation_mass is not None:
+    if verdict.severity is not None:
         scope = "" if verdict.assumption is None else verdict.assumption.scope
-        told = f"{frequency_sentence(verdict.violation_mass, scope)} (95 %)"
-        shown = "; ".join(str(stratum) for stratum in verdict.mass_strata if stratum.violations)
+        told = f"{frequency_sentence(verdict.severity.interval, scope)} (95 %)"
+        shown = "; ".join(str(stratum) for stratum in verdict.severity.strata if stratum.violations)
         lines.append(f"  severity        {told}{f': violations are {shown}' if shown else ''}")
     if verdict.data is not None:
         lines.append(f"  on your data    {verdict.data.sentence()}")

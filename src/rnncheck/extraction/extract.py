@@ -24,7 +24,7 @@ from rnncheck.runtime.watchdog import watchdog
 from rnncheck.verdict.facts import TotalCost
 
 
-def extract_automaton(
+def extract(
     model: Model,
     *,
     method: ExtractionName = DEFAULT_EXTRACTION,

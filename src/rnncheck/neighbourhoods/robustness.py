@@ -35,7 +35,7 @@ class RobustnessProgress:
     steps: int
 
 
-def robustness(
+def robust(
     model: Model,
     words: Iterable[Iterable[str]],
     *,

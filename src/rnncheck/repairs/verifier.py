@@ -18,6 +18,7 @@ from rnncheck.repairs.repair_question import Question
 from rnncheck.repairs.repair_report import Mass, Standing
 from rnncheck.repairs.requirements import Requirement
 from rnncheck.runtime.budget import Budget
+from rnncheck.verdict.facts import Strength
 from rnncheck.verdict.value import Verdict
 from rnncheck.verification.label_questions import verify_labels
 from rnncheck.verification.question import VerifyOptions
@@ -125,14 +126,14 @@ class Verifier:
         if word is None or len(word) > len(known.counterexamples[0]):
             return known
         mass = known.mass
-        if mass is not None and verdict.violation_mass is not None:  # the measure of all commands
-            mass = msgspec.structs.replace(mass, interval=verdict.violation_mass)
+        if mass is not None and verdict.severity is not None:  # the measure of all commands
+            mass = msgspec.structs.replace(mass, interval=verdict.severity.interval)
         return standing_of(verdict, known.search_steps, mass, known.on_data, question.distribution)
 
 
 def is_proved(verdict: Verdict) -> bool:
     """Whether the property is proved for every word."""
-    return verdict.satisfied and verdict.guarantee is not None and verdict.guarantee.proof
+    return verdict.strength in (Strength.PROVED, Strength.EXHAUSTIVE)
 
 
 def standing_of(

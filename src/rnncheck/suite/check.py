@@ -20,7 +20,7 @@ from rnncheck.suite.check_results import Check, SuiteResult
 from rnncheck.suite.loaded_model import LoadedModel
 from rnncheck.suite.property_file import ModelEntry, PropertyEntry, Suite
 from rnncheck.suite.suite_checkpoint import SuiteCheckpoint
-from rnncheck.verdict.value import Verdict
+from rnncheck.verdict.value import AnyVerdict
 from rnncheck.version import __version__
 
 _PIECE = 8  # properties of one model that a worker does one after the other: they share what is computed
@@ -98,7 +98,7 @@ class _Run:
     def __init__(
         self,
         pairs: tuple[tuple[ModelEntry, PropertyEntry], ...],
-        earlier: Mapping[str, Verdict],
+        earlier: Mapping[str, AnyVerdict],
         kept: SuiteCheckpoint | None,
         progress: Callable[[CheckProgress], None],
     ) -> None:
@@ -181,7 +181,7 @@ class _Run:
 
 
 def _checked(
-    model: ModelEntry, properties: list[PropertyEntry], earlier: dict[str, Verdict], threads: int
+    model: ModelEntry, properties: list[PropertyEntry], earlier: dict[str, AnyVerdict], threads: int
 ) -> list[Check]:
     """A piece of the work in another process."""
     loaded = LoadedModel(model, threads=threads)

@@ -10,7 +10,7 @@ import msgspec
 from rnncheck.errors import FormatError, visible
 from rnncheck.runtime.budget import INTERRUPTED
 from rnncheck.suite.property_file import ModelEntry, PropertyEntry, Severity
-from rnncheck.verdict.value import Verdict, decode_part, encode_part
+from rnncheck.verdict.value import AnyVerdict, decode_part, encode_part, in_todays_schema
 from rnncheck.words import format_word
 
 OutcomeName = Literal["satisfied", "violated", "undecided", "error"]
@@ -33,7 +33,7 @@ class Check(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     allow_undecided: bool = False
     tags: tuple[str, ...] = ()
     line: int = 0
-    verdict: Verdict | None = None
+    verdict: AnyVerdict | None = None
     error: str | None = None
     fingerprint: str | None = None  # of everything that the verdict depends on; None where the model has no digest
 
@@ -43,7 +43,7 @@ class Check(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         model: ModelEntry,
         one: PropertyEntry,
         *,
-        verdict: Verdict | None = None,
+        verdict: AnyVerdict | None = None,
         error: str | None = None,
         fingerprint: str | None = None,
     ) -> Check:
@@ -169,7 +169,7 @@ class SuiteResult(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     def from_json(cls, text: str | bytes, source: str = "result") -> SuiteResult:
         """The result in a JSON document; ``source`` names it in errors."""
         try:
-            return msgspec.json.decode(text, type=cls, dec_hook=decode_part)
+            return msgspec.convert(in_todays_schema(msgspec.json.decode(text)), cls, dec_hook=decode_part)
         except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
             raise FormatError(f"not the result of a check: {visible(str(error))}", source) from None
 

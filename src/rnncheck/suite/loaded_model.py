@@ -17,7 +17,7 @@ from rnncheck.runtime.watchdog import guarded_for
 from rnncheck.spec import Spec
 from rnncheck.suite.check_results import Check
 from rnncheck.suite.property_file import ModelEntry, PropertyEntry
-from rnncheck.verdict.value import Verdict
+from rnncheck.verdict.value import AnyVerdict
 from rnncheck.verification.label_questions import label_spec, verify_labels
 from rnncheck.verification.verify import never_started, verify
 from rnncheck.verification.verify_settings import VerifySettings
@@ -35,7 +35,7 @@ class LoadedModel:
         self._threads = threads
         self._loaded: dict[tuple[int | None, bool], Model] = {}
 
-    def checked(self, one: PropertyEntry, earlier: Mapping[str, Verdict], progress: Tell | None = None) -> Check:
+    def checked(self, one: PropertyEntry, earlier: Mapping[str, AnyVerdict], progress: Tell | None = None) -> Check:
         """The check of one property; ``earlier`` verdicts, by their fingerprint, need not be found again."""
         limit = Budget.lasting(one.timeout)
         try:
@@ -95,7 +95,7 @@ class _Question:
         self._data = one.sequences(model.alphabet)
         self.fingerprint = self._fingerprint()
 
-    def verdict(self, limit: Budget, progress: Tell | None) -> Verdict:
+    def verdict(self, limit: Budget, progress: Tell | None) -> AnyVerdict:
         one = self._property
         settings = VerifySettings(
             exhaustive=one.exhaustive, search_steps=one.search_steps, explain=one.explain, on_data=self._data

@@ -19,7 +19,7 @@ from rnncheck.models.wrapping import wrap
 from rnncheck.probability.confidence import Confidence
 from rnncheck.probability.distributions import WordDistribution
 from rnncheck.relations import Relation
-from rnncheck.spec import Spec, assumed_file, parse_assumption
+from rnncheck.spec import Spec, language_file, parse_language
 from rnncheck.suite.definitions import Definitions
 from rnncheck.verdict.facts import MethodName
 from rnncheck.word_files import USUAL, Sequences, WordFormat, read_sequences, read_words
@@ -227,7 +227,7 @@ class PropertyEntry(Terms):
 
     @property
     def assumed_text(self) -> str | None:
-        """The assumption with its definitions, as ``parse_assumption`` reads it."""
+        """The assumption with its definitions, as ``parse_language`` reads it."""
         if self.assume is None:
             return None
         kind, _, rest = self.assume.partition(":")
@@ -239,7 +239,7 @@ class PropertyEntry(Terms):
         """The words that count, where not all do."""
         text = self.assumed_text
         try:
-            return None if text is None else parse_assumption(text, alphabet)
+            return None if text is None else parse_language(text, alphabet)
         except InputError as error:
             raise InputError(f"property {short_repr(self.name)}: assume: {error}") from None
 
@@ -273,7 +273,7 @@ class Suite:
         named = [path for model in self.models for path in (model.path, model.state)]
         for one in self.properties:
             named.append(Path(one.whole_text) if one.kind in FILES else None)
-            assumed = None if one.assume is None else assumed_file(one.assume)
+            assumed = None if one.assume is None else language_file(one.assume)
             named.append(None if assumed is None else one.folder / assumed)
             named.append(None if one.data is None else one.data.path)
             words = None if one.distribution is None else one.distribution.words_like

@@ -11,7 +11,7 @@ from rnncheck.errors import FormatError
 from rnncheck.runtime.checkpoint import read_checkpoint, write_checkpoint
 from rnncheck.runtime.files import check_writable
 from rnncheck.suite.check_results import Check
-from rnncheck.verdict.value import Verdict, decode_part, encode_part
+from rnncheck.verdict.value import AnyVerdict, decode_part, encode_part
 
 
 class _Document(msgspec.Struct, forbid_unknown_fields=True):
@@ -29,7 +29,7 @@ class SuiteCheckpoint:
         if resume:
             self._document = self._read()
 
-    def earlier(self) -> dict[str, Verdict]:
+    def earlier(self) -> dict[str, AnyVerdict]:
         """The verdicts so far, by their fingerprint."""
         return {
             check.fingerprint: check.verdict

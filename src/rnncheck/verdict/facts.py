@@ -8,10 +8,12 @@ from typing import Annotated, Literal, Self
 import msgspec
 
 from rnncheck.automata.dfa import DFA
+from rnncheck.errors import InputError, short_repr
 
 Count = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
 Scores = tuple[float | None, ...] | None  # None for a score that is not finite, and for a model without scores
 Interval = tuple[float, float]
+StrengthName = Literal["proved", "exhaustive", "bounded", "statistical"]
 MethodName = Literal["auto", "pdv", "smc", "aamc", "errors", "prove"]
 
 
@@ -25,6 +27,29 @@ class Outcome(enum.Enum):
     @property
     def exit_code(self) -> int:
         return {"satisfied": 0, "violated": 1, "undecided": 3}[self.value]
+
+
+class Strength(enum.Enum):
+    """What "satisfied" rests on, the strongest first."""
+
+    PROVED = "proved"  # no word that counts is a violation, whatever its length
+    EXHAUSTIVE = "exhaustive"  # the reference was queried for every word that counts and could be a violation
+    BOUNDED = "bounded"  # P(violation) is below a bound for certain, without a sample
+    STATISTICAL = "statistical"  # P(violation) is below a bound with a confidence, by a sample
+
+    @classmethod
+    def named(cls, name: StrengthName | Strength) -> Strength:
+        """The strength of that name."""
+        try:
+            return cls(name)
+        except ValueError:
+            known = ", ".join(strength.value for strength in cls)
+            raise InputError(f"unknown strength {short_repr(name)}; known are {known}") from None
+
+    def at_least(self, other: Strength) -> bool:
+        """Whether this is as strong as another, or stronger."""
+        order = list(Strength)
+        return order.index(self) <= order.index(other)
 
 
 class TotalCost(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -43,6 +43,15 @@ class AssumptionFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True, k
         return f"only words{length}{language} count; a random word is one of them with probability {self.mass:.3g}"
 
 
+class Scope(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """What a result is about: the words that count, and, without ``covers_reference``, only the weights that were read
+    from a module, whose code may compute something else.
+    """
+
+    assumption: AssumptionFacts | None = None
+    covers_reference: bool = True
+
+
 def scope_of(given: object) -> str:
     """The assumption in the facts of a distribution, as the end of "a word"; empty where all words count."""
     if not isinstance(given, dict):
@@ -75,25 +84,23 @@ class ShownBox(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     open: bool = False
 
 
-def about_weights(covers_reference: bool, original: bool | msgspec.UnsetType) -> str:
+def about_weights(covers_reference: bool) -> str:
     """The subject of a proof, as the end of "proved"; empty where it is the model itself."""
-    return "" if covers_reference and original is not True else " for the weights read from the module"
+    return "" if covers_reference else " for the weights read from the module"
 
 
 class ProofFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """The evidence of a proof for words of any length.
 
     It has ``boxes`` of network states, and covers every evaluation in ``arithmetic``. Without ``covers_reference`` it
-    is about the weights that were read from a module, whose code may compute something else (``original`` in documents
-    of earlier versions). ``sha256`` is the digest of its certificate, and ``certificate`` its file, if it was saved.
-    ``unproved`` bounds the probability of the words that a partial proof does not cover, because ``open`` of its boxes
-    reach the decision. Some boxes are ``shown``.
+    is about the weights that were read from a module, whose code may compute something else. ``sha256`` is the digest
+    of its certificate, and ``certificate`` the file, where it was written to one. A proof of a part leaves words
+    ``unproved`` whose probability is at most this; ``open`` of its boxes are why. Some boxes are ``shown``.
     """
 
     boxes: Count
     arithmetic: str
     covers_reference: bool = True
-    original: bool | msgspec.UnsetType = msgspec.UNSET
     sha256: str
     certificate: str | None = None
     unproved: float | None = None
@@ -103,7 +110,7 @@ class ProofFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     @property
     def about(self) -> str:
         """The subject of the proof, as the end of "proved"; empty where it is the model itself."""
-        return about_weights(self.covers_reference, self.original)
+        return about_weights(self.covers_reference)
 
     def sentences(self, scope: str = "") -> list[str]:
         """One sentence per claim, without capital and full stop; ``scope`` names the words that count."""
@@ -133,11 +140,10 @@ class LengthProof(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
     context: Count
     arithmetic: str
     covers_reference: bool = True
-    original: bool | msgspec.UnsetType = msgspec.UNSET
 
     def sentence(self) -> str:
         """The proof in words, as the end of a claim."""
-        of = about_weights(self.covers_reference, self.original)
+        of = about_weights(self.covers_reference)
         return f"this is proved{of}, by boxes of its states after each number of letters"
 
 

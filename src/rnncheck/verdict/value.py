@@ -1,15 +1,16 @@
-"""The result of a verification, as a value and in words.
+"""The result of a verification, which is one of three: ``Violated``, ``Satisfied`` or ``Undecided``.
 
 Every class here and in ``facts``, ``guarantee``, ``violation`` and ``questions`` is also a part of the JSON document,
-where its fields have the same names except for those in ``rename``. A field that is added here is automatically in the
-document, in its schema, and in what ``replay`` reads.
+where its fields have the same names except for those in ``rename``; ``verdict`` names the result. A field that is added
+here is automatically in the document, in its schema, and in what ``replay`` reads.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Literal
+from types import MappingProxyType
+from typing import Annotated, Any, Literal, TypeAlias, get_args
 
 import msgspec
 
@@ -22,11 +23,24 @@ from rnncheck.relations import Relation
 from rnncheck.runtime.budget import INTERRUPTED
 from rnncheck.runtime.files import write_atomically
 from rnncheck.verdict.automaton_files import LARGEST_INSIDE, in_file, read_document
-from rnncheck.verdict.facts import AutomatonFacts, Count, HealthNote, Interval, Outcome, Round, SpecFacts, TotalCost
-from rnncheck.verdict.guarantee import AssumptionFacts, Evaluation, Guarantee, Searched
+from rnncheck.verdict.earlier_schema import EARLIER, upgraded
+from rnncheck.verdict.facts import AutomatonFacts, Count, HealthNote, Outcome, Round, SpecFacts, Strength, TotalCost
+from rnncheck.verdict.guarantee import AssumptionFacts, Evaluation, Guarantee, Scope, Searched
 from rnncheck.verdict.questions import Comparison, LabelQuestion
-from rnncheck.verdict.violation import DataFacts, ErrorDescription, FailureCluster, FaultyFlow, Stratum, Trace
-from rnncheck.words import Alphabet, Word
+from rnncheck.verdict.violation import (
+    DataFacts,
+    ErrorDescription,
+    FailureCluster,
+    FaultyFlow,
+    Trace,
+    ViolationProbability,
+)
+from rnncheck.words import Alphabet, Word, format_word
+
+SchemaName = Literal["rnncheck/verdict/2"]
+SCHEMA: SchemaName = get_args(SchemaName)[0]
+_PLACES = ("checks", "verdict")  # of verdicts in the document of a check
+_REPR = 300  # characters at most
 
 _MOST_LABELS_NAMED = 8  # in a sentence
 
@@ -37,53 +51,98 @@ class Verdict(
     frozen=True,
     kw_only=True,
     forbid_unknown_fields=True,
-    rename={
-        "outcome": "verdict",
-        "learned": "hypothesis",
-        "model_facts": "model",
-        "spec_facts": "spec",
-        "failure_clusters": "mistakes",
-    },
+    tag_field="verdict",
+    rename={"learned": "hypothesis", "model_facts": "model", "spec_facts": "spec"},
 ):
-    """The result of a verification.
+    """What every verification has; each verdict is ``Violated``, ``Satisfied`` or ``Undecided``.
 
-    ``settings`` are the requested values, and ``command`` is the command line, if there was one.
+    ``scope`` says which words the result is about, and whose weights. ``settings`` are the requested values, and
+    ``command`` is the command line, if there was one.
     """
 
-    schema: Literal["rnncheck/verdict/1"]
-    outcome: Outcome
+    schema: SchemaName = SCHEMA
     reason: str
     method: str
     relation: Relation
-    assumption: AssumptionFacts | None = None  # where not all words count
-    counterexample: Word | None = None
-    confirmed: bool = False  # the counterexample, by the model's reference
-    shortest: bool = False  # no shorter word is a violation: all were queried
-    no_violation_up_to: Count | None = None  # no word up to this length is one; only with a counterexample
-    other_counterexamples: tuple[Word, ...] = ()  # of other kinds, where several were requested
-    failure_clusters: tuple[FailureCluster, ...] = ()  # which of them probably have the same cause
-    guarantee: Guarantee | None = None
-    evaluation: Evaluation | None = None  # where a guarantee rests on it
-    searched: Searched | None = None
+    scope: Scope = Scope()
+    evaluation: Evaluation | None = None  # where a result rests on a comparison with the reference
     cost: TotalCost
     learned: AutomatonFacts | None = None
-    faulty_flows: tuple[FaultyFlow, ...] = ()
-    violation_mass: Interval | None = None
-    mass_strata: tuple[Stratum, ...] = ()  # the evidence for it
     data: DataFacts | None = None  # where sequences were given
     error_language: ErrorDescription | None = None  # where the method learns it
     label_question: LabelQuestion | None = None  # where the question is about labels
     comparison: Comparison | None = None  # where two models are compared
     health: tuple[HealthNote, ...] = ()
-    trace: Trace | None = None
     history: tuple[Round, ...] = ()
     model_facts: dict[str, Any] = {}
     spec_facts: SpecFacts = SpecFacts()
     alphabet: Alphabet
     seed: int
     settings: dict[str, Any] = {}
+    required: Strength | None = None  # the least that "satisfied" had to rest on, where that was given
     command: str | None = None
     version: str = ""
+
+    @property
+    def outcome(self) -> Outcome:
+        raise NotImplementedError  # each result has its own
+
+    # What only one result has, as the others have it.
+
+    @property
+    def strength(self) -> Strength | None:
+        """What "satisfied" rests on."""
+        return None
+
+    @property
+    def guarantee(self) -> Guarantee | None:
+        """What is known of words that were not queried, where there is no violation."""
+        return None
+
+    @property
+    def searched(self) -> Searched | None:
+        """How far violations were looked for beyond random words, where there is none."""
+        return None
+
+    @property
+    def counterexample(self) -> Word | None:
+        return None
+
+    @property
+    def confirmed(self) -> bool:
+        """Whether the model's reference confirmed the counterexample; false where there is none."""
+        return False
+
+    @property
+    def shortest(self) -> bool:
+        """Whether no shorter word is a violation: all were queried."""
+        return False
+
+    @property
+    def no_violation_up_to(self) -> int | None:
+        """No word of at most this many letters is a violation, beside a counterexample."""
+        return None
+
+    @property
+    def other_counterexamples(self) -> tuple[Word, ...]:
+        return ()
+
+    @property
+    def failure_clusters(self) -> tuple[FailureCluster, ...]:
+        """Which of several counterexamples probably have one cause."""
+        return ()
+
+    @property
+    def faulty_flows(self) -> tuple[FaultyFlow, ...]:
+        return ()
+
+    @property
+    def severity(self) -> ViolationProbability | None:
+        return None
+
+    @property
+    def trace(self) -> Trace | None:
+        return None
 
     @property
     def violated(self) -> bool:
@@ -98,13 +157,38 @@ class Verdict(
         return self.outcome is Outcome.UNDECIDED
 
     @property
+    def proved(self) -> bool:
+        """Whether no word that counts is a violation of the model itself, whatever its length."""
+        return self.strength is Strength.PROVED and self.scope.covers_reference
+
+    @property
+    def assumption(self) -> AssumptionFacts | None:
+        """Which words count, where not all do."""
+        return self.scope.assumption
+
+    @property
     def interrupted(self) -> bool:
         """Whether Ctrl-C or SIGTERM ended the work; the result until then may still be definite."""
         return self.reason == INTERRUPTED or any(note.check == INTERRUPTED for note in self.health)
 
     @property
     def exit_code(self) -> int:
-        return self.outcome.exit_code
+        """That of the outcome, or that of "undecided" where "satisfied" is weaker than ``required``."""
+        return self.outcome.exit_code if self.shortfall is None else Outcome.UNDECIDED.exit_code
+
+    @property
+    def shortfall(self) -> str | None:
+        """Why "satisfied" is weaker than ``required``, without capital and full stop; None where it is not."""
+        if self.strength is None or self.required is None:
+            return None
+        if not self.strength.at_least(self.required):
+            return f"the result is {self.strength.value}, and {self.required.value} is required"
+        if not self.scope.covers_reference:
+            return (
+                f"the result is {self.strength.value} for the weights read from the module, whose code may compute "
+                f"something else, and {self.required.value} is required; export the network to ONNX or safetensors"
+            )
+        return None
 
     @property
     def hypothesis(self) -> DFA | None:
@@ -140,7 +224,7 @@ class Verdict(
     def how_short(self) -> str | None:
         """What is known about shorter counterexamples, without capital and full stop; None where nothing is."""
         length = self.no_violation_up_to
-        if self.counterexample is None or (length is None and not self.shortest):
+        if length is None and not self.shortest:
             return None
         if length is None:
             return "no word is shorter"
@@ -165,8 +249,15 @@ class Verdict(
         guarantee = self.guarantee
         return "" if guarantee is None or guarantee.invariant is None else guarantee.invariant.about
 
+    def __repr__(self) -> str:
+        word = self.counterexample
+        strength = "" if self.strength is None else f", strength={self.strength.value}"
+        found = "" if word is None else f", counterexample={format_word(word)!r}"
+        text = f"<Verdict {self.outcome.value}{strength}{found}: {self.reason}>"
+        return text if len(text) <= _REPR else f"{text[: _REPR - 2]}…>"
+
     def to_json(self) -> str:
-        """The JSON document (schema ``rnncheck/verdict/1``), indented."""
+        """The JSON document (schema ``rnncheck/verdict/2``), indented."""
         return _document(self, encode_part)
 
     def to_files(self, path: Path) -> dict[Path, str]:
@@ -183,15 +274,16 @@ class Verdict(
         return {path: _document(self, encoded), **beside}
 
     @classmethod
-    def from_json(cls, text: str | bytes, source: str = "verdict", *, folder: str | Path | None = None) -> Verdict:
+    def from_json(cls, text: str | bytes, source: str = "verdict", *, folder: str | Path | None = None) -> AnyVerdict:
         """The verdict in a JSON document; ``source`` names it in errors.
 
         ``folder`` is where its large automata are, which ``verify --json FILE`` writes beside the document.
         """
         document = read_document(text, source, None if folder is None else Path(folder))
         try:
-            verdict = msgspec.convert(document, cls, dec_hook=decode_part)
+            verdict: AnyVerdict = msgspec.convert(in_todays_schema(document), AnyVerdict, dec_hook=decode_part)
             _check_words(verdict)
+            _check_scope(verdict)
             _check_labels(verdict)
             _check_comparison(verdict)
         except (msgspec.MsgspecError, RecursionError) as error:
@@ -209,8 +301,82 @@ class Verdict(
         write_atomically(path, page_of(self, date=date, document=document, ours=ours))
 
 
+_NO_FLOWS = Annotated[tuple[FaultyFlow, ...], msgspec.Meta(max_length=0)]
+
+
+class Violated(Verdict, frozen=True, kw_only=True, tag=Outcome.VIOLATED.value):
+    """A counterexample, which the model's reference confirmed, and what is known of the violations around it."""
+
+    strength: None = None
+    counterexample: Word
+    confirmed: Literal[True] = True
+    shortest: bool = False
+    no_violation_up_to: Count | None = None
+    other_counterexamples: tuple[Word, ...] = ()
+    failure_clusters: tuple[FailureCluster, ...] = ()
+    faulty_flows: tuple[FaultyFlow, ...] = ()
+    severity: ViolationProbability | None = None
+    guarantee: None = None
+    trace: Trace | None = None
+
+    @property
+    def outcome(self) -> Outcome:
+        return Outcome.VIOLATED
+
+
+class Satisfied(Verdict, frozen=True, kw_only=True, tag=Outcome.SATISFIED.value):
+    """No violation was found, and the guarantee says what that shows."""
+
+    strength: Strength
+    counterexample: None = None
+    confirmed: Literal[False] = False
+    guarantee: Guarantee
+    searched: Searched | None = None
+    faulty_flows: _NO_FLOWS = ()
+
+    @property
+    def outcome(self) -> Outcome:
+        return Outcome.SATISFIED
+
+
+class Undecided(Verdict, frozen=True, kw_only=True, tag=Outcome.UNDECIDED.value):
+    """A limit came first. The guarantee says what is known all the same."""
+
+    strength: None = None
+    counterexample: None = None
+    confirmed: Literal[False] = False
+    guarantee: Guarantee | None = None
+    searched: Searched | None = None
+    faulty_flows: _NO_FLOWS = ()
+
+    @property
+    def outcome(self) -> Outcome:
+        return Outcome.UNDECIDED
+
+
+AnyVerdict: TypeAlias = Violated | Satisfied | Undecided
+RESULTS: Mapping[str, type[AnyVerdict]] = MappingProxyType(
+    {"violated": Violated, "satisfied": Satisfied, "undecided": Undecided}
+)
+
+
 def _document(verdict: Verdict, hook: Callable[[Any], Any]) -> str:
-    return msgspec.json.format(msgspec.json.encode(verdict, enc_hook=hook), indent=2).decode() + "\n"
+    """The document, with the result before everything else."""
+    parts = msgspec.json.decode(msgspec.json.encode(verdict, enc_hook=hook))
+    result = {name: parts[name] for name in type(verdict).__struct_fields__ if name not in Verdict.__struct_fields__}
+    ordered = {"schema": parts["schema"], "verdict": parts["verdict"], **result, **parts}
+    return msgspec.json.format(msgspec.json.encode(ordered), indent=2).decode() + "\n"
+
+
+def in_todays_schema(document: Any) -> Any:
+    """The document, and verdicts inside it, in the form of this version."""
+    if isinstance(document, list):
+        return [in_todays_schema(each) for each in document]
+    if not isinstance(document, dict):
+        return document
+    if document.get("schema") == EARLIER:
+        return upgraded(document, SCHEMA)
+    return {name: in_todays_schema(part) if name in _PLACES else part for name, part in document.items()}
 
 
 def _check_words(verdict: Verdict) -> None:
@@ -228,6 +394,20 @@ def _check_words(verdict: Verdict) -> None:
             f"the trace has {len(trace.answers)} answers for the {prefixes} prefixes of the counterexample; write the "
             "document anew by verify --json"
         )
+
+
+def _check_scope(verdict: Verdict) -> None:
+    if (problem := contradicted_scope(verdict)) is not None:
+        raise InputError(problem)
+
+
+def contradicted_scope(verdict: Verdict) -> str | None:
+    """What the proofs of a guarantee say otherwise than the scope; None where they agree."""
+    guarantee = verdict.guarantee
+    proofs = () if guarantee is None else (guarantee.invariant, guarantee.lengths)
+    if all(proof is None or proof.covers_reference == verdict.scope.covers_reference for proof in proofs):
+        return None
+    return "its scope and its proof do not say the same of whose weights they are about"
 
 
 def _check_labels(verdict: Verdict) -> None:

@@ -85,6 +85,13 @@ class Stratum(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return f"{self.violations} of {self.words} {self.name} (probability {self.mass:.3g})"
 
 
+class ViolationProbability(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """The severity: how often a random word is a violation, as a 95 % ``interval``, and how it was measured."""
+
+    interval: Interval
+    strata: tuple[Stratum, ...] = ()
+
+
 class FailureCluster(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Counterexamples that probably have the same cause: 0 is the counterexample, n the n-th of the others.
 

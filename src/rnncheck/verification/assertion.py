@@ -11,8 +11,8 @@ from rnncheck.probability.confidence import Confidence
 from rnncheck.probability.distributions import WordDistribution
 from rnncheck.relations import Relation, RelationName
 from rnncheck.spec import Spec
-from rnncheck.verdict.facts import MethodName
-from rnncheck.verdict.value import Verdict
+from rnncheck.verdict.facts import MethodName, Strength, StrengthName
+from rnncheck.verdict.value import AnyVerdict, Verdict
 from rnncheck.verification.verify import verify
 from rnncheck.verification.verify_settings import VerifySettings
 from rnncheck.words import format_word
@@ -33,7 +33,7 @@ class NotSatisfiedError(AssertionError):
 
 def assert_satisfies(
     model: Model,
-    spec: Spec | DFA,
+    spec: Spec | DFA | str,
     *,
     method: MethodName = "auto",
     relation: RelationName | Relation = "subset",
@@ -44,9 +44,10 @@ def assert_satisfies(
     timeout: float | None = None,
     progress: Callable[[Progress], None] | None = None,
     settings: VerifySettings | None = None,
-    assume: Spec | DFA | None = None,
+    assume: Spec | DFA | str | None = None,
     max_length: int | None = None,
-) -> Verdict:
+    require: StrengthName | Strength | None = None,
+) -> AnyVerdict:
     """Raise NotSatisfiedError unless the model satisfies the specification; the options are those of ``verify``.
 
     It is an AssertionError. The message has the counterexample, or why the verification is undecided, and
@@ -67,12 +68,15 @@ def assert_satisfies(
         settings=settings,
         assume=assume,
         max_length=max_length,
+        require=require,
     )
-    if verdict.satisfied:
+    if verdict.exit_code == 0:
         return verdict
-    origin = spec.origin if isinstance(spec, Spec) else "the specification"
+    origin = spec if isinstance(spec, str) else spec.origin if isinstance(spec, Spec) else "the specification"
     if verdict.counterexample is not None:
         problem = f"the counterexample is {format_word(verdict.counterexample)} ({verdict.relation.formula})"
+    elif verdict.shortfall is not None:
+        problem = verdict.shortfall
     else:
         problem = f"undecided: {verdict.reason}; {verdict.guarantee or 'nothing is known'}"
     raise NotSatisfiedError(f"the model does not satisfy {origin!r}: {problem}", verdict)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import msgspec
 
@@ -13,17 +15,17 @@ from rnncheck.runtime.budget import BudgetExceeded
 from rnncheck.runtime.files import write_atomically
 from rnncheck.search.flows import Flow
 from rnncheck.verdict.certificate import Arithmetic
-from rnncheck.verdict.facts import AutomatonFacts, HealthNote, Outcome, Scores
-from rnncheck.verdict.guarantee import Guarantee, LengthProof, ProofFacts, Searched
-from rnncheck.verdict.value import Verdict
-from rnncheck.verdict.violation import FailureCluster, FaultyFlow
+from rnncheck.verdict.facts import AutomatonFacts, HealthNote, Outcome, Scores, Strength
+from rnncheck.verdict.guarantee import Guarantee, LengthProof, ProofFacts, Scope, Searched
+from rnncheck.verdict.value import AnyVerdict, Satisfied, Undecided, Violated
+from rnncheck.verdict.violation import FailureCluster, FaultyFlow, ViolationProbability
 from rnncheck.verification.audit import shorter_by_reference
 from rnncheck.verification.effort import Effort
-from rnncheck.verification.explanation.evidence import gather
+from rnncheck.verification.explanation.evidence import Evidence, gather
 from rnncheck.verification.explanation.explain import Explanation
 from rnncheck.verification.explanation.failure_clusters import failure_clusters
 from rnncheck.verification.explanation.health_notes import health_notes, vacuity
-from rnncheck.verification.explanation.severity import ViolationProbability, violation_probability
+from rnncheck.verification.explanation.severity import violation_probability
 from rnncheck.verification.question import Question
 from rnncheck.verification.run import Run
 from rnncheck.verification.verification_task import Finding
@@ -39,17 +41,17 @@ class _Violation:
     flows: tuple[Flow, ...] = ()
     others: tuple[Codes, ...] = ()
     clusters: tuple[FailureCluster, ...] = ()
-    severity: ViolationProbability = ViolationProbability(None, ())  # noqa: RUF009 - frozen
+    severity: ViolationProbability | None = None
 
 
-def conclude(run: Run, finding: Finding) -> Verdict:
-    """Explanation what was found, and put it down."""
+def conclude(run: Run, finding: Finding) -> AnyVerdict:
+    """Explain what was found, and collect the facts."""
     question, task = run.question, run.task
     run.history.look(task)
-    violation = _Violation() if finding.word is None else _explain_violation(run, finding, finding.word)
-    word, decode = violation.word, question.model.alphabet.decode
+    found = _Violation() if finding.word is None else _explain_violation(run, finding, finding.word)
+    word = found.word
     notes = _health_notes(run, violated=word is not None)
-    evidence = gather(run.oracle, word, violation.flows, run.best_effort)
+    evidence = gather(run.oracle, word, found.flows, run.best_effort)
     learned = None if question.method == "errors" or task.hypothesis is None else task.hypothesis.support
     problem = None if run.checkpoint is None else run.checkpoint.save()
     if problem is not None:
@@ -57,43 +59,65 @@ def conclude(run: Run, finding: Finding) -> Verdict:
     proof, problem = _certify(question, finding)
     if problem is not None:
         notes.append(HealthNote("certificate", problem))
-    none_up_to = None if word is None else _none_up_to(run, word)
-    return Verdict(
-        schema="rnncheck/verdict/1",
-        outcome=finding.outcome,
-        reason=finding.reason,
-        method=question.method,
-        relation=question.relation,
-        assumption=None if question.assumption is None else question.assumption.facts,
-        counterexample=None if word is None else decode(word),
-        confirmed=word is not None,
-        shortest=word is not None and len(word) == 1 + (-1 if none_up_to is None else none_up_to),
-        no_violation_up_to=none_up_to,
-        other_counterexamples=tuple(map(decode, violation.others)),
-        failure_clusters=violation.clusters,
-        guarantee=None if word is not None else _guarantee(run, finding, proof),
-        evaluation=run.evaluation,
-        searched=None if word is not None or finding.proof else _search_facts(run),
-        cost=run.cost(),
-        learned=None if learned is None else AutomatonFacts.of(learned),
-        faulty_flows=tuple(
-            _faulty_flow(question.model.alphabet, flow, scores)
-            for flow, scores in zip(violation.flows, evidence.flow_scores, strict=True)
+    facts: dict[str, Any] = {
+        "reason": finding.reason,
+        "method": question.method,
+        "relation": question.relation,
+        "scope": Scope(
+            assumption=None if question.assumption is None else question.assumption.facts,
+            covers_reference=(finding.certificate is None and finding.lengths is None) or question.covers_reference,
         ),
-        violation_mass=violation.severity.interval,
-        mass_strata=violation.severity.strata,
-        data=run.data,
-        error_language=finding.description,
-        health=(*notes, *run.best_effort.notes),
+        "evaluation": run.evaluation,
+        "cost": run.cost(),
+        "learned": None if learned is None else AutomatonFacts.of(learned),
+        "data": run.data,
+        "error_language": finding.description,
+        "health": (*notes, *run.best_effort.notes),
+        "history": run.history.rounds,
+        "model_facts": dict(question.model.describe()),
+        "spec_facts": run.spec_facts,
+        "alphabet": question.model.alphabet,
+        "seed": question.seed,
+        "required": question.required,
+        "settings": {**question.facts(), "timeout": question.timeout},
+        "version": __version__,
+    }
+    if word is None:
+        return _not_violated(run, finding, proof, facts)
+    return _violated(run, found, word, evidence, facts)
+
+
+def _violated(run: Run, found: _Violation, word: Codes, evidence: Evidence, facts: Mapping[str, Any]) -> Violated:
+    alphabet, none_up_to = run.question.model.alphabet, _none_up_to(run, word)
+    flows = zip(found.flows, evidence.flow_scores, strict=True)
+    return Violated(
+        **facts,
+        counterexample=alphabet.decode(word),
+        shortest=len(word) == 1 + (-1 if none_up_to is None else none_up_to),
+        no_violation_up_to=none_up_to,
+        other_counterexamples=tuple(map(alphabet.decode, found.others)),
+        failure_clusters=found.clusters,
+        faulty_flows=tuple(_faulty_flow(alphabet, flow, scores) for flow, scores in flows),
+        severity=found.severity,
         trace=evidence.trace,
-        history=run.history.rounds,
-        model_facts=dict(question.model.describe()),
-        spec_facts=run.spec_facts,
-        alphabet=question.model.alphabet,
-        seed=question.seed,
-        settings={**question.facts(), "timeout": question.timeout},
-        version=__version__,
     )
+
+
+def _not_violated(
+    run: Run, finding: Finding, proof: ProofFacts | None, facts: Mapping[str, Any]
+) -> Satisfied | Undecided:
+    guarantee, searched = _guarantee(run, finding, proof), None if finding.proof else _search_facts(run)
+    if finding.outcome is Outcome.UNDECIDED or guarantee is None:
+        return Undecided(**facts, guarantee=guarantee, searched=searched)
+    return Satisfied(**facts, strength=_strength(finding, guarantee), guarantee=guarantee, searched=searched)
+
+
+def _strength(finding: Finding, guarantee: Guarantee) -> Strength:
+    """What the guarantee of a satisfied property rests on."""
+    if finding.proof:
+        return Strength.PROVED if finding.certificate is not None or finding.vacuous else Strength.EXHAUSTIVE
+    by_mass = guarantee.epsilon is None and guarantee.possible is not None
+    return Strength.BOUNDED if by_mass or finding.unproved is not None else Strength.STATISTICAL
 
 
 def _explain_violation(run: Run, finding: Finding, word: Codes) -> _Violation:
@@ -115,9 +139,7 @@ def _explain_violation(run: Run, finding: Finding, word: Codes) -> _Violation:
         severity = best_effort.attempt(
             "the mass of violations", lambda: violation_probability(task, finding, word, flows, effort.severity)
         )
-    return _Violation(
-        word, flows, tuple(explanation.others), clusters or (), severity or ViolationProbability(None, ())
-    )
+    return _Violation(word, flows, tuple(explanation.others), clusters or (), severity)
 
 
 def _explain(run: Run, word: Codes, effort: Effort) -> Explanation:

@@ -20,7 +20,7 @@ from rnncheck.runtime.budget import Budget
 from rnncheck.spec import Spec
 from rnncheck.verdict.facts import HealthNote
 from rnncheck.verdict.questions import Comparison, PropertyChange
-from rnncheck.verdict.value import Verdict
+from rnncheck.verdict.value import AnyVerdict
 from rnncheck.verdict.violation import DataFacts
 from rnncheck.verification.effort import SHORTER_STEPS
 from rnncheck.verification.explanation.best_effort import BestEffort
@@ -30,7 +30,7 @@ from rnncheck.verification.verify import verify
 from rnncheck.verification.verify_settings import VerifySettings
 from rnncheck.words import Word
 
-_Question: TypeAlias = tuple[Callable[..., Verdict], Spec]  # the function that verifies, and the specification
+_Question: TypeAlias = tuple[Callable[..., AnyVerdict], Spec]  # the function that verifies, and the specification
 
 # For two versions of a network the shortest word matters; finding no difference costs about as many steps.
 _SHORTER_STEPS = 2  # for each step of the guided search
@@ -52,7 +52,7 @@ def diff(
     labels: bool = True,
     names: tuple[str | None, str | None] = (None, None),
     **options: Unpack[VerifyOptions],
-) -> Verdict:
+) -> AnyVerdict:
     """Do two models agree on every word? Satisfied if no difference was found, else violated with such a word.
 
     Both read every word together, with everything that ``verify`` does: every method, the shortest word it can find,
@@ -66,7 +66,7 @@ def diff(
         if not isinstance(model, Model):
             raise InputError(f"the {name} model is {short_repr(model)}; read a file by rnncheck.load_model(path)")
     relation = Relation.named(options.pop("relation", Relation.EQUAL))
-    questions = [(verify, spec.over(old.alphabet)) for spec in properties]
+    questions: list[_Question] = [(verify, spec.over(old.alphabet)) for spec in properties]
     questions += [(verify_labels, spec) for spec in label_properties]
     timeout, settings = options.get("timeout"), options.get("settings") or VerifySettings()
     budget = Budget.lasting(timeout, clock=settings.clock, cancelled=settings.cancelled)
@@ -149,8 +149,8 @@ def _changes(
 
 
 def _verify_both(
-    old: Model, new: Model, verify_one: Callable[..., Verdict], spec: Spec, options: VerifyOptions, budget: Budget
-) -> tuple[Verdict, Verdict]:
+    old: Model, new: Model, verify_one: Callable[..., AnyVerdict], spec: Spec, options: VerifyOptions, budget: Budget
+) -> tuple[AnyVerdict, AnyVerdict]:
     verdicts = []
     for model in (old, new):
         verdict = verify_one(model, spec, **{**options, "timeout": budget.left})

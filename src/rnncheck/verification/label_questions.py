@@ -17,14 +17,14 @@ from rnncheck.models.traces import trace_model
 from rnncheck.relations import Relation
 from rnncheck.spec import Spec
 from rnncheck.verdict.questions import LabelQuestion
-from rnncheck.verdict.value import Verdict
+from rnncheck.verdict.value import AnyVerdict
 from rnncheck.verification.explanation.best_effort import BestEffort
 from rnncheck.verification.question import VerifyOptions
 from rnncheck.verification.verify import verify
 from rnncheck.words import Alphabet
 
 
-def verify_labels(model: Model, spec: Spec | DFA, **options: Unpack[VerifyOptions]) -> Verdict:
+def verify_labels(model: Model, spec: Spec | DFA, **options: Unpack[VerifyOptions]) -> AnyVerdict:
     """Does every trace of the network satisfy a specification over letters and labels?
 
     ``spec`` is over pairs (``label_spec`` makes one); ``options`` are those of ``verify``. It is passed to

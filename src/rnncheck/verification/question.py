@@ -17,8 +17,8 @@ from rnncheck.models.protocol import Model
 from rnncheck.probability.confidence import Confidence
 from rnncheck.probability.distributions import WordDistribution, distribution_over
 from rnncheck.relations import Property, Relation, RelationName
-from rnncheck.spec import Spec
-from rnncheck.verdict.facts import MethodName, SpecFacts
+from rnncheck.spec import Spec, parse_language
+from rnncheck.verdict.facts import MethodName, SpecFacts, Strength, StrengthName
 from rnncheck.verification.assumption import Assumption
 from rnncheck.verification.methods import METHODS
 from rnncheck.verification.verify_settings import VerifySettings
@@ -36,8 +36,9 @@ class VerifyOptions(TypedDict, total=False):
     timeout: float | None
     progress: Callable[[Progress], None] | None
     settings: VerifySettings | None
-    assume: Spec | DFA | None
+    assume: Spec | DFA | str | None
     max_length: int | None
+    require: StrengthName | Strength | None
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,7 @@ class Question:
     timeout: float | None
     settings: VerifySettings
     assumption: Assumption | None
+    required: Strength | None = None
 
     @functools.cached_property
     def prop(self) -> Property:
@@ -102,7 +104,7 @@ class Question:
 
 def prepare(
     model: Model,
-    spec: Spec | DFA,
+    spec: Spec | DFA | str,
     method: MethodName,
     relation: RelationName | Relation,
     epsilon: float,
@@ -111,8 +113,9 @@ def prepare(
     seed: int,
     timeout: float | None,
     settings: VerifySettings | None,
-    assume: Spec | DFA | None,
+    assume: Spec | DFA | str | None,
     max_length: int | None,
+    require: StrengthName | Strength | None,
 ) -> Question:
     """Check the arguments; raises InputError for invalid ones."""
     settings = VerifySettings() if settings is None else settings
@@ -128,18 +131,14 @@ def prepare(
             f"{short_repr(model)} is not a model; read a file by rnncheck.load_model(path), or make a model of a "
             "module or function by rnncheck.wrap(…, alphabet=[…])"
         )
-    if not isinstance(spec, Spec | DFA):
-        raise InputError(
-            f"{short_repr(spec)} is not a specification; make one by Spec.from_ltlf, from_regex, from_dfa or "
-            "from_file, with alphabet=model.alphabet"
-        )
+    spec = _language(spec, model, "")
     if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
         raise InputError(f"seed {short_repr(seed)} is not a whole number of at least 0")
     words = distribution_over(model.alphabet, distribution)
     assumption = _assumption(model, words, assume, max_length, settings)
     return Question(
         model=model,
-        spec=_over_model_alphabet(spec if isinstance(spec, Spec) else Spec.from_dfa(spec), model),
+        spec=_over_model_alphabet(spec, model),
         method=method,
         relation=Relation.named(relation),
         confidence=Confidence(epsilon, gamma, settings.bound),
@@ -148,26 +147,38 @@ def prepare(
         timeout=timeout,
         settings=settings,
         assumption=assumption,
+        required=None if require is None else Strength.named(require),
     )
 
 
 def _assumption(
-    model: Model, words: WordDistribution, assume: Spec | DFA | None, max_length: int | None, settings: VerifySettings
+    model: Model,
+    words: WordDistribution,
+    assume: Spec | DFA | str | None,
+    max_length: int | None,
+    settings: VerifySettings,
 ) -> Assumption | None:
     """Which words count, if that is assumed or the model limits their length; None where all do."""
-    if assume is not None and not isinstance(assume, Spec | DFA):
-        raise InputError(
-            f"assume={short_repr(assume)} is not a language; make one by Spec.from_ltlf, from_regex, from_dfa or "
-            "from_file, with alphabet=model.alphabet"
-        )
     check_least("max_length", max_length, 2)  # a learner needs at least 2
     longest = min((length for length in (max_length, model.max_length) if length is not None), default=None)
     if assume is None and longest is None:
         return None
     if longest is not None:
         check_lengths(longest, settings.extraction, settings.known_words)
-    spec = Spec.from_dfa(assume) if isinstance(assume, DFA) else assume
+    spec = None if assume is None else _language(assume, model, "assume=")
     return Assumption(words, None if spec is None else _over_model_alphabet(spec, model, "assumption"), longest)
+
+
+def _language(given: Spec | DFA | str, model: Model, name: str) -> Spec:
+    if isinstance(given, str):
+        return parse_language(given, model.alphabet)
+    if not isinstance(given, Spec | DFA):
+        what = "language" if name else "specification"
+        raise InputError(
+            f"{name}{short_repr(given)} is not a {what}; give an LTLf formula as text, or make one by Spec.from_ltlf, "
+            "from_regex, from_dfa or from_file, with alphabet=model.alphabet"
+        )
+    return given if isinstance(given, Spec) else Spec.from_dfa(given)
 
 
 def _over_model_alphabet(spec: Spec, model: Model, name: str = "specification") -> Spec:

@@ -37,9 +37,10 @@ class Finding:
     """How an algorithm ended.
 
     ``word`` is a confirmed violation. ``hypothesis_epsilon`` is the result of the last test of a hypothesis.
-    ``proof``: it holds for all words, without probability; ``certificate`` proves it where the specification alone does
-    not. Where the certificate proves a part, the other words have probability at most ``unproved``, and ``lengths`` is
-    the length up to which all words are proved; ``shown`` are boxes to draw. ``description`` is of all violations.
+    ``proof``: it holds for all words that count, without probability; ``vacuous``: whatever the model answers.
+    ``certificate`` proves it where the specification alone does not. Where the certificate proves a part, the other
+    words have probability at most ``unproved``, and ``lengths`` is the length up to which all words are proved;
+    ``shown`` are boxes to draw. ``description`` is of all violations.
     """
 
     outcome: Outcome
@@ -47,6 +48,7 @@ class Finding:
     word: Codes | None = None
     hypothesis_epsilon: float | None = None
     proof: bool = False
+    vacuous: bool = False
     certificate: Certificate | None = None
     unproved: float | None = None
     shown: tuple[ShownBox, ...] = ()

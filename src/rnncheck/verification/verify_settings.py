@@ -21,9 +21,6 @@ FAITHFUL: Mapping[str, Any] = MappingProxyType(
     {"learner": "lstar-prefixes", "bound": Bound.PAPER, "plain": True, "suspects": 1, "shrink": False}
 )
 
-# Fields that have another name in the schema rnncheck/verdict/1.
-_KEYS = MappingProxyType({"severity_samples": "mass_words", "min_hits": "more_than", "induction_depth": "ahead"})
-
 
 @renamed_fields(mass_words="severity_samples")
 @dataclass(frozen=True)
@@ -69,9 +66,9 @@ class VerifySettings(LearningSettings):
         """The settings that differ from their defaults, to repeat the verification."""
         described: dict[str, object] = {
             "known_words": len(self.known_words),
-            "flows": None if self.flows is None else _as_in_documents(asdict(self.flows)),
+            "flows": None if self.flows is None else asdict(self.flows),
         }
-        described["proof"] = _as_in_documents(asdict(self.proof))
+        described["proof"] = asdict(self.proof)
         described["on_data"] = None if self.on_data is None else self.on_data.describe()
         # Reported separately, or without an effect on the result.
         omitted = {
@@ -87,9 +84,4 @@ class VerifySettings(LearningSettings):
         changed = [
             part for part in fields(self) if part.name not in omitted and getattr(self, part.name) != part.default
         ]
-        return _as_in_documents({part.name: described.get(part.name, getattr(self, part.name)) for part in changed})
-
-
-def _as_in_documents(fields: Mapping[str, object]) -> dict[str, object]:
-    """The fields under the keys that they have in the schema rnncheck/verdict/1."""
-    return {_KEYS.get(name, name): value for name, value in fields.items()}
+        return {part.name: described.get(part.name, getattr(self, part.name)) for part in changed}

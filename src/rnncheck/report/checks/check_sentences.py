@@ -27,8 +27,8 @@ def _of_verdict(verdict: Verdict) -> list[str]:
     if word is not None:
         lines.append(f"counterexample: {format_word(word)} ({answers_sentence(verdict)})")
     lines += [f"faulty flow: {flow}, {flow.hits} of n = 1 … {flow.pumps}{flow.ever}" for flow in verdict.faulty_flows]
-    if verdict.violation_mass is not None:
-        lines.append(f"severity: {frequency_sentence(verdict.violation_mass)} (95 %)")
+    if verdict.severity is not None:
+        lines.append(f"severity: {frequency_sentence(verdict.severity.interval)} (95 %)")
     if verdict.data is not None:
         lines.append(f"on your data: {verdict.data.sentence()}")
     if verdict.guarantee is not None:

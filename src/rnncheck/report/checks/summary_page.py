@@ -112,8 +112,8 @@ def _evidence(verdict: Verdict) -> list[Child]:
     for flow in verdict.faulty_flows[:3]:
         hits = f": {flow.hits} of n = 1 … {flow.pumps} are violations{flow.ever}"
         found.append(tag("p", "Faulty flow ", tag("code", str(flow)), hits))
-    if verdict.violation_mass is not None:
-        found.append(tag("p", f"Severity: {frequency_sentence(verdict.violation_mass)} (95 %)."))
+    if verdict.severity is not None:
+        found.append(tag("p", f"Severity: {frequency_sentence(verdict.severity.interval)} (95 %)."))
     if verdict.data is not None:
         found.append(tag("p", f"On your data: {verdict.data.sentence()}."))
     if verdict.counterexample is None:

@@ -10,7 +10,7 @@ import msgspec
 
 from rnncheck.automata.label_specs import PairAlphabet
 from rnncheck.verdict.facts import SpecFacts
-from rnncheck.verdict.value import Verdict
+from rnncheck.verdict.value import Verdict, Violated
 from rnncheck.verdict.violation import Trace
 from rnncheck.words import Word
 
@@ -36,9 +36,13 @@ def as_shown(verdict: Verdict) -> Verdict:
         return msgspec.structs.replace(verdict, spec_facts=facts)
     if question is None:
         return verdict
+    verdict = msgspec.structs.replace(
+        verdict, spec_facts=SpecFacts(origin=question.text, sha256=verdict.spec_facts.sha256)
+    )
+    if not isinstance(verdict, Violated):
+        return verdict
     return msgspec.structs.replace(
         verdict,
-        spec_facts=SpecFacts(origin=question.text, sha256=verdict.spec_facts.sha256),
         trace=None if verdict.trace is None else Trace(verdict.trace.answers),
         faulty_flows=tuple(msgspec.structs.replace(flow, scores=None) for flow in verdict.faulty_flows),
     )

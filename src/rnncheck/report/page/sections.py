@@ -244,9 +244,9 @@ def _tiles(verdict: Verdict) -> Markup:
         tiles.append(("counterexample", count(len(verdict.counterexample), "letter") + shortest))
         tiles.append(("faulty flows", f"{len(verdict.faulty_flows)}"))
     guarantee = verdict.guarantee
-    if verdict.violation_mass is not None:
+    if verdict.severity is not None:
         what = "differences" if verdict.comparison is not None else "violations"
-        tiles.insert(0, (f"{what} in random words", frequency(verdict.violation_mass)))
+        tiles.insert(0, (f"{what} in random words", frequency(verdict.severity.interval)))
     if verdict.data is not None:
         tiles.append(("on your data", f"{verdict.data.violations} of {verdict.data.counted}"))
     if guarantee is not None and guarantee.epsilon is not None:

@@ -146,12 +146,12 @@ def meaning(verdict: Verdict) -> list[str]:
         if verdict.faulty_flows:
             loops = count(len(verdict.faulty_flows), "loop")
             found.append(f"It is one of a family: {loops} can be inserted and repeated, and it stays a violation.")
-        if verdict.violation_mass is not None:
+        if verdict.severity is not None:
             scope = "" if verdict.assumption is None else verdict.assumption.scope
-            low, high = verdict.violation_mass
-            often = capital(frequency_sentence(verdict.violation_mass, scope))
+            low, high = verdict.severity.interval
+            often = capital(frequency_sentence(verdict.severity.interval, scope))
             found.append(f"{often} (95 % interval of the probability: {low:.3g} to {high:.3g}).")
-            found += [f"Violations are {stratum}." for stratum in verdict.mass_strata if stratum.violations]
+            found += [f"Violations are {stratum}." for stratum in verdict.severity.strata if stratum.violations]
         return found
     if verdict.outcome is Outcome.SATISFIED:
         return [f"{capital(verdict.reason)}.", *known(verdict.guarantee)]
@@ -162,7 +162,7 @@ def limits(verdict: Verdict) -> list[str]:
     """What the verdict does not mean."""
     if verdict.outcome is Outcome.VIOLATED:
         lines = ["It says nothing about other words: there may be more violations, of other kinds."]
-        if verdict.violation_mass is None:
+        if verdict.severity is None:
             lines.append("It does not show how often such words occur; --severity-samples measures that.")
         how = "is shown as it was found" if verdict.settings.get("shrink") is False else "was made as short as we could"
         known = verdict.how_short() or "a shorter one may exist"

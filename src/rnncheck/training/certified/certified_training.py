@@ -15,7 +15,7 @@ from rnncheck.automata.dfa import DFA
 from rnncheck.automata.minimisation import minimise
 from rnncheck.automata.product import intersection, product, union
 from rnncheck.errors import InputError, renamed_fields
-from rnncheck.extraction.extract import extract_automaton
+from rnncheck.extraction.extract import extract
 from rnncheck.learning.learning_settings import LearningSettings
 from rnncheck.models.cells import Cell
 from rnncheck.models.engine.compiled import compiled_or_stepped
@@ -145,7 +145,7 @@ def own_automaton(network: RecurrentNetwork, seed: int = 0, budget: Budget = UNL
     """The automaton of a network's own answers, as far as a learner finds it within the budget."""
     settings = LearningSettings(clock=budget.clock, cancelled=budget.cancelled)
     model = compiled_or_stepped(network, threads=1)
-    own = extract_automaton(model, method="bounded", seed=seed, timeout=budget.left, settings=settings).automaton
+    own = extract(model, method="bounded", seed=seed, timeout=budget.left, settings=settings).automaton
     assert isinstance(own, DFA)
     return own
 

@@ -17,7 +17,7 @@ from rnncheck.models.traces import trace_model
 from rnncheck.oracle import MembershipOracle
 from rnncheck.search.flows import Flow, pumped_scores, states_along
 from rnncheck.verdict.facts import Round, Scores
-from rnncheck.verdict.value import Verdict
+from rnncheck.verdict.value import Verdict, Violated
 from rnncheck.verdict.violation import Trace
 from rnncheck.verification.explanation.best_effort import BestEffort
 from rnncheck.verification.verification_task import Task
@@ -72,7 +72,7 @@ def with_scores(verdict: Verdict, model: Model) -> Verdict:
         raise InputError(
             f"the verdict is about the network with sha256 {str(known)[:16]}…, not about this one; give that network"
         )
-    if verdict.counterexample is None:
+    if not isinstance(verdict, Violated):
         return verdict
     question = verdict.label_question
     if question is not None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -13,23 +12,14 @@ from rnncheck.probability.conditioned import conditioned
 from rnncheck.probability.distributions import WordDistribution
 from rnncheck.runtime.budget import BudgetExceeded
 from rnncheck.search.flows import Flow
-from rnncheck.verdict.facts import Interval
 from rnncheck.verdict.strata import divide, interval_of
-from rnncheck.verdict.violation import Stratum
+from rnncheck.verdict.violation import Stratum, ViolationProbability
 from rnncheck.verification.error_language import ErrorLanguage
 from rnncheck.verification.verification_task import Finding, Task
 from rnncheck.words import Codes
 
 _FEWEST_WORDS = 32  # of each stratum, where the letters allow it: enough to see that most of them are violations
 _WORDS_AT_ONCE = 20_000
-
-
-@dataclass(frozen=True)
-class ViolationProbability:
-    """The probability of violations, and the strata that it was measured on."""
-
-    interval: Interval | None
-    strata: tuple[Stratum, ...]
 
 
 def violation_probability(
@@ -55,7 +45,7 @@ def violation_probability(
             pieces = [min(_WORDS_AT_ONCE, count - start) for start in range(0, count, _WORDS_AT_ONCE)]
             found = sum(int(np.sum(violations(words.sample(rng, piece)))) for piece in pieces)
             strata[place] = Stratum(name, mass, count, found)
-    return ViolationProbability(interval_of(strata, task.distribution.probability(word)), tuple(strata))
+    return ViolationProbability(interval=interval_of(strata, task.distribution.probability(word)), strata=tuple(strata))
 
 
 def _learned_violations(task: Task, finding: Finding) -> DFA | None:
