@@ -83,7 +83,7 @@ def test_mass_alone_below_epsilon_is_said_to_be_that(method: str) -> None:
     if method == "smc":
         assert verdict.guarantee.epsilon is None
         assert verdict.guarantee.samples == 0
-        assert "which is below epsilon whatever the model says" in verdict.reason
+        assert "which is below epsilon whatever the model answers" in verdict.reason
     assert replay(verdict, model("b .*")).status is Status.CONFIRMED
     assert any(note.check == "specification mass" for note in verdict.health)
 
