@@ -68,7 +68,7 @@ def test_no_length_of_a_random_network_is_proved_beyond_a_violation(
 def test_lengths_end_where_no_violation_can_follow() -> None:
     """Nothing but a word of two letters could be a violation."""
     spec = Spec.from_regex("!(a b)", ["a", "b"]).dfa
-    assert least_word(Property(spec, Relation.SUBSET).possible) == ("a", "b")
+    assert least_word(Property(spec, Relation.SUBSET).possible_violations) == ("a", "b")
     network = robust_network(spec)
     assert proved_to(network, spec, Relation.SUBSET, 0, longest=1_000) == 1_000
     assert finish(prove_bounded(network, Property(spec, Relation.EQUAL), 3, ProofSettings(classes=4))) is None
