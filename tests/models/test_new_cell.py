@@ -90,7 +90,7 @@ def test_other_networks_are_read_as_before(clipped: Cell, kind: str) -> None:
     from onnx import helper
 
     from rnncheck.models.foreign.onnx.graph import states_per_operator
-    from rnncheck.models.foreign.onnx.graph_reader import cell_of
+    from rnncheck.models.foreign.onnx.recurrent_operators import cell_of
 
     node = helper.make_node(kind, ["x", "w", "r"], ["y"], hidden_size=2)
     assert cell_of(node)[0].value in (kind.lower(), "rnn_tanh")

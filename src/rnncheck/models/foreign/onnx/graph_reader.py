@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rnncheck.models.cells.cell_type import OnnxForm
 from rnncheck.models.engine.mlp_head import HeadLayer
 from rnncheck.models.foreign.graph_flow import (
     FEATURES,
@@ -22,11 +21,11 @@ from rnncheck.models.foreign.graph_flow import (
     join,
 )
 from rnncheck.models.foreign.onnx.graph import Graph, states_per_operator
-from rnncheck.models.network import Cell, Floats, Layer
+from rnncheck.models.foreign.onnx.recurrent_operators import PEEPHOLES, Numbers, cell_of, floats, layer_of, settings_of
 from rnncheck.models.self_check import MismatchError
 
 _NO_END = (1 << 31) - 1  # a slice to there, or further, goes to the end
-_FIRST_STATE, _PEEPHOLES, _SEQUENCE_LENGTHS = 5, 7, 4  # positions among the inputs of a recurrent operator
+_FIRST_STATE, _SEQUENCE_LENGTHS = 5, 4  # positions among the inputs of a recurrent operator
 _EACH_NUMBER = {"Relu": "relu", "Tanh": "tanh", "Sigmoid": "sigmoid", "Gelu": "gelu"}
 _EACH_NUMBER |= {
     name: name
@@ -39,8 +38,6 @@ _OF_STATES = (*_OF_SIZES, "Split", "Reshape", "Transpose")
 _RANDOM = ("RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Multinomial", "Bernoulli")
 
 _GRAPHS = (5, 10)  # the types of attributes that hold graphs
-
-Numbers = npt.NDArray[Any]
 
 
 class GraphReader:
@@ -377,7 +374,7 @@ class GraphReader:
             raise MismatchError(f"its {kind} is {direction}, so a word cannot be read letter by letter")
         if len(node.input) > _SEQUENCE_LENGTHS and node.input[_SEQUENCE_LENGTHS]:
             raise MismatchError(f"its {kind} takes the lengths of words as separate numbers")
-        for position in (1, 2, 3, _PEEPHOLES):
+        for position in (1, 2, 3, PEEPHOLES):
             self._optional(node, position)  # all of them must be constants
         begun = False
         for name in node.input[_FIRST_STATE : _FIRST_STATE + states_per_operator()[kind]]:
@@ -401,7 +398,7 @@ class GraphReader:
     def _recurrence(self, node: Any, begun: bool) -> Recurrence:
         try:
             cell, form = cell_of(node)
-            layer = _layer(node, form.gate_order, lambda name: self.constant(name, node))
+            layer = layer_of(node, form.gate_order, lambda name: self.constant(name, node))
         except MismatchError as odd:
             return Recurrence(node.op_type, None, None, str(odd), begun)
         return Recurrence(node.op_type, cell, layer, "", begun)
@@ -430,57 +427,3 @@ _STEPS: Mapping[str, Callable[[GraphReader, Any], None]] = {
     "BatchNormalization": GraphReader.batch_normalisation,
     "Concat": GraphReader.concat,
 }
-
-
-def cell_of(node: Any) -> tuple[Cell, OnnxForm]:
-    """The cell that a recurrent operator computes; a MismatchError if it is not one of ours."""
-    settings = settings_of(node)
-    if "clip" in settings or settings.get("input_forget"):
-        raise MismatchError(f"its {node.op_type} clips values or couples gates")
-    if len(node.input) > _PEEPHOLES and node.input[_PEEPHOLES]:
-        raise MismatchError("its LSTM has peepholes")
-    if node.op_type == "GRU" and not settings.get("linear_before_reset"):
-        raise MismatchError("its GRU resets before the recurrent product (linear_before_reset = 0)")
-    if "activation_alpha" in settings or "activation_beta" in settings:
-        raise MismatchError(f"its {node.op_type} has activations with parameters")
-    given = tuple(name.decode().lower() for name in settings.get("activations", ()))
-    for cell in Cell:  # without activations, ONNX's default is the operator's first cell
-        form = cell.kind.onnx
-        if form is not None and form.operator == node.op_type and given in ((), form.activations):
-            return cell, form
-    raise MismatchError(f"its {node.op_type} has the activations {', '.join(given)}")
-
-
-def _layer(node: Any, order: Sequence[int], value_of: Callable[[str], Numbers]) -> Layer:
-    weight, recurrent = (floats(value_of(node.input[position])) for position in (1, 2))
-    biased = len(node.input) > 3 and node.input[3]
-    bias = floats(value_of(node.input[3])).reshape(2, -1) if biased else None
-    if weight.ndim != 3 or weight.shape[0] != 1 or weight.shape[1] % len(order) or recurrent.ndim != 3:
-        raise MismatchError(f"its {node.op_type} has weights of shapes {weight.shape} and {recurrent.shape}")
-    return Layer(
-        _reordered(weight[0], order),
-        _reordered(recurrent[0], order),
-        None if bias is None else _reordered(bias[0], order),
-        None if bias is None else _reordered(bias[1], order),
-    )
-
-
-def _reordered(array: Floats, order: Sequence[int]) -> Floats:
-    gates = np.split(array, len(order))
-    return np.concatenate([gates[gate] for gate in order])
-
-
-def settings_of(node: Any) -> dict[str, Any]:
-    """The attributes of a node that are numbers, texts, or lists of them."""
-    fields = {1: "f", 2: "i", 3: "s", 6: "floats", 7: "ints", 8: "strings"}
-    return {
-        attribute.name: getattr(attribute, fields[attribute.type])
-        for attribute in node.attribute
-        if attribute.type in fields
-    }
-
-
-def floats(array: Numbers) -> Floats:
-    if array.dtype not in (np.float32, np.float64):
-        raise MismatchError(f"it computes with {array.dtype}, not with float32")
-    return array

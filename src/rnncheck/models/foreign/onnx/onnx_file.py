@@ -31,7 +31,8 @@ from rnncheck.models.foreign.input_layouts import (
     row_of_first_letter,
 )
 from rnncheck.models.foreign.onnx.graph import Graph, State, free_sizes, read_graph, states_per_operator
-from rnncheck.models.foreign.onnx.graph_reader import GraphReader, floats
+from rnncheck.models.foreign.onnx.graph_reader import GraphReader
+from rnncheck.models.foreign.onnx.recurrent_operators import floats
 from rnncheck.models.foreign.onnx.sessions import OnnxOriginal, OnnxSteps, Program, SteppedGraph, WholeGraph
 from rnncheck.models.protocol import Model
 from rnncheck.models.self_check import (
