@@ -3,7 +3,7 @@
 Reading order: ``checks`` (what a replay says), ``tables`` and ``claims`` (the document taken apart), ``structure``
 (what must fit together), ``drawing`` (which words count, and how they are drawn), ``model_checks``, ``fresh`` and
 ``tree`` (the model asked again); ``proof`` for certificates and ``lengths`` for proofs up to a length,
-with ``checked_network`` and ``directed``, their arithmetic. Nothing here shows that a
+with ``checked_network``, ``read_equations`` and ``outward``, their arithmetic. Nothing here shows that a
 document was written by a verification: it shows whether what the document says of the model is so.
 """
 
