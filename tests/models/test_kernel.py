@@ -45,9 +45,9 @@ def anew(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
     """Nothing is loaded yet, and the cache is empty: its folder."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.delenv(SWITCH, raising=False)
-    kernels._loaded.cache_clear()
+    kernels._load.cache_clear()
     yield tmp_path / "cache" / "rnncheck" / "kernels"
-    kernels._loaded.cache_clear()
+    kernels._load.cache_clear()
 
 
 def without_kernel(network: RecurrentNetwork) -> CompiledNetwork:
@@ -301,7 +301,7 @@ def test_it_is_compiled_once_and_kept(
     monkeypatch.setenv("PATH", str(tmp_path / "bin"), prepend=os.pathsep)
     for _ in range(2):
         assert usable_kernel(keep=True) is not None
-        kernels._loaded.cache_clear()
+        kernels._load.cache_clear()
     (library,) = anew.iterdir()
     assert stat.S_IMODE(library.stat().st_mode) == 0o600
     assert calls.read_text() == "called\n"
@@ -340,7 +340,7 @@ def test_what_others_could_have_written_is_not_loaded(kernel: Kernel, anew: Path
     assert usable_kernel(keep=True) is not None
     (library,) = anew.iterdir()
     (anew if writable == "folder" else library).chmod(0o777)
-    kernels._loaded.cache_clear()
+    kernels._load.cache_clear()
     assert usable_kernel(keep=True) is None
 
 
@@ -354,7 +354,7 @@ def test_a_damaged_library_is_not_used(kernel: Kernel, anew: Path, damage: Calla
     library.unlink()  # not written over: it is mapped
     library.write_bytes(damage(content))
     library.chmod(0o600)
-    kernels._loaded.cache_clear()
+    kernels._load.cache_clear()
     assert usable_kernel(keep=True) is None
 
 
@@ -411,7 +411,7 @@ def test_what_is_loaded_is_what_was_looked_at(
 ) -> None:
     """The folders above may be others' to write: they may put another file there between the look and the loading."""
     assert usable_kernel(keep=True) is not None
-    kernels._loaded.cache_clear()
+    kernels._load.cache_clear()
     load, loaded = Kernel.__init__, []
 
     def after_a_swap(self: Kernel, path: Path, digest: str) -> None:

@@ -25,7 +25,7 @@ def test_a_change_is_asked_for_by_a_property_by_a_label_or_by_nobody() -> None:
     own = Collection(WordBatch.from_codes([(1, 1), (1, 1, 0), (0, 1)]), np.array([1, 0, UNKNOWN]), "mine")
     after = compile_regex("(a b .*) | b b | b a", AB)
     changes = changed_answers(DFAModel(before), DFAModel(after), [requirement], words, AB, ("no", "yes"), own)
-    told = {each.word: (each.as_property, each.labelled) for each in changes.shortest}
+    told = {each.word: (each.required, each.labelled) for each in changes.shortest}
     for word in [word for n in range(4) for word in itertools.product("ab", repeat=n)]:
         then, now = before.accepts(word), after.accepts(word)
         assert (word in told) == (then != now)

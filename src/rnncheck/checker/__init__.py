@@ -3,9 +3,9 @@
 Reading order: ``checks`` (the results of a replay), ``product_table`` and ``claimed_document`` (the document taken
 apart), ``structure`` (what must fit together), ``drawn_words`` (which words count, and how they are drawn),
 ``model_checks``, ``resampling`` and ``word_tree`` (the model queried again); ``proof_checks`` for certificates and
-``lengths`` for proofs up to a length, with ``checked_network``, ``outward`` and ``checked_zonotope`` for their
-arithmetic. A replay does not show that a document was written by a verification: it shows whether the document's claims
-about the model are true.
+``lengths`` for proofs up to a length, with ``checked_network``, ``read_equations``, ``outward`` and
+``checked_zonotope`` for their arithmetic. A replay does not show that a document was written by a verification: it
+shows whether the document's claims about the model are true.
 """
 
 from __future__ import annotations

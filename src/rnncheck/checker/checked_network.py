@@ -1,39 +1,32 @@
-"""A network on sets of states, for checking proofs: the textbook's cell equations, and the decision."""
+"""A network on sets of states, for checking proofs: the textbook's cell equations, and the decision.
+
+The equations of the common cells are written here again, so that a mistake in those of ``models.cells``, which the
+prover uses, shows. Those of any other cell are read off its cell type (``read_equations``).
+"""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from rnncheck.checker.checked_zonotope import Zonotope, ZonotopeEvaluator
 from rnncheck.checker.outward import Evaluator, Interval, linear
-from rnncheck.models.cells.cell_type import Layer
-from rnncheck.models.network import Cell, RecurrentNetwork
+from rnncheck.checker.read_equations import Operations, ReadEquations, reference_states, reference_step
+from rnncheck.models.cells.cell_type import CellType, Layer
+from rnncheck.models.cells.elman import ElmanRelu, ElmanTanh
+from rnncheck.models.cells.gru import Gru
+from rnncheck.models.cells.lstm import Lstm
+from rnncheck.models.network import RecurrentNetwork
 from rnncheck.models.thresholds import LEAST_LEAD
 from rnncheck.verdict.certificate import Arithmetic
 
-
-class _Evaluator(Protocol):
-    """On intervals, or on zonotopes."""
-
-    def linear(self, weight: Any, bias: Any, x: Any, /) -> Any: ...
-
-    def products(self, *pairs: tuple[Any, Any]) -> Any: ...
-
-    def rounded(self, total: Any, /) -> Any: ...
-
-    def tanh(self, x: Any, /) -> Any: ...
-
-    def sigmoid(self, x: Any, /) -> Any: ...
-
-    def relu(self, x: Any, /) -> Any: ...
-
-    def mean(self, share: Any, new: Any, old: Any, /) -> Any: ...
+# Which of the equations below a cell type has. A subclass may have others, so its type must be this very one.
+_OWN_EQUATIONS: dict[type[CellType], str] = {ElmanTanh: "tanh", ElmanRelu: "relu", Gru: "gru", Lstm: "lstm"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,8 +47,26 @@ class CheckedNetwork:
         ends = np.cumsum([0] + [layer.hidden for layer in network.layers]).tolist()
         self._places = [slice(*pair) for pair in itertools.pairwise(ends)]
         self._hidden = ends[-1]
-        self._remembers = network.cell is Cell.LSTM
+        self.cell, self._kind = network.cell.value, network.cell.kind
+        self._remembers = self._kind.memory
         self.width = self._hidden * (2 if self._remembers else 1)
+
+    @property
+    def has_own_equations(self) -> bool:
+        """Whether the cell equations are the checker's own."""
+        return type(self._kind) in _OWN_EQUATIONS
+
+    def reference_agrees(self) -> bool:
+        """Whether the cell's reference step leads into the bounds of one step, at some states and every letter."""
+        states = reference_states(self._network)
+        with np.errstate(all="ignore"):
+            prepared = self.prepare(Interval(states, states))
+            for letter in range(len(self._network.alphabet)):
+                after = self.step(prepared, letter)
+                said = reference_step(self._network, states, np.full(len(states), letter))
+                if ((said < after.low) | (after.high < said)).any():
+                    return False
+        return True
 
     def prepare(self, boxes: Interval) -> PreparedStates:
         return self._prepare(self._by, lambda place: boxes[:, place])
@@ -78,7 +89,7 @@ class CheckedNetwork:
     def _input(self, letter: int) -> npt.NDArray[np.float64]:
         return np.asarray(self._network.inputs[letter], dtype=np.float64)[None, :]
 
-    def _prepare(self, by: _Evaluator, numbers: Callable[[slice], Any]) -> PreparedStates:
+    def _prepare(self, by: Operations, numbers: Callable[[slice], Any]) -> PreparedStates:
         hidden, memory = [numbers(place) for place in self._places], []
         if self._remembers:
             memory = [numbers(slice(self._hidden + at.start, self._hidden + at.stop)) for at in self._places]
@@ -88,7 +99,7 @@ class CheckedNetwork:
         ]
         return PreparedStates(hidden, memory, recurrent)
 
-    def _step(self, by: _Evaluator, x: Any, states: PreparedStates) -> list[Any]:
+    def _step(self, by: Operations, x: Any, states: PreparedStates) -> list[Any]:
         hidden, memory = [], []
         for number, layer in enumerate(self._network.layers):
             x, c = self._layer(by, layer, x, states, number)
@@ -96,7 +107,12 @@ class CheckedNetwork:
             memory += [c] if c is not None else []
         return hidden + memory
 
-    def _layer(self, by: _Evaluator, layer: Layer, x: Any, states: PreparedStates, number: int) -> tuple[Any, Any]:
+    def _layer(self, by: Operations, layer: Layer, x: Any, states: PreparedStates, number: int) -> tuple[Any, Any]:
+        equations = _OWN_EQUATIONS.get(type(self._kind))
+        if equations is None:
+            c = states.memory[number] if self._remembers else None
+            h, c = self._kind.step_on(ReadEquations(by), layer, x, states.hidden[number], c)
+            return h, c if self._remembers else None
         n = layer.hidden
         given, own = by.linear(layer.input_weight, layer.input_bias, x), states.recurrent[number]
         gate = [slice(i * n, (i + 1) * n) for i in range(4)]
@@ -104,19 +120,20 @@ class CheckedNetwork:
         def both(i: int) -> Any:
             return by.rounded(given.part(gate[i]) + own.part(gate[i]))
 
-        match self._network.cell:
-            case Cell.RNN_TANH:
+        match equations:
+            case "tanh":
                 return by.tanh(both(0)), None
-            case Cell.RNN_RELU:
+            case "relu":
                 return by.relu(both(0)), None
-            case Cell.GRU:
+            case "gru":
                 r, z = by.sigmoid(both(0)), by.sigmoid(both(1))
                 new = by.tanh(by.rounded(given.part(gate[2]) + own.part(gate[2]).scaled(r)))
                 return by.mean(z, new, states.hidden[number]), None
-            case Cell.LSTM:
+            case "lstm":
                 i, f, g, o = by.sigmoid(both(0)), by.sigmoid(both(1)), by.tanh(both(2)), by.sigmoid(both(3))
                 c = by.rounded(by.products((f, states.memory[number]), (i, g)))
                 return by.rounded(by.products((o, by.tanh(c)))), c
+        raise AssertionError(equations)
 
     def zonotope_decisions(self, states: Zonotope) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
         """Like ``decisions``: one linear map of all states, then bounds of the result."""

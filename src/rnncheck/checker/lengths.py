@@ -17,7 +17,7 @@ from rnncheck.checker.checks import Check, confirmed_if, left_open, refuted
 from rnncheck.checker.claimed_document import Claims
 from rnncheck.checker.outward import Interval
 from rnncheck.checker.product_table import Table
-from rnncheck.checker.proof_checks import KNOWN_ARITHMETIC
+from rnncheck.checker.proof_checks import KNOWN_ARITHMETIC, cell_equations
 from rnncheck.checker.word_tree import Reach
 from rnncheck.errors import ModelError
 from rnncheck.models.labelled import network_of
@@ -51,17 +51,22 @@ def check_lengths(claims: Claims, model: Model | None, steps: int) -> Iterator[C
     elif model is None:
         yield left_open(_NAME, "the network was not queried; give --model")
     else:
-        yield _prove_lengths(claims, spec, model, guarantee.exact_length, guarantee.lengths.context, steps)
+        try:
+            stepper = CheckedNetwork(network_of(model), KNOWN_ARITHMETIC)
+        except ModelError as error:
+            yield refuted(_NAME, str(error))
+            return
+        yield from cell_equations(stepper)
+        if spec.breaks(claims.relation, (), model.reference_answer(())):
+            yield refuted(_NAME, "the empty word is a violation")
+        else:
+            yield _prove_lengths(claims, spec, stepper, guarantee.exact_length, guarantee.lengths.context, steps)
 
 
-def _prove_lengths(claims: Claims, spec: Table, model: Model, length: int, context: int, steps: int) -> Check:
-    try:
-        network = network_of(model)
-    except ModelError as error:
-        return refuted(_NAME, str(error))
-    if spec.breaks(claims.relation, (), model.reference_answer(())):
-        return refuted(_NAME, "the empty word is a violation")
-    stepper, reach, spent = CheckedNetwork(network, KNOWN_ARITHMETIC), Reach.of(spec, claims.relation), 0
+def _prove_lengths(
+    claims: Claims, spec: Table, stepper: CheckedNetwork, length: int, context: int, steps: int
+) -> Check:
+    reach, spent = Reach.of(spec, claims.relation), 0
     classes = [_Class(spec.initial, spec.initial, ())]
     boxes = Interval(np.zeros((1, stepper.width)), np.zeros((1, stepper.width)))
     for done in range(1, length + 1):

@@ -247,8 +247,20 @@ def _invariant(proof: Certificate, network: RecurrentNetwork) -> Iterator[Check]
     if low[_FIRST].any() or high[_FIRST].any():
         yield refuted("boxes", "the first box is not the initial state")
         return
+    yield from cell_equations(stepper)
     yield _led_into_boxes(proof, stepper, low, high)
     yield _decided(proof, stepper, Interval(low, high))
+
+
+def cell_equations(stepper: CheckedNetwork) -> Iterator[Check]:
+    """What is known of equations that the cell type has and the checker has not."""
+    if stepper.has_own_equations:
+        return
+    name = f"the equations of {stepper.cell}"
+    if stepper.reference_agrees():
+        yield unchecked("equations", f"{name} are those that the prover used; the reference step agrees at some states")
+    else:
+        yield refuted("equations", f"{name} contradict the cell's reference step; correct its step_on")
 
 
 def _led_into_boxes(proof: Certificate, stepper: CheckedNetwork, low: Bounds, high: Bounds) -> Check:

@@ -41,7 +41,7 @@ class Semantics(Protocol[Numbers, Terms]):
     def relu(self, x: Numbers, /) -> Numbers: ...
 
     def blend(self, z: Numbers, new: Numbers, old: Numbers, /) -> Numbers:
-        """``(1 - z) new + z old`` for a gate z."""
+        """``(1 - z) new + z old`` for a gate z: what ``sigmoid`` returned, since bounds rest on its being in 0 … 1."""
 
     def keeping(self, gate: Numbers, /) -> Numbers:
         """The gate itself, marked as the one that keeps the past: where it stays near 1, errors never die out."""

@@ -29,6 +29,7 @@ from rnncheck.proofs.domains.interval import (
 
 _GUARD = 2.0**-35  # relative, of sums over generators in float64: above their roundings for 2¹⁷ of them
 _SLOPE = 2.0**-45  # absolute, of a slope computed in float64
+_TINY = 2.0**-1000  # more than float64 loses where numbers underflow
 
 Function: TypeAlias = Callable[[Bounds], Bounds]
 
@@ -166,7 +167,8 @@ class ZonotopeSemantics:
         bent = (lo < 0.0) & (hi > 0.0)
         slope = np.where(bent, hi / np.where(bent, hi - lo, 1.0), np.where(hi <= 0.0, 0.0, 1.0))
         above = np.where(bent, -slope * lo, 0.0 * lo)  # NaN where there are no bounds
-        return _scale(x, slope, above / 2, above / 2 + _GUARD * slope * np.maximum(np.abs(lo), np.abs(hi)))
+        guard = _GUARD * slope * np.maximum(np.abs(lo), np.abs(hi)) + _TINY
+        return _scale(x, slope, above / 2, above / 2 + guard)
 
     def blend(self, z: Zonotope, new: Zonotope, old: Zonotope) -> Zonotope:
         """``(1 - z) new + z old`` for a gate z; the slack, as for boxes, covers every way to write the formula."""
