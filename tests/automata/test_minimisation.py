@@ -43,7 +43,17 @@ PATHS = pytest.mark.parametrize("rounds", [0, 1, 8])
 
 
 def minimised(dfa: DFA, rounds: int, cells: int = 1 << 18) -> DFA:
-    with patch.object(code, "_DENSE_ROUNDS", rounds), patch.object(code, "_CELLS_AT_ONCE", cells):
+    with (
+        patch.object(code, "_DENSE_ROUNDS", rounds),
+        patch.object(code, "_CELLS_AT_ONCE", cells),
+        patch.object(code, "_SMALL", 0),
+    ):
+        return minimise(dfa)
+
+
+def minimised_as_small(dfa: DFA, rounds: int) -> DFA:
+    """By so few rounds on arrays, and the rest state by state."""
+    with patch.object(code, "_SMALL", 10**9), patch.object(code, "_DENSE_ROUNDS_OF_SMALL", rounds):
         return minimise(dfa)
 
 
@@ -262,6 +272,7 @@ def test_state_by_state_and_by_arrays_are_the_same(dense: int, dfa: DFA) -> None
             found.append((minimised(dfa, dense), breadth_first_order(dfa).tolist()))
     assert found[0] == found[1]
     assert len(found[0][0]) == fewest_states(dfa)
+    assert minimised_as_small(dfa, dense) == found[0][0]
 
 
 @pytest.mark.parametrize("closed", [False, True])
@@ -284,3 +295,4 @@ def test_a_random_automaton_behind_a_chain() -> None:
         expected = minimise(dfa)
     assert minimise(dfa) == expected
     assert minimised(dfa, 0) == expected
+    assert minimised_as_small(dfa, 0) == expected

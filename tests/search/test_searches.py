@@ -16,6 +16,7 @@ from rnncheck.models.protocol import Model
 from rnncheck.oracle import MembershipOracle
 from rnncheck.probability.distributions import WordDistribution
 from rnncheck.relations import Property, Relation
+from rnncheck.search import guided
 from rnncheck.search.exhaustive import ExhaustiveSearch
 from rnncheck.search.flows import (
     Flow,
@@ -200,6 +201,25 @@ def test_a_word_that_a_narrow_beam_finds_costs_no_wide_one() -> None:
     assert sum(width for _, width, _ in begun[:15]) * 3 <= 4 * 3 * 512
     assert {length for *_, length in begun[:15]} == {24}
     assert begun[15:] == [(ranking, 512, 48) for ranking in RANKINGS[:3]]
+
+
+def test_the_widest_beams_of_some_rankings_are_twice_as_wide(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Narrow beams are as wide as ever, and each counts as one of the full width."""
+    begun = []
+
+    class Noted(Beam):
+        def __init__(self, tree, ranking, rng, width, *bounds) -> None:
+            begun.append((ranking, width))
+            super().__init__(tree, ranking, rng, width, *bounds)
+
+    monkeypatch.setattr(guided, "Beam", Noted)
+    chain = DFA(Alphabet(list("ab")), [[0, 0]], [False])
+    tree = tree_of(DFAModel(chain), chain, Relation.SUBSET)
+    few = RANKINGS[:2]
+    search = GuidedSearch(tree, np.random.default_rng(0), width=4, shorter_than=3, rankings=few, wider=few[1:])
+    while search.beams < 2:
+        search.advance()
+    assert begun == [(few[0], 1), (few[0], 4), (few[1], 1), (few[1], 8)]
 
 
 def test_a_narrow_beam_finds_what_is_far_from_all_others() -> None:

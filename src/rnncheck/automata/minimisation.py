@@ -26,6 +26,8 @@ Hashes: TypeAlias = npt.NDArray[np.uint64]
 Ints: TypeAlias = npt.NDArray[np.signedinteger[Any]]
 
 _DENSE_ROUNDS = 8
+# A table with at most so many cells has fewer such rounds: what is left takes little time in plain Python.
+_SMALL, _DENSE_ROUNDS_OF_SMALL = 1 << 8, 3
 # Cells of the transition table hashed at a time: bounds the scratch memory of a round to a few megabytes.
 _CELLS_AT_ONCE = 1 << 18
 # After this many rounds that had fewer states on average, plain Python is quicker than operations on arrays.
@@ -91,6 +93,9 @@ def breadth_first_order(dfa: DFA) -> Ints:
     order = [front]
     found = 0
     while len(front):
+        if table.size <= _SMALL:
+            order.append(_followers(table, front, met))
+            break
         look_at_time(len(order), len(front))
         nexts = table[front].ravel()
         nexts = nexts[met[nexts] == 0]
@@ -155,7 +160,8 @@ def _refine(table: Table, labels: npt.NDArray[np.generic], seed: int) -> Table:
     found, inverse = np.unique(labels, return_inverse=True)
     classes: Table = inverse.astype(np.int32)
     count = len(found)
-    for _ in range(_DENSE_ROUNDS):
+    is_small = table.size <= _SMALL
+    for _ in range(_DENSE_ROUNDS_OF_SMALL if is_small else _DENSE_ROUNDS):
         look_at_time(0, table.size)
         found, inverse = np.unique(_signatures(table, codes[classes], weights), return_inverse=True)
         if len(found) == count:
@@ -163,6 +169,9 @@ def _refine(table: Table, labels: npt.NDArray[np.generic], seed: int) -> Table:
         classes, count = inverse.astype(np.int32), len(found)
         if count == states:
             return classes
+    if is_small:
+        all_but_the_largest = set(range(count)) - {int(np.bincount(classes).argmax())}
+        return _refine_one_by_one(*_incoming(table), letters, classes, all_but_the_largest)
     return _refine_changed(table, classes, codes, weights)
 
 

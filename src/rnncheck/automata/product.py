@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from operator import add
 
 import numpy as np
 
@@ -23,6 +24,8 @@ Combination = Callable[[Mask, Mask], Mask]
 _FLAT_PAIRS = 1 << 27
 # The number of pairs of one length from which on array operations are faster again.
 _NARROW_ENDS = 4 * NARROW_WIDTH
+# Cells of two tables up to which a search begins pair by pair.
+_SMALL = 1 << 12
 _MAX_PAIRS_MET = 30_000_000
 # Successors computed at a time: bounds the scratch memory of a step to tens of megabytes.
 _CELLS_AT_ONCE = 1 << 21
@@ -88,7 +91,7 @@ def _least_word(a: DFA, b: DFA, wanted: Combination) -> Word | None:
         hit = search.accepting(search.front, wanted)
         if hit.any():
             return a.alphabet.decode(search.word_to(int(np.argmax(hit))))
-        if is_narrow(search.rounds, search.met) and len(search.front) < NARROW_WIDTH:
+        if len(search.front) < NARROW_WIDTH and (search.is_small or is_narrow(search.rounds, search.met)):
             search.advance_narrowly(wanted)
         else:
             search.advance()
@@ -128,6 +131,11 @@ class _PairSearch:
         """How many letters the words of the front have."""
         return len(self._steps)
 
+    @property
+    def is_small(self) -> bool:
+        """Whether both tables are read as lists in less time than a few operations on arrays take."""
+        return self._left.size + self._right.size <= _SMALL
+
     def states(self, pairs: Ints) -> tuple[Ints, Ints]:
         """The states of a and of b in these pairs."""
         return pairs >> self.shift, pairs & ((1 << self.shift) - 1)
@@ -166,34 +174,36 @@ class _PairSearch:
         Levels with few pairs take longer with array operations.
         """
         if not self._rows:
-            self._rows = [table.tolist() for table in self._tables]
-        rows, accepting = self._rows, [mask.tolist() for mask in self._accepting]
+            self._rows = [self._left.tolist(), self._right.tolist()]
+        (left_rows, right_rows), shift, mask = self._rows, self.shift, (1 << self.shift) - 1
         both = wanted(np.array([[False], [True]]), np.array([False, True])).tolist()
-        mask = (1 << self.shift) - 1
+        with_left = [both[accepts] for accepts in self._accepting[0].tolist()]
+        right_accepts = self._accepting[1].tolist()
         known = self._known
         for level in self.levels[self._known_levels :]:
             known.update(level.tolist())
         front: list[int] = self.front.tolist()
         found: list[int] = []
         hit, begun = False, len(self._steps)
-        while len(self._steps) == begun or (0 < len(front) < _NARROW_ENDS and not hit):
+        while len(self._steps) == begun or (not hit and 0 < len(front) < _NARROW_ENDS):
             look_at_time(len(self._steps), len(front))
-            steps, new, step = [], [], -1
+            steps, new, step = [], [], 0
             for pair in front:
-                left, right = rows[0][pair >> self.shift], rows[1][pair & mask]
-                for to_left, to_right in zip(left, right, strict=True):
-                    step += 1
-                    successor = (to_left << self.shift) + to_right
+                for successor in map(add, left_rows[pair >> shift], right_rows[pair & mask]):
                     if successor not in known:
                         known.add(successor)
                         steps.append(step)
                         new.append(successor)
-                        hit = hit or both[accepting[0][to_left]][accepting[1][to_right]]
+                        if with_left[successor >> shift][right_accepts[successor & mask]]:
+                            hit = True
+                    step += 1
             self._steps.append(steps)
             found += new
             front = new
-            self.met = len(known)
-            self._check_met()
+            if len(known) > _MAX_PAIRS_MET:
+                break
+        self.met = len(known)
+        self._check_met()
         self.front = np.array(front, dtype=np.int64)
         self.levels.append(np.array(found, dtype=np.int64))
         self._known_levels = len(self.levels)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import enum
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -181,7 +181,7 @@ class GuidedSearch:
     The necessary width of a beam is not known beforehand, so each ranking starts with one word for each state from
     which a violation can follow, and each further turn makes its beam four times as wide, up to ``width``: the narrow
     ones cost a third of the widest. A ranking is one turn behind the one before it. Only violations shorter than
-    ``shorter_than`` are searched for.
+    ``shorter_than`` are searched for. The widest beams of ``wider`` rankings are twice as wide.
     """
 
     def __init__(
@@ -193,12 +193,14 @@ class GuidedSearch:
         memory: int = DEFAULT_MEMORY,
         shorter_than: int | None = None,
         rankings: Sequence[Ranking] = RANKINGS,
+        wider: Collection[Ranking] = (),
     ) -> None:
         self._tree = tree
         self._rng = rng
         self._memory = memory
         self._shorter_than = shorter_than
         self._width = width
+        self._wider = frozenset(wider)
         self._plan = beam_plan(rankings, max(1, int(tree.open_states.sum())), width)
         self.beams = 0  # how many of the full width have been started
         self._start_beam()
@@ -226,8 +228,10 @@ class GuidedSearch:
         bound = None if self._shorter_than is None else self._shorter_than - 1
         if bound is not None:
             self._longest = min(self._longest, bound)
-        self._beam = Beam(self._tree, ranking, self._rng, width, self._memory, bound)
-        self.beams += width == self._width
+        is_full = width == self._width
+        room = 2 * width if is_full and ranking in self._wider else width
+        self._beam = Beam(self._tree, ranking, self._rng, room, self._memory, bound)
+        self.beams += is_full
 
 
 def beam_plan(rankings: Sequence[Ranking], narrowest: int, widest: int) -> Iterator[tuple[Ranking, int, int]]:

@@ -215,6 +215,8 @@ class _Shelf:
             self.fresh = {}
         packed = outputs[dfa.end_states(self._batch)] if len(self._batch) else self._answers
         wrong = [self._batch[int(i)] for i in np.flatnonzero(packed != self._answers)]
+        if not self.fresh:
+            return wrong
         table, state_outputs = dfa.transitions.tolist(), outputs.tolist()
         for word, answer in self.fresh.items():
             state = dfa.initial

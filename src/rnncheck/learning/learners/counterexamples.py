@@ -54,9 +54,11 @@ class WrongTransition:
 
 def states_on(dfa: DFA, word: Codes) -> list[int]:
     """The states that a word visits, the initial one first."""
-    states = [dfa.initial]
+    table, state = dfa.transitions, dfa.initial
+    states = [state]
     for letter in word:
-        states.append(int(dfa.transitions[states[-1], letter]))
+        state = table.item(state, letter)
+        states.append(state)
     return states
 
 
@@ -86,13 +88,12 @@ def _search(
     word: Codes, states: list[int], access: Sequence[Codes], answers: Answers, search: Search
 ) -> Generator[list[Query], list[int], WrongTransition]:
     """Yields the queries it needs answered, is sent the answers, and returns what it has found."""
-    queries = [(access[state], word[i:]) for i, state in enumerate(states)]
     truth = answers[word]
 
     # α costs nothing where its word is known. Search in the last gap between the target's answer and another one.
     low, high = 0, len(word)
     for i in range(len(word) - 1, 0, -1):
-        known = answers.known(queries[i][0] + queries[i][1])
+        known = answers.known(access[states[i]] + word[i:])
         if known == truth:
             low = i
             break
@@ -105,7 +106,7 @@ def _search(
         stride <<= search.probes
         if not points:
             stride, points = 0, _evenly_between(low, high, search.probes)
-        for point, answer in zip(points, (yield [queries[p] for p in points]), strict=True):
+        for point, answer in zip(points, (yield [(access[states[p]], word[p:]) for p in points]), strict=True):
             if answer == truth:
                 low, stride = point, 0
                 break

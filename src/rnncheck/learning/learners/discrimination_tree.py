@@ -6,6 +6,7 @@ answer to w + d. Words that end in different leaves are distinguished by the dis
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterable, Sequence
 
 from rnncheck.learning.learners.answers import Answers
@@ -21,18 +22,19 @@ class DiscriminationTree:
     def __init__(self, outputs: int = 2) -> None:
         self._outputs = outputs
         self.discriminators: list[Codes | None] = [None]  # None: a leaf
-        self._first_child: list[int] = [ROOT]
-        self._parents: list[int] = [ROOT]
-        self._depths: list[int] = [0]
+        # Arrays, because each refinement copies the tree.
+        self._first_child = array("q", [ROOT])
+        self._parents = array("q", [ROOT])
+        self._depths = array("q", [0])
         self.split(ROOT, ())
 
     def copy(self) -> DiscriminationTree:
         twin = DiscriminationTree.__new__(DiscriminationTree)
         twin._outputs = self._outputs
         twin.discriminators = self.discriminators.copy()
-        twin._first_child = self._first_child.copy()
-        twin._parents = self._parents.copy()
-        twin._depths = self._depths.copy()
+        twin._first_child = self._first_child[:]
+        twin._parents = self._parents[:]
+        twin._depths = self._depths[:]
         return twin
 
     def __len__(self) -> int:
@@ -48,17 +50,17 @@ class DiscriminationTree:
         self.discriminators[leaf] = discriminator
         self._first_child[leaf] = new
         self.discriminators += [None] * outputs
-        self._first_child += [ROOT] * outputs
-        self._parents += [leaf] * outputs
-        self._depths += [self._depths[leaf] + 1] * outputs
+        self._first_child.extend([ROOT] * outputs)
+        self._parents.extend([leaf] * outputs)
+        self._depths.extend([self._depths[leaf] + 1] * outputs)
 
     def sift(self, words: Sequence[Codes], nodes: Sequence[int], answers: Answers) -> CooperativeWork[list[int]]:
         """The leaf that each word reaches from its node; all words go in step, one batch per level."""
-        at = list(nodes)
-        while moving := [i for i, node in enumerate(at) if not self.is_leaf(node)]:
-            queries = [(words[i], self.discriminators[at[i]] or ()) for i in moving]
+        at, discriminators, first_child = list(nodes), self.discriminators, self._first_child
+        while moving := [i for i, node in enumerate(at) if discriminators[node] is not None]:
+            queries = [(words[i], discriminators[at[i]] or ()) for i in moving]
             for i, answer in zip(moving, (yield from answers.asking(queries)), strict=True):
-                at[i] = self._first_child[at[i]] + answer
+                at[i] = first_child[at[i]] + answer
         return at
 
     def parting(self, nodes: Iterable[int]) -> Codes:

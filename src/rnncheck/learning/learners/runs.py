@@ -15,7 +15,7 @@ StateOutputs = npt.NDArray[np.generic]  # of an automaton: one per state
 
 # A word is followed when the automaton has this many transitions for each of its letters: a small change then affects
 # few words. A change is followed when it leaves all but one in this many transitions as they were.
-_TRANSITIONS_PER_LETTER = 32
+_TRANSITIONS_PER_LETTER = 4
 _TRANSITIONS_PER_CHANGE = 8
 
 
@@ -47,17 +47,22 @@ class Runs:
 
         Returns False and does nothing where that costs more than running it again with all others.
         """
-        begin = next((n for n in (split, split - 1) if n > 0 and word[:n] in self._state), 0)
+        begin, state = 0, None if split < 1 else self._state.get(word[:split])
+        if state is not None:
+            begin = split
+        elif split > 1 and (state := self._state.get(word[: split - 1])) is not None:
+            begin = split - 1
         if (len(word) - begin) * _TRANSITIONS_PER_LETTER > len(self._targets):
             return False
-        place = self._letters * (self._state[word[:begin]] if begin else self._initial)
-        item, suffix, passing = len(self._items), word[begin:], self._passing
+        place = self._letters * (self._initial if state is None else state)
+        item, suffix, passing, targets = len(self._items), word[begin:], self._passing, self._targets
         self._items.append((word, answer, place, suffix))
         for letter in suffix:
             place += letter
             passing[place].append(item)
-            place = self._targets[place]
-        self._update_wrong(item, place)
+            place = targets[place]
+        if self._output_of[place // self._letters] != answer:
+            self.wrong.add(word)
         return True
 
     def follow(self, dfa: DFA, outputs: StateOutputs, access: Sequence[Codes]) -> bool:
@@ -83,21 +88,18 @@ class Runs:
 
     def _run_again(self, changed: set[int]) -> None:
         """Run the words that pass one of these transitions, and note what they pass from there on."""
-        passing, targets = self._passing, self._targets
+        passing, targets, items = self._passing, self._targets, self._items
+        output_of, letters, wrong = self._output_of, self._letters, self.wrong
         for item in sorted(set[int]().union(*(passing.pop(place, ()) for place in changed))):
-            _, _, place, suffix = self._items[item]
+            word, answer, place, suffix = items[item]
             is_new = False
             for letter in suffix:
                 place += letter
-                is_new = is_new or place in changed
-                if is_new:
+                if is_new or place in changed:
+                    is_new = True
                     passing[place].append(item)
                 place = targets[place]
-            self._update_wrong(item, place)
-
-    def _update_wrong(self, item: int, place: int) -> None:
-        word, answer, _, _ = self._items[item]
-        if self._output_of[place // self._letters] == answer:
-            self.wrong.discard(word)
-        else:
-            self.wrong.add(word)
+            if output_of[place // letters] == answer:
+                wrong.discard(word)
+            else:
+                wrong.add(word)
