@@ -1,7 +1,7 @@
 """Contact sequences: does a network invent meetings that never took place?
 
-The contacts are synthetic. A network is trained to accept sequences of people that follow contacts in the order of time.
-Verification then looks for an accepted sequence in which two neighbours never met, and the script explains the
+The contacts are synthetic. A network is trained to accept sequences of people that follow contacts in the order of
+time. Verification then looks for an accepted sequence in which two neighbours never met, and the script explains the
 counterexample in words.
 
 Run it with ``python examples/contact_sequences.py``. It takes a few seconds and needs the extra ``torch``.

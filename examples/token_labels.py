@@ -2,8 +2,8 @@
 
 ``tokens-gru`` of the zoo reads digits, points and signs, and labels the word: an integer, a decimal number, or
 malformed. A specification of words needs accept or reject. So each label in turn means accept, and a regular expression
-describes the words that should get it. With the relation ``equal`` both kinds of violations are searched: words that get
-the label and should not, and words that should get it and do not.
+describes the words that should get it. With the relation ``equal`` both kinds of violations are searched: words that
+get the label and should not, and words that should get it and do not.
 
 Run it with ``python examples/token_labels.py``.
 """
