@@ -1,10 +1,10 @@
 """An access log: a network that tells normal sessions from attacks, checked against a rule in LTLf.
 
-The network learns from labelled sessions: normal ones, and one kind of attack, the guessing of passwords. It is right
-about the sessions that it is tested with. The rule says that nothing is read or written before a login. No session in
-the data breaks that rule, so the network never learned it: a gap in the data, found by asking.
+The network is trained on labelled sessions: normal ones, and one kind of attack, guessing passwords. It is right on all
+test sessions. The rule requires a login before anything is read or written. No session in the data breaks the rule, so
+the network never learned it: verification finds this gap in the data.
 
-Run it with ``python examples/access_log.py``. It takes some seconds and needs the extra ``torch``.
+Run it with ``python examples/access_log.py``. It takes a few seconds and needs the extra ``torch``.
 """
 
 import numpy as np

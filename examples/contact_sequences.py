@@ -1,10 +1,10 @@
 """Contact sequences: does a network invent meetings that never took place?
 
-Contacts between people are made up. A network learns which sequences of people follow contacts in the order of time. It
-is then asked whether it accepts sequences in which two neighbours never met. What a counterexample means is told in
-words.
+The contacts are synthetic. A network is trained to accept sequences of people that follow contacts in the order of
+time. Verification then looks for an accepted sequence in which two neighbours never met, and the script explains the
+counterexample in words.
 
-Run it with ``python examples/contact_sequences.py``. It takes some seconds and needs the extra ``torch``.
+Run it with ``python examples/contact_sequences.py``. It takes a few seconds and needs the extra ``torch``.
 """
 
 import numpy as np

@@ -1,5 +1,5 @@
-"""The main job in a minute: verify a network that has a fault, look at the fault, check the evidence again,
-and prove a network right for every word.
+"""An overview in a minute: verify a network with a fault, look at the fault, check the evidence again,
+and prove another network right for every word.
 
 Run it with ``make demo``.
 """

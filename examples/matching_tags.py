@@ -1,13 +1,13 @@
 """The paper's XML story: a network trained on a language that is not regular, verified against a regular property.
 
-Documents are nested: every ``<a>`` and ``<b>`` is closed by its own tag, in the right order. No automaton knows how
-deep that goes; here the depth is bounded by the data alone (at most 3). The properties are regular: every opening tag
+Documents are nested: every ``<a>`` and ``<b>`` is closed by its own tag, in the right order. No automaton can count
+the depth; only the data bounds it here (at most 3). The properties are regular: every opening tag
 is followed by its closing tag later on, and no tag is closed by the other one at once.
 
-Where the network accepts a document that breaks one, the shortest is printed, and the loop that can be pumped in it. No
-violation is well-formed, of whatever depth: the properties follow from the language.
+If the network accepts a document that breaks one, the script prints the shortest, and a loop in it that can be pumped.
+No violation is well-formed, whatever its depth: the properties follow from the language.
 
-Run it with ``python examples/matching_tags.py``. It needs the extra ``torch``, and trains for some seconds.
+Run it with ``python examples/matching_tags.py``. It needs the extra ``torch``, and trains for a few seconds.
 """
 
 import numpy as np
@@ -36,7 +36,7 @@ def well_formed(document: tuple[str, ...]) -> bool:
 
 
 def document(rng: np.random.Generator, pairs: int) -> tuple[str, ...]:
-    """A random well-formed document of so many pairs of tags, at most ``DEPTH`` deep."""
+    """A random well-formed document with this number of pairs of tags, at most ``DEPTH`` deep."""
     written: list[str] = []
     opened: list[str] = []
     while pairs or opened:

@@ -2,7 +2,7 @@
 
 Such layers are trained on whole words at once and can be run letter by letter with a state of fixed size. Here are two
 small ones. Each learns that every "open" is followed by a "close" later, on words of up to 12 letters, and is then
-asked for words of any length. The steps are compared with the whole-word form, which is written another way::
+verified on words of any length. The steps are compared with an independent implementation for whole words::
 
     python examples/modern_recurrences.py
 """

@@ -1,9 +1,9 @@
 """A network that others trained and published: the English letters-to-sounds network of the package g2p_en.
 
-An encoder (GRU, 256 units) reads the letters of a word and an end marker; a decoder then says the sounds, one after the
-other, until it says "end", twenty at most. Nothing of it is a recurrent classifier, but the encoder can be stepped: its
-state is the model's state, and ``score`` reads the end marker and lets the decoder speak. Three things that its makers
-would want to hold are verified. The package is not a dependency; only its file of weights is read, which is data::
+An encoder (GRU, 256 units) reads the letters of a word and an end delimiter; a decoder then outputs the sounds, one
+after the other, until it outputs "end", at most twenty. This is not a recurrent classifier, but the encoder can be
+stepped: its state is the model's state, and ``score`` reads the end delimiter and runs the decoder. The script verifies
+three claims about it. The package is not a dependency; only its file of weights is read, which is data::
 
     pip install --no-deps g2p_en
     python examples/published_g2p.py

@@ -1,8 +1,8 @@
 """Two networks that others trained and published as Keras weights: textgenrnn and chars2vec.
 
-Both are two layers of LSTM cells in an HDF5 file, which is data. textgenrnn says which character comes next; it reads a
-window of 40 that is filled up from the left, so it is asked for whole words. chars2vec makes a vector of a word, which
-it reads letter by letter, so it is stepped. Of each, three things that its makers would want are verified::
+Both are two layers of LSTM cells in an HDF5 file, which is data. textgenrnn predicts the next character; it reads a
+window of 40 that is padded on the left, so it is a black-box model. chars2vec maps a word, which it reads letter by
+letter, to a vector, so it is a stateful model. The script verifies three claims about each::
 
     pip install --no-deps textgenrnn chars2vec
     pip install h5py

@@ -1,9 +1,9 @@
 """A classifier with three labels, checked one label against the others.
 
-``tokens-gru`` of the zoo reads digits, points and signs, and says what they spell: an integer, a decimal number, or
-something malformed. A verification needs yes or no. So each label in turn is the yes, and has a regular expression that
-says which words deserve it. With the relation ``equal`` both kinds of mistakes are looked for: words that get the label
-and should not, and words that should get it and do not.
+``tokens-gru`` of the zoo reads digits, points and signs, and labels the word: an integer, a decimal number, or
+malformed. A specification of words needs accept or reject. So each label in turn means accept, and a regular expression
+describes the words that should get it. With the relation ``equal`` both kinds of violations are searched: words that
+get the label and should not, and words that should get it and do not.
 
 Run it with ``python examples/token_labels.py``.
 """

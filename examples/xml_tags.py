@@ -1,8 +1,8 @@
 """The paper's XML case: letters are tags, and every opening tag should be followed by its closing tag later on.
 
 ``xml-lstm`` of the zoo was trained on well-formed documents: lists of books, each with a title and authors. It accepts
-a document when its probability is above 0.5. Somebody who wants to miss no document may lower that threshold. The same
-three properties are asked at both thresholds, and the script says which tag is then no longer closed.
+a document when its probability is above 0.5. To miss no document, you may lower that threshold. The script
+verifies the same three properties at both thresholds, and shows which tag is then no longer closed.
 
 Run it with ``python examples/xml_tags.py``.
 """
