@@ -25,6 +25,7 @@ from rnncheck.relations import Property, Relation
 from rnncheck.spec import Spec
 from rnncheck.words import WordBatch
 from support.networks import ByTorch, letters, random_network
+from support.pairs import each_with_one
 from support.proofs import all_words, engine_step, points_in, random_dfa, torch_step, with_one_word_changed
 from support.robust_networks import robust_network
 
@@ -72,8 +73,7 @@ def test_states_inside_boxes_stay_inside(cell: Cell, layers: int) -> None:
         assert ((low <= after) & (after <= high)).all(), name
 
 
-@pytest.mark.parametrize("cell", GATED)
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize(("seed", "cell"), each_with_one(range(8), GATED))
 def test_a_network_with_one_wrong_word_is_never_proved(cell: Cell, seed: int) -> None:
     """One word of 9 letters is a violation; sampling would not meet it, and everything else is right."""
     spec = minimise(random_dfa(3, 2, seed))

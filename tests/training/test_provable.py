@@ -250,6 +250,7 @@ def test_a_network_of_the_zoo_becomes_provable_and_keeps_its_answers(name: str) 
     assert made.network.facts["hardening"]["changed"] == made.report.changed
 
 
+@pytest.mark.slow  # test_own_answers_are_kept_where_the_relation_allows does so for an answer of yes or no
 def test_labels_that_the_specification_does_not_speak_of_are_kept() -> None:
     entry = zoo.entry("tokens-gru")
     before = entry.network()
