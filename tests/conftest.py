@@ -8,6 +8,8 @@ from collections.abc import Iterator
 
 import pytest
 
+pytest_plugins = ["support.processor_time"]
+
 # Tests run beside one another, and their networks are small: a second thread of a product waits for a core more than it
 # works. The libraries read this when they are loaded, which is after this file.
 for _library in ("OMP", "OPENBLAS", "MKL"):

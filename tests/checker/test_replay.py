@@ -136,7 +136,7 @@ def test_a_proof_by_the_specification_alone_needs_no_model() -> None:
     assert result.status is Status.CONFIRMED
 
 
-@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2, 3))])
+@pytest.mark.parametrize("seed", [2, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (0, 1, 3))])
 @pytest.mark.parametrize("relation", Relation)
 def test_documents_of_random_networks_are_never_refuted(seed: int, relation: Relation) -> None:
     """Should refute nothing that any method says of networks nobody has trained."""

@@ -177,7 +177,7 @@ def test_batches_of_counterexamples_in_any_order(variant: str, seed: int, data: 
 
 
 @each_variant
-@pytest.mark.parametrize("letters", [25, 60])
+@pytest.mark.parametrize("letters", [25, pytest.param(60, marks=pytest.mark.slow)])
 def test_there_is_a_pause_after_little_work(variant: str, letters: int) -> None:
     """Should read a bounded number of letters between two pauses, and have a hypothesis at each, whatever is learned.
 

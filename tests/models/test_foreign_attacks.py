@@ -22,6 +22,7 @@ from rnncheck.models.engine.mlp_head import HeadedNetwork
 from rnncheck.models.files.loading import load_model
 from rnncheck.models.wrapping import wrap
 from rnncheck.words import Alphabet, WordBatch
+from support.pairs import each_with_one
 
 torch = pytest.importorskip("torch")
 nn: Any = torch.nn
@@ -1360,8 +1361,7 @@ USUAL: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("ending", USUAL)
-@pytest.mark.parametrize("kind", ["RNN", "GRU", "LSTM"])
+@pytest.mark.parametrize(("ending", "kind"), each_with_one(USUAL, ["RNN", "GRU", "LSTM"]))
 def test_usual_modules_are_compiled(kind: str, ending: str) -> None:
     module = usual(kind, USUAL[ending])
     model = wrap(module, LETTERS, threads=1)

@@ -16,6 +16,7 @@ from rnncheck.models.files.loading import load_model
 from rnncheck.models.protocol import SteppingModel
 from rnncheck.models.wrapping import wrap
 from rnncheck.words import Alphabet, WordBatch
+from support.pairs import each_with_one
 
 torch = pytest.importorskip("torch")
 
@@ -144,8 +145,7 @@ def check_scores(model: Any, module: Any) -> None:
         assert score == pytest.approx(model.reference_score(word), abs=1e-5)
 
 
-@pytest.mark.parametrize("kind", ["RNN", "GRU", "LSTM"])
-@pytest.mark.parametrize("name", ENDINGS)
+@pytest.mark.parametrize(("name", "kind"), each_with_one(ENDINGS, ["RNN", "GRU", "LSTM"]))
 def test_a_usual_ending_of_a_module_is_compiled(name: str, kind: str) -> None:
     ending, outputs = ENDINGS[name]
     module = Usual(ending, outputs, kind).eval()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -24,6 +25,7 @@ from rnncheck.relations import Property, Relation
 from rnncheck.spec import Spec
 from rnncheck.words import WordBatch
 from support.networks import ByTorch, letters, random_network
+from support.pairs import each_with_one
 from support.proofs import all_words, engine_step, points_in, random_dfa, torch_step, with_one_word_changed
 from support.robust_networks import robust_network
 
@@ -71,8 +73,7 @@ def test_states_inside_boxes_stay_inside(cell: Cell, layers: int) -> None:
         assert ((low <= after) & (after <= high)).all(), name
 
 
-@pytest.mark.parametrize("cell", GATED)
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize(("seed", "cell"), each_with_one(range(8), GATED))
 def test_a_network_with_one_wrong_word_is_never_proved(cell: Cell, seed: int) -> None:
     """One word of 9 letters is a violation; sampling would not meet it, and everything else is right."""
     spec = minimise(random_dfa(3, 2, seed))
@@ -98,10 +99,21 @@ def test_a_way_to_the_wrong_word_is_shown(cell: Cell) -> None:
     assert word in [obstacle.stuck.word for obstacle in found.obstacles]
 
 
-def test_random_networks_are_proved_only_of_what_is_true() -> None:
+# Of these networks, thousands of boxes are followed by an induction that does not close in the end.
+MANY_BOXES = (7, 23, 35)
+
+
+@pytest.mark.parametrize(
+    "seeds",
+    [
+        pytest.param([seed for seed in range(36) if seed not in MANY_BOXES], id="few boxes"),
+        pytest.param(MANY_BOXES, id="many boxes", marks=pytest.mark.slow),
+    ],
+)
+def test_random_networks_are_proved_only_of_what_is_true(seeds: Sequence[int]) -> None:
     """Whatever boxes say of networks nobody trained, all words up to a length agree with."""
     closed = 0
-    for seed in range(36):
+    for seed in seeds:
         cell = list(Cell)[seed % 4]
         network = random_network(cell, (3,), seed=seed, scale=[0.5, 1.5, 4.0][seed % 3], threshold=0.5)
         model = CompiledNetwork(network)
@@ -114,7 +126,7 @@ def test_random_networks_are_proved_only_of_what_is_true() -> None:
                     first = 1  # the empty word is judged by itself
                     broken = relation.broken(answers, spec.accepts_batch(words))
                     assert not broken[first:].any()
-    assert closed > 10
+    assert closed >= len(seeds)
 
 
 def test_a_relu_network_that_contracts_is_proved_and_one_that_grows_is_not() -> None:

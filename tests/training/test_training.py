@@ -570,7 +570,7 @@ def test_even_divergence_ends_in_a_network() -> None:
     assert not trained.report.reached_target
 
 
-@pytest.mark.parametrize("cell", [Cell.LSTM, Cell.GRU, Cell.RNN_TANH])
+@pytest.mark.parametrize("cell", [Cell.LSTM, Cell.GRU, pytest.param(Cell.RNN_TANH, marks=pytest.mark.slow)])
 def test_parity_is_learned(cell: Cell) -> None:
     trained = train(small_data(count=2_000), settings=TrainingSettings(cell=cell, hidden=16))
     assert trained.report.reached_target
