@@ -13,7 +13,7 @@ import rnncheck
 from cliff_rows.pages import property_file
 from cliff_rows.row import Curve, seconds_of
 from rnncheck import Spec, VerifySettings, zoo
-from rnncheck.cli.check import write_pages
+from rnncheck.cli.check_pages import write_pages
 from rnncheck.suite.check import check
 from rnncheck.word_files import read_sequences
 

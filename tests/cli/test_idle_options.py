@@ -9,20 +9,12 @@ import numpy as np
 import pytest
 
 from rnncheck import Alphabet, InputError, WordDistribution, load_model, zoo
-from rnncheck.cli import rnncheck
 from rnncheck.cli.effects import _RULES
+from support.commands import every_command
 
 MODEL = str(zoo.entry("even-elman").path)
 SPEC = ["--regex", "a*"]
 FAST = ["--epsilon", "0.05", "--gamma", "0.05"]
-
-
-def every_command() -> dict[str, click.Command]:
-    found: dict[str, click.Command] = {}
-    for name, command in rnncheck.commands.items():
-        inner = command.commands if isinstance(command, click.Group) else {}
-        found |= {f"{name} {part}": each for part, each in inner.items()} or {name: command}
-    return found
 
 
 COMMANDS = every_command()

@@ -115,7 +115,7 @@ def test_a_module_comes_back_with_its_own_layout(folder: Path, inside: Inside, m
     net = importlib.import_module(name).build()
     torch.save(net.state_dict(), folder / "weights.pt")
     few = {"letters": 300, "held_out": 500, "fine_tuning": FineTuning(min_batches=10, learning_rate=0.02)}
-    command = importlib.import_module("rnncheck.cli.repair")  # the module; the package has a command of that name
+    command = importlib.import_module("rnncheck.cli.repair_command")
     monkeypatch.setattr(command, "RepairSettings", functools.partial(RepairSettings, **few))
     code, out, err = inside("--module", f"{name}:build", "--state", "weights.pt", "--regex", "(a|b|c)* b", "--stop",
                             "0.5", "--max-length", "8", "-o", "fixed.pt", "--effort", "0.001", "--no-harden",

@@ -1,7 +1,7 @@
 """``rnncheck verify | extract | replay``, from arguments to exit code."""
 
+import importlib
 import json
-import sys
 
 import click
 import pytest
@@ -138,7 +138,7 @@ def test_an_unexpected_error_never_looks_like_a_verdict(run, monkeypatch) -> Non
     def broken(*arguments, **options):
         raise ZeroDivisionError("by zero")
 
-    monkeypatch.setattr(sys.modules["rnncheck.cli.verify"], "verify_model", broken)
+    monkeypatch.setattr(importlib.import_module("rnncheck.cli.verify_command"), "verify_model", broken)
     result = run("verify", zoo.path("response-lstm"), "--ltlf", "G a")
     assert result.code == 2
     assert "ZeroDivisionError" in result.err

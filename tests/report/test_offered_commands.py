@@ -11,8 +11,8 @@ import msgspec
 import pytest
 
 from rnncheck import Verdict
-from rnncheck.cli.verify import _NOT_REPEATED
-from rnncheck.cli.verify import verify as command
+from rnncheck.cli.reproduce_command import _NOT_REPEATED
+from rnncheck.cli.verify_command import command
 from rnncheck.report.page.reproduce import _FLAGS, _VALUES, python_call, repeat_text, replay_text
 from rnncheck.report.page.verdict_page import report_page
 from support import samples

@@ -7,9 +7,9 @@ import click
 import pytest
 
 from rnncheck import zoo
-from rnncheck.cli.draw import draw_command
-from rnncheck.cli.report import report_command
-from rnncheck.cli.verify import verify
+from rnncheck.cli.draw_command import command as draw_command
+from rnncheck.cli.report_command import command as report_command
+from rnncheck.cli.verify_command import command as verify
 from rnncheck.errors import FormatError, InputError
 from rnncheck.report.automaton import graphviz
 from rnncheck.spec import read_automaton

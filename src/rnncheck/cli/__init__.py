@@ -10,24 +10,9 @@ import sys
 
 import click
 
-from rnncheck.cli.bench import bench
-from rnncheck.cli.check import check_command, init_command
-from rnncheck.cli.command import Group
-from rnncheck.cli.contacts import contacts
-from rnncheck.cli.diff import diff
-from rnncheck.cli.draw import draw_command
-from rnncheck.cli.extraction import compare_surrogates, extract
-from rnncheck.cli.harden import harden
+from rnncheck.cli.command_group import LazyGroup
 from rnncheck.cli.interruption import Interrupted, exit_code_of, told_to_end
-from rnncheck.cli.models import classify, inspect, train
 from rnncheck.cli.output import lasting_output, say, say_lines
-from rnncheck.cli.prove import prove
-from rnncheck.cli.repair import repair
-from rnncheck.cli.replay import replay
-from rnncheck.cli.report import report_command
-from rnncheck.cli.robust import robust
-from rnncheck.cli.spec import spec
-from rnncheck.cli.verify import verify
 from rnncheck.errors import RnncheckError
 from rnncheck.version import __version__
 
@@ -45,7 +30,7 @@ All commands: rnncheck --help. The options of one: rnncheck verify --help.
 
 
 @click.group(
-    cls=Group,
+    cls=LazyGroup,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
@@ -58,30 +43,6 @@ def rnncheck(ctx: click.Context) -> None:
     """
     if ctx.invoked_subcommand is None:
         say_lines(_START)
-
-
-for command in (
-    verify,
-    check_command,
-    init_command,
-    inspect,
-    classify,
-    spec,
-    prove,
-    robust,
-    diff,
-    repair,
-    train,
-    harden,
-    replay,
-    report_command,
-    extract,
-    draw_command,
-    compare_surrogates,
-    contacts,
-    bench,
-):
-    rnncheck.add_command(command)
 
 
 def main(arguments: list[str] | None = None) -> None:

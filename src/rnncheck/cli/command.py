@@ -55,10 +55,9 @@ class Command(click.Command):
 
 
 class Group(click.Group):
-    """A group of such commands, listed in the order in which they were added: the most used first."""
+    """A command with commands of its own, listed in the order in which they were added: the most used first."""
 
     command_class = Command
-    group_class = type
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.commands)

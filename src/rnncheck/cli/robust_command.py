@@ -41,7 +41,7 @@ _HEADS = {Outcome.SATISFIED: "robust", Outcome.VIOLATED: "not robust", Outcome.U
 _SHOWN = 20  # words with a flip that are shown
 
 
-@click.command(cls=Command)
+@click.command("robust", cls=Command)
 @model_options
 @words_options
 @word_format_options
@@ -62,7 +62,7 @@ _SHOWN = 20  # words with a flip that are shown
 @click.option("--quiet", is_flag=True, help="No progress on stderr.")
 @verdict_files
 @click.pass_context
-def robust(ctx: click.Context, /, model: ModelRequest, request: SpecRequest, **choices: Any) -> None:
+def command(ctx: click.Context, /, model: ModelRequest, request: SpecRequest, **choices: Any) -> None:
     """Does the model give the same answer to every word near a word?
 
     Every neighbour is asked, nearest first. With a specification only its words count as neighbours.

@@ -27,7 +27,7 @@ from rnncheck.cli.options import (
 )
 from rnncheck.cli.output_files import OutputFile
 from rnncheck.cli.progress import progress_line
-from rnncheck.cli.verify import answer
+from rnncheck.cli.verification_run import answer
 from rnncheck.models.protocol import Model
 from rnncheck.proofs.proof_search import ProofSettings
 from rnncheck.spec import Spec
@@ -57,7 +57,7 @@ def _no_traces(name: str) -> Callable[[Any], Any]:
     return click.option(name, hidden=True, expose_value=False, callback=refuse)
 
 
-@click.command(cls=Command)
+@click.command("prove", cls=Command)
 @model_options
 @property_options
 @spec_options
@@ -90,7 +90,7 @@ def _no_traces(name: str) -> Callable[[Any], Any]:
 @_no_traces("--trace-ltlf")
 @_no_traces("--trace-regex")
 @click.pass_context
-def prove(ctx: click.Context, /, model: ModelRequest, request: SpecRequest, **choices: Any) -> None:
+def command(ctx: click.Context, /, model: ModelRequest, request: SpecRequest, **choices: Any) -> None:
     """Prove that the network satisfies the specification, for every word of any length.
 
     A property of --spec brings its relation, assumption, longest length and time limit along, unless options say

@@ -25,7 +25,7 @@ from rnncheck.cli.options import (
     word_format_options,
 )
 from rnncheck.cli.output_files import OutputFile
-from rnncheck.cli.verify import conclude, ended_before, put, search_fields
+from rnncheck.cli.verification_run import conclude, ended_before, put, search_fields
 from rnncheck.errors import InputError, short_repr
 from rnncheck.models.label_names import LabelNeededError
 from rnncheck.models.protocol import Model
@@ -42,7 +42,7 @@ from rnncheck.verification.verify_settings import VerifySettings
 _MODEL = ("threshold", "label", "labels", "cell", "threads", "float64", "no_cache", "torchscript", "before", "after")
 
 
-@click.command(cls=Command)
+@click.command("diff", cls=Command)
 @click.argument("models", metavar="OLD NEW", nargs=-1, type=click.Path())
 @click.option("--old-module", metavar="MODULE:NAME", help="Import the old model from your own code, which is run.")
 @click.option("--new-module", metavar="MODULE:NAME", help="Import the new model from your own code, which is run.")
@@ -94,7 +94,7 @@ _MODEL = ("threshold", "label", "labels", "cell", "threads", "float64", "no_cach
 @click.option("--no-shrink", is_flag=True, help="Show the word as it was found.")
 @verdict_files
 @click.pass_context
-def diff(ctx: click.Context, /, models: tuple[str, ...], **choices: Any) -> None:
+def command(ctx: click.Context, /, models: tuple[str, ...], **choices: Any) -> None:
     """Do two networks answer every word alike? Where not: a word, how often, which properties changed.
 
     The word is as short as was found, and proved to be the shortest where that can be.

@@ -36,7 +36,7 @@ _COLOURS = {Status.CONFIRMED: "green", Status.REFUTED: "red", Status.OPEN: "yell
 _DEFAULTS = ReplaySettings()
 
 
-@click.command(cls=Command)
+@click.command("replay", cls=Command)
 @click.argument("verdict", type=click.Path(path_type=Path))
 @click.option(
     "--model", "path", type=click.Path(), metavar="MODEL", help="The network, to ask it again: a file or folder."
@@ -74,7 +74,7 @@ _DEFAULTS = ReplaySettings()
               help="Stop after so long; what was not checked by then is undecided.")  # fmt: skip
 @click.option("--quiet", is_flag=True, help="No progress on stderr.")
 @click.pass_context
-def replay(
+def command(
     ctx: click.Context,
     verdict: Path,
     path: str | None,

@@ -29,7 +29,7 @@ from rnncheck.words import Alphabet
 @label_options[1]
 @marker_options[0]
 @marker_options[1]
-def report_command(
+def command(
     source: Path,
     output: Path,
     model: str | None,

@@ -12,10 +12,9 @@ import numpy as np
 
 from rnncheck.automata.dfa import DFA
 from rnncheck.automata.edits import within
-from rnncheck.automata.formats.dfa_json import write_json
-from rnncheck.automata.formats.dot import write_dot
 from rnncheck.automata.language import is_finite, least_word
 from rnncheck.automata.minimisation import minimise
+from rnncheck.cli.automaton_files import automaton_text
 from rnncheck.cli.command import Group
 from rnncheck.cli.edit_options import edit_options, edits_of
 from rnncheck.cli.options import AlphabetType, SpecRequest, gather_words, relation_option, spec_options, words_options
@@ -35,12 +34,12 @@ _LONGEST_WORD_SHOWN = 200
 _ENDS_SHOWN = 20
 
 
-@click.group(cls=Group)
-def spec() -> None:
+@click.group("spec", cls=Group)
+def command() -> None:
     """Look at, test, compare and convert specifications."""
 
 
-@spec.command()
+@command.command()
 @spec_options
 @click.option("--svg", type=OutputFile(), metavar="FILE", help="Draw the automaton (extra `draw`).")
 def show(request: SpecRequest, svg: Path | None) -> None:
@@ -58,7 +57,7 @@ def show(request: SpecRequest, svg: Path | None) -> None:
     say_lines(_table(specification.dfa))
 
 
-@spec.command()
+@command.command()
 @spec_options
 @words_options
 @click.pass_context
@@ -72,7 +71,7 @@ def test(ctx: click.Context, request: SpecRequest, texts: tuple[str, ...], words
     ctx.exit(0 if answers.all() else 1)
 
 
-@spec.command()
+@command.command()
 @click.argument("first", metavar="A")
 @click.argument("second", metavar="B")
 @relation_option("What A must be to B.")
@@ -99,7 +98,7 @@ def compare(
     ctx.exit(1)
 
 
-@spec.command()
+@command.command()
 @spec_options
 @click.option(
     "--to", required=True, type=OutputFile(dash=True), metavar="FILE", help="A .dot or .json file; `-` prints dot text."
@@ -109,7 +108,7 @@ def convert(request: SpecRequest, to: Path) -> None:
     _write(to, lambda: request.build().dfa)
 
 
-@spec.command()
+@command.command()
 @spec_options
 @edit_options
 @click.option(
@@ -133,15 +132,6 @@ def _write(to: Path, build: Callable[[], DFA]) -> None:
     else:
         write_atomically(to, render(dfa))
         say(f"{len(dfa)} states written to {to}", err=True)
-
-
-def automaton_text(target: str) -> Callable[[DFA], str]:
-    """What writes an automaton in the format that a file's name asks for."""
-    writers = {".dot": write_dot, ".gv": write_dot, ".json": write_json}
-    try:
-        return writers[Path(target).suffix.lower()]
-    except KeyError:
-        raise click.UsageError(f"{target!r}: the name must end in .dot, .gv or .json") from None
 
 
 def _facts(dfa: DFA) -> list[tuple[str, str]]:

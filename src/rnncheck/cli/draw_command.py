@@ -44,7 +44,7 @@ _ROUGHLY = 0.01
 @click.option("--complete", is_flag=True, help="Send transitions that an automaton lacks to a rejecting sink.")
 @click.option("--timeout", type=click.FloatRange(min=0), default=60, show_default=True, metavar="SECONDS",
               help="How long the layout may take.")  # fmt: skip
-def draw_command(
+def command(
     source: str,
     output: Path,
     part: str,

@@ -32,8 +32,8 @@ from rnncheck.cli.output import say
 from rnncheck.cli.output_files import OutputFile, kept_somewhere
 from rnncheck.cli.progress import progress_line
 from rnncheck.cli.repair_text import described
+from rnncheck.cli.reproduce_command import command_line
 from rnncheck.cli.results import tell_result
-from rnncheck.cli.verify import command_line
 from rnncheck.errors import ModelError
 from rnncheck.models.files.safetensors_file import save_network
 from rnncheck.models.files.torch_file import import_torch
@@ -62,7 +62,7 @@ _DEFAULTS = RepairSettings()
 _TORCH_FILES = (".pt", ".pth")
 
 
-@click.command(cls=Command)
+@click.command("repair", cls=Command)
 @model_options
 @click.option("--spec", "suite", type=click.Path(path_type=Path), metavar="FILE.toml",
               help="A property file: all of its properties, beside those of other options.")  # fmt: skip
@@ -107,7 +107,7 @@ _TORCH_FILES = (".pt", ".pth")
 @click.option("--quiet", is_flag=True, help="No progress on stderr.")
 @verdict_files
 @click.pass_context
-def repair(ctx: click.Context, /, model: ModelRequest, output: Path, **choices: Any) -> None:
+def command(ctx: click.Context, /, model: ModelRequest, output: Path, **choices: Any) -> None:
     """Train a network further until no violation of the specifications is found in it, or until they are proved.
 
     Answers are kept where no specification forbids them. Ctrl-C ends it with the best network so far; one that is

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from rnncheck.experiments.subjects import Source
 
 
-@click.group(cls=Group)
-def bench() -> None:
+@click.group("bench", cls=Group)
+def command() -> None:
     """Repeat the paper's experiments, at any scale. A run that was interrupted is continued by the same command."""
 
 
@@ -72,7 +72,7 @@ def recipe_option(meaning: str) -> Callable[[Callable[..., Any]], Callable[..., 
     )
 
 
-@bench.command("random")
+@command.command("random")
 @click.option("--count", type=click.IntRange(min=1), default=5, show_default=True, help="Networks.")
 @click.option("--states", type=click.IntRange(min=1), default=10, show_default=True, help="Of an automaton, at most.")
 @click.option("--min-states", type=click.IntRange(min=1), default=5, show_default=True)
@@ -122,7 +122,7 @@ def random(ctx: click.Context, /, **choices: Any) -> None:
     run_and_show("random", source, **choices)
 
 
-@bench.command("contacts")
+@command.command("contacts")
 @click.argument("paths", nargs=-1, type=click.Path())
 @click.option("--synthetic", is_flag=True, help="Make up a network of contacts: needs nobody else's data.")
 @click.option("--people", type=click.IntRange(min=2), default=30, show_default=True, help="With --synthetic.")
@@ -179,7 +179,7 @@ def contacts(paths: tuple[str, ...], synthetic: bool, people: int, models: str |
     run_and_show("contacts", source, **choices)
 
 
-@bench.command()
+@command.command()
 @click.argument("folder", type=click.Path(path_type=Path))
 @click.option("--format", "form", type=click.Choice(["text", "csv", "json", "latex"]), default="text")
 @click.option("--plots", "plot_folder", type=click.Path(path_type=Path), help="Draw the plots into this folder.")
@@ -190,7 +190,7 @@ def summary(folder: Path, form: str, plot_folder: Path | None) -> None:
     _show(RunFolder.existing(folder), form, plot_folder)
 
 
-@bench.command()
+@command.command()
 @click.argument("shards", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--out", required=True, type=click.Path(path_type=Path), help="The folder of the whole run.")
 def merge(shards: tuple[Path, ...], out: Path) -> None:

@@ -6,17 +6,15 @@ import contextlib
 import dataclasses
 import functools
 import math
-import shlex
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
-import msgspec
 from click.core import ParameterSource
 
 from rnncheck.cli.command import Command
-from rnncheck.cli.learning_options import TimeLimit, learning_fields, learning_options, progress_text
+from rnncheck.cli.learning_options import TimeLimit, learning_options
 from rnncheck.cli.options import (
     ModelRequest,
     SpecRequest,
@@ -24,44 +22,27 @@ from rnncheck.cli.options import (
     distribution_options,
     model_options,
     optional_spec_options,
-    own_sequences,
     relation_option,
     renamed_option,
     verdict_files,
     word_format_options,
 )
-from rnncheck.cli.output import say
-from rnncheck.cli.output_files import OutputFile, today
-from rnncheck.cli.progress import ProgressLine, progress_line
-from rnncheck.cli.results import tell_result
-from rnncheck.cli.verdict_text import described, glimpse
+from rnncheck.cli.output_files import OutputFile
+from rnncheck.cli.verification_run import answer, put, search_fields
 from rnncheck.extraction import DEFAULT_EXTRACTION, EXTRACTIONS
-from rnncheck.learning.learning_task import Progress
 from rnncheck.models.delimiters import letters_read
 from rnncheck.models.protocol import Model
-from rnncheck.runtime.budget import BudgetExceeded
-from rnncheck.runtime.files import keeps_nothing, write_atomically
 from rnncheck.search.flows import FlowSettings
 from rnncheck.spec import Spec
-from rnncheck.verdict.facts import Outcome
 from rnncheck.verdict.value import Verdict
 from rnncheck.verification.diff_models import diff as diff_models
 from rnncheck.verification.label_questions import label_spec, verify_labels
 from rnncheck.verification.methods import METHODS, PRINTED
-from rnncheck.verification.verify import never_begun
 from rnncheck.verification.verify import verify as verify_model
 from rnncheck.verification.verify_settings import FAITHFUL, VerifySettings
-from rnncheck.words import Alphabet, format_word
-
-Asked = TypeVar("Asked", bound=Spec | Model)
-
-_NOT_REPEATED = {
-    *("json_file", "report", "certificate", "quiet", "threads", "workers", "cluster", "checkpoint", "resume"),
-    "no_cache",
-}
 
 
-@click.command(cls=Command)
+@click.command("verify", cls=Command)
 @model_options
 @optional_spec_options
 @click.option("--trace-ltlf", metavar="TEXT", help="A formula over letters and labels: 'G(a -> F label=alarm)'.")
@@ -121,7 +102,7 @@ _NOT_REPEATED = {
 @click.option("--longest-loop", type=click.IntRange(min=1), default=FlowSettings.longest_loop, show_default=True)
 @verdict_files
 @click.pass_context
-def verify(ctx: click.Context, /, model: ModelRequest, request: SpecRequest, **choices: Any) -> None:
+def command(ctx: click.Context, /, model: ModelRequest, request: SpecRequest, **choices: Any) -> None:
     """Does the network satisfy the specification?
 
     Exit codes: 0 satisfied, 1 violated, 2 bad usage or bad input, 3 undecided.
@@ -136,45 +117,6 @@ def verify(ctx: click.Context, /, model: ModelRequest, request: SpecRequest, **c
         lambda loaded: _spec(model, request, loaded, choices),
         lambda loaded, spec, limit: _verified(loaded, spec, limit, choices),
     )
-
-
-def answer(
-    ctx: click.Context,
-    model: ModelRequest,
-    request: SpecRequest,
-    choices: dict[str, Any],
-    spec_for: Callable[[Model], Asked],
-    verified: Callable[[Model, Asked, TimeLimit], Verdict],
-) -> None:
-    """Load, compile and verify within the one time limit, tell the verdict, and exit with its code."""
-    limit = TimeLimit(choices["timeout"])
-    letters = request.alphabet
-    any_label = any(choices.get(name) is not None for name in ("trace_ltlf", "trace_regex"))
-    try:
-        loaded = limit.load(model, request.alphabet, choices["max_length"], any_label=any_label)
-        letters = loaded.alphabet
-        spec = limit.spent_on("the specification was being compiled", lambda: spec_for(loaded))
-        verdict = verified(loaded, spec, limit)
-    except BudgetExceeded as end:
-        verdict = ended_before(ctx, str(end), letters, choices)
-    conclude(ctx, verdict, choices)
-
-
-def ended_before(ctx: click.Context, reason: str, letters: Alphabet | None, choices: dict[str, Any]) -> Verdict:
-    """The verdict where time was up before the work began; without letters there is no document, and this exits."""
-    if letters is None:
-        say(f"undecided: {reason}", err=True)
-        ctx.exit(Outcome.UNDECIDED.exit_code)
-    asked = ("method", "relation", "epsilon", "gamma", "seed")
-    return never_begun(reason, letters, **{name: choices[name] for name in asked if name in choices})
-
-
-def conclude(ctx: click.Context, verdict: Verdict, choices: dict[str, Any]) -> None:
-    """Tell the verdict with the command that asks the same again, and exit with its code."""
-    settings = {**verdict.settings, "timeout": choices["timeout"]}
-    verdict = msgspec.structs.replace(verdict, command=command_line(ctx), settings=settings)
-    _tell(verdict, choices["json_file"], choices["report"])
-    ctx.exit(verdict.exit_code)
 
 
 def _verified(loaded: Model, spec: Spec | Model, limit: TimeLimit, choices: dict[str, Any]) -> Verdict:
@@ -197,59 +139,12 @@ def _verified(loaded: Model, spec: Spec | Model, limit: TimeLimit, choices: dict
         return put(_asked(shared, spec, choices), loaded.alphabet, settings, limit, asked)
 
 
-def search_fields(choices: dict[str, Any], alphabet: Alphabet) -> dict[str, Any]:
-    """The settings of a verification that ``verify`` and ``diff`` both have options for."""
-    return {
-        **learning_fields(choices, alphabet),
-        "exhaustive": choices["exhaustive"],
-        "search_steps": choices["search_steps"],
-        "shrink": not choices["no_shrink"],
-        "explain": choices["explain"],
-        "severity_samples": choices["severity_samples"],
-        "on_data": own_sequences(choices, alphabet),
-        "checkpoint": None if choices["checkpoint"] is None else str(choices["checkpoint"]),
-        "resume": choices["resume"],
-    }
-
-
-def put(
-    ask: Callable[..., Verdict], alphabet: Alphabet, settings: VerifySettings, limit: TimeLimit, choices: dict[str, Any]
-) -> Verdict:
-    """Put the question in what is left of the time, with progress told."""
-    assumed = limit.spent_on("the assumption was being compiled", lambda: choices["assume"](alphabet))
-    with progress_line(quiet=choices["quiet"]) as line:
-        return ask(
-            **{name: choices[name] for name in ("method", "relation", "epsilon", "gamma", "seed", "max_length")},
-            distribution=choices["distribution"](alphabet),
-            timeout=limit.left,
-            progress=teller(line),
-            settings=settings,
-            assume=assumed,
-        )
-
-
 def _asked(model: Model, spec: Spec | Model, choices: dict[str, Any]) -> Callable[..., Verdict]:
     """Who answers: of one network, of its labels, or of two networks."""
     if isinstance(spec, Model):
         names = (choices["against"], choices["named"])
         return functools.partial(diff_models, spec, model, labels=False, names=names)
     return functools.partial(verify_labels if _about_labels(choices) else verify_model, model, spec)
-
-
-def teller(line: ProgressLine) -> Callable[[Progress], None]:
-    """Tells progress in a calm line, and the first violation at once, in one that stays."""
-    told = False
-
-    def tell(progress: Progress) -> None:
-        nonlocal told
-        word = progress.counterexample
-        if word is None or told:
-            line(progress_text(progress))
-            return
-        told = True
-        line.stay(f"violation found after {progress.seconds:.1f} s ({len(word)} letters): {glimpse(format_word(word))}")
-
-    return tell
 
 
 def _about_labels(choices: dict[str, Any]) -> bool:
@@ -286,47 +181,6 @@ def _spec(request: ModelRequest, spec: SpecRequest, model: Model, choices: dict[
     if _about_labels(choices):
         return label_spec(model, ltlf=choices["trace_ltlf"], regex=choices["trace_regex"])
     return spec.build(model.alphabet)
-
-
-def command_line(ctx: click.Context) -> str:
-    """The command that asks the same again: what was given, without where the results went."""
-    words = ["rnncheck", ctx.command.name or ""]
-    for parameter in ctx.command.params:
-        name = parameter.name or ""
-        if name in _NOT_REPEATED or ctx.get_parameter_source(name) is not ParameterSource.COMMANDLINE:
-            continue
-        value = ctx.params[name]
-        if isinstance(parameter, click.Argument):
-            words += map(str, value if parameter.nargs == -1 else [value])
-        elif isinstance(parameter, click.Option) and parameter.is_flag:
-            words.append(parameter.opts[0])
-        else:
-            for one in value if parameter.multiple else [value]:
-                words += [parameter.opts[0], str(one)]
-    return shlex.join(words)
-
-
-def _tell(verdict: Verdict, json_file: Path | None, report: Path | None) -> None:
-    kept = None if json_file is None or str(json_file) == "-" else json_file
-    written: list[str] = []
-    # A device has no place beside it: large automata stay in the document.
-    files = {} if kept is None or keeps_nothing(kept) else verdict.to_files(kept)
-    document = verdict.to_json() if kept is None or not files else files.pop(kept)
-
-    def write_automaton(path: Path) -> None:
-        write_atomically(path, files[path])
-        written.append(f"automaton written to {path}")
-
-    def write_report(path: Path) -> None:
-        verdict.save_report(path, date=today(), document=None if kept is None else str(kept), ours=True)
-        written.append(f"report written to {path}")
-
-    try:
-        beside = [(path, write_automaton) for path in files]
-        tell_result(document, described(verdict), json_file, [*beside, (report, write_report)])
-    finally:
-        for line in written:
-            say(line, err=True)
 
 
 @contextlib.contextmanager

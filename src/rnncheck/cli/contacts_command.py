@@ -11,10 +11,10 @@ import click
 import numpy as np
 
 from rnncheck.automata.dfa import DEFAULT_MAX_STATES, DFA
+from rnncheck.cli.automaton_files import automaton_text
 from rnncheck.cli.command import Group
 from rnncheck.cli.output import say
 from rnncheck.cli.output_files import OutputFile, OutputFolder
-from rnncheck.cli.spec import automaton_text
 from rnncheck.contacts import (
     BreakKind,
     ContactWords,
@@ -76,8 +76,8 @@ def network_options(command: Command) -> Command:
     return wrapper  # type: ignore[no-any-return]
 
 
-@click.group(cls=Group)
-def contacts() -> None:
+@click.group("contacts", cls=Group)
+def command() -> None:
     """Temporal networks of human contacts: their paths, data sets and specifications.
 
     FILE has one contact a line: time, person, person, and perhaps the group of each, with commas, tabs or blanks
@@ -85,7 +85,7 @@ def contacts() -> None:
     """
 
 
-@contacts.command()
+@command.command()
 @network_options
 def info(network: TemporalNetwork) -> None:
     """Count people, pairs and contacts."""
@@ -109,7 +109,7 @@ def info(network: TemporalNetwork) -> None:
         say(f"{'note':<16}{note}")
 
 
-@contacts.command()
+@command.command()
 @network_options
 @click.option("--path", "text", required=True, metavar="TEXT", help="People with spaces between.")
 @_strict_option
@@ -137,7 +137,7 @@ def check(
     ctx.exit(0 if result.valid else 1)
 
 
-@contacts.command()
+@command.command()
 @network_options
 @click.option("-o", "--output", required=True, type=OutputFile(), metavar="FILE", help="A .json, .dot or .gv file.")
 @click.option("--time", "timed", is_flag=True, help="The time-respecting paths themselves.")
@@ -165,7 +165,7 @@ def spec(network: TemporalNetwork, output: Path, timed: bool, strict: bool, gap:
     say(f"{output}: {len(dfa)} states over {len(dfa.alphabet)} people")
 
 
-@contacts.command()
+@command.command()
 @network_options
 @click.option("-o", "--output", type=OutputFolder("train.tsv", "test.tsv", "alphabet.txt"), required=True,
               metavar="FOLDER")  # fmt: skip
@@ -197,7 +197,7 @@ def dataset(network: TemporalNetwork, output: Path, seed: int, broken: tuple[str
     say("broken by " + ", ".join(f"{name} {count}" for name, count in words.broken.items()))
 
 
-@contacts.command()
+@command.command()
 @click.option("-o", "--output", type=OutputFile(), required=True, metavar="FILE", help="A .csv file.")
 @click.option("--people", type=click.IntRange(min=2), default=60, show_default=True)
 @click.option("--days", type=click.IntRange(min=1), default=3, show_default=True)

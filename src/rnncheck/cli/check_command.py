@@ -2,36 +2,29 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import click
 
+from rnncheck.cli.check_pages import write_pages
 from rnncheck.cli.command import Command
-from rnncheck.cli.options import AlphabetType, ModelRequest, model_options
-from rnncheck.cli.output import Line, say, say_document
-from rnncheck.cli.output_files import OutputFile, today
+from rnncheck.cli.output import Line
+from rnncheck.cli.output_files import OutputFile
 from rnncheck.cli.progress import progress_line
 from rnncheck.cli.results import tell_result
 from rnncheck.cli.verdict_text import glimpse
-from rnncheck.errors import InputError
-from rnncheck.models.label_names import LabelNeededError
-from rnncheck.report.automaton.graphviz import one_graphviz
 from rnncheck.report.checks.junit import junit_xml
 from rnncheck.report.checks.sarif import sarif_json
-from rnncheck.report.checks.summary_page import report_names, summary_page
 from rnncheck.runtime.files import write_atomically
 from rnncheck.suite.check import CheckProgress, check
 from rnncheck.suite.check_results import Check, SuiteResult
-from rnncheck.suite.starter import starter_suite
-from rnncheck.words import Alphabet, parse_word
 
 _COLOURS = {"violated": "red", "satisfied": "green", "undecided": "yellow", "error": "red"}
 
 
-@click.command(cls=Command, name="check")
+@click.command("check", cls=Command)
 @click.argument("suite", metavar="FILE.toml", type=click.Path(path_type=Path))
 @click.option("--tag", "tags", multiple=True, metavar="TAG", help="Only properties with this tag; may be repeated.")
 @click.option("--property", "properties", multiple=True, metavar="NAME", help="Only this property; may be repeated.")
@@ -51,7 +44,7 @@ _COLOURS = {"violated": "red", "satisfied": "green", "undecided": "yellow", "err
               help="Write all verdicts as JSON; `-` prints it alone.")  # fmt: skip
 @click.option("--quiet", is_flag=True, help="No progress on stderr.")
 @click.pass_context
-def check_command(ctx: click.Context, /, suite: Path, **choices: Any) -> None:
+def command(ctx: click.Context, /, suite: Path, **choices: Any) -> None:
     """Verify every property of a property file on every model it is about.
 
     Exit codes, by the worst that is not allowed: 0 nothing, 1 violated, 2 bad usage, bad input or an error,
@@ -80,22 +73,6 @@ def _progress_text(now: CheckProgress) -> str:
     return f"{now.done} of {now.total} checks, {now.violated} violated; now {now.now}"
 
 
-def write_pages(result: SuiteResult, path: Path) -> None:
-    """The page, and beside it a folder with the report of each check."""
-    folder = path.with_name(f"{path.stem}-reports")
-    try:
-        folder.mkdir(exist_ok=True)
-    except OSError as error:
-        raise InputError(f"{folder}: cannot be made: {error.strerror or error}; remove what stands there") from None
-    names, date = report_names(result), today()
-    with one_graphviz():
-        for one in result.checks:
-            if one.verdict is not None:
-                one.verdict.save_report(folder / names[one.model, one.name], date=date)
-    links = {pair: f"{folder.name}/{name}" for pair, name in names.items()}
-    write_atomically(path, summary_page(result, links, date))
-
-
 def _described(result: SuiteResult) -> Iterator[str | Line]:
     """The table, a line a check."""
     if result.title:
@@ -118,41 +95,3 @@ def _described(result: SuiteResult) -> Iterator[str | Line]:
 
 def _names(one: Check) -> tuple[str, str]:
     return one.model, one.name
-
-
-@click.command(cls=Command, name="init")
-@model_options
-@click.option("--alphabet", type=AlphabetType(), help="The letters, for files and code that do not say them.")
-@click.option("-o", "--output", type=OutputFile(dash=True), default="suite.toml", show_default=True, metavar="FILE",
-              help="Where to write; `-` prints it.")  # fmt: skip
-@click.option("--force", is_flag=True, help="Write over a file that is there.")
-def init_command(model: ModelRequest, alphabet: Alphabet | None, output: Path, force: bool) -> None:
-    """Write a commented property file for a model, to begin with."""
-    printed = str(output) == "-"
-    if output.exists() and not force and not printed:
-        raise InputError(f"{output} is there already; give another name (-o), or --force to write over it")
-    try:
-        loaded, labels = model.load(alphabet), None
-    except LabelNeededError:  # properties of labels need none that means yes
-        loaded = model.load(alphabet, any_label=True)
-        labels = loaded.label_names
-    said = {
-        "path": None if model.path is None else os.path.relpath(model.path, "." if printed else output.parent),
-        "module": model.module,
-        "alphabet": None if alphabet is None else list(alphabet),
-        "threshold": model.threshold,
-        "label": model.entry.label,
-        "labels": None if model.labels is None else list(model.labels),
-        "state": None if model.state is None else os.path.relpath(model.state, "." if printed else output.parent),
-        "cell": model.cell,
-        "float64": model.float64 or None,
-        "torchscript": model.torchscript or None,
-        "before": None if model.before is None else list(parse_word(model.before)),
-        "after": None if model.after is None else list(parse_word(model.after)),
-    }
-    text = starter_suite(loaded.alphabet, {key: value for key, value in said.items() if value is not None}, labels)
-    if printed:
-        say_document(text)
-    else:
-        write_atomically(output, text)
-        say(f"{output} written; now edit it, and run: rnncheck check {output}")

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from rnncheck.cli.command import Command
-from rnncheck.cli.harden import (
+from rnncheck.cli.certified_networks import (
     certificate_option,
     check_name,
     iterations_option,
@@ -18,28 +16,20 @@ from rnncheck.cli.harden import (
     progress_text,
     written,
 )
+from rnncheck.cli.command import Command
 from rnncheck.cli.interruption import exit_code_of
 from rnncheck.cli.options import (
-    AlphabetType,
-    ModelRequest,
     cell_option,
-    gather_words,
-    model_options,
     optional_spec_options,
     renamed_option,
     word_format_options,
-    words_options,
 )
 from rnncheck.cli.output import say
 from rnncheck.cli.output_files import OutputFile, kept_somewhere, raise_troubles
 from rnncheck.cli.progress import progress_line
 from rnncheck.models.cells import Cell
-from rnncheck.models.label_names import LabelNeededError
-from rnncheck.models.labelled import WordLabels, with_no_label
 from rnncheck.probability.distributions import WordDistribution
 from rnncheck.spec import Spec
-from rnncheck.word_files import WordFormat
-from rnncheck.words import Alphabet, WordBatch, format_word, letter_text
 
 if TYPE_CHECKING:
     from rnncheck.cli.options import SpecRequest
@@ -64,10 +54,7 @@ class ClassWeightsType(click.ParamType):  # type: ignore[type-arg]
         return weights
 
 
-_MODEL_HELP = "MODEL is a .safetensors, .pt or .onnx file, or a folder of the paper's released format."
-
-
-@click.command(cls=Command)
+@click.command("train", cls=Command)
 @optional_spec_options
 @click.option("--words", type=click.Path(path_type=Path), metavar="FILE",
               help="Labelled words: lines of label, tab, word; or a .csv or .jsonl file.")  # fmt: skip
@@ -112,7 +99,7 @@ _MODEL_HELP = "MODEL is a .safetensors, .pt or .onnx file, or a folder of the pa
 @iterations_option
 @click.option("--quiet", is_flag=True, help="No progress on stderr.")
 @click.pass_context
-def train(ctx: click.Context, /, request: SpecRequest, words: Path | None, output: Path, **choices: Any) -> None:
+def command(ctx: click.Context, /, request: SpecRequest, words: Path | None, output: Path, **choices: Any) -> None:
     """Train a recurrent network on a specification or on labelled words, and write it as .safetensors.
 
     With --provable it exits with 0 where the proof closes, with 1 where the network that was written is wrong on a
@@ -207,73 +194,3 @@ def _train_on_spec(request: SpecRequest, choices: Mapping[str, Any], running: di
         pumped=choices["pumped"],
         **running,
     )
-
-
-@click.command(cls=Command, epilog=_MODEL_HELP)
-@click.option("--alphabet", type=AlphabetType(), help="The letters, for files that do not say them.")
-@model_options
-def inspect(alphabet: Alphabet | None, model: ModelRequest) -> None:
-    """Say what a model is, and how its queries will be answered."""
-    loaded = model.load(alphabet, any_label=True)
-    letters = loaded.alphabet
-    some = ", ".join(map(letter_text, letters[:12])) + (", …" if len(letters) > 12 else "")
-    say(model.name)
-    say(f"  {'alphabet':<22}{len(letters)}: {some}")
-    chosen = model.module is None or model.label is not None  # of a module's labels none means yes by itself
-    for name, value in loaded.describe().items():
-        if name != "label" or chosen:
-            _show_fact(name, value, indent=2)
-
-
-def _show_fact(name: str, value: object, indent: int) -> None:
-    label = name.replace("_", " ")
-    if isinstance(value, Mapping):
-        say(f"{' ' * indent}{label}")
-        for key, inner in value.items():
-            _show_fact(str(key), inner, indent + 2)
-    elif value is not None:
-        shown = ", ".join(map(str, value)) if isinstance(value, list | tuple) else value
-        say(f"{' ' * indent}{label + ' ':<{24 - indent}}{shown}")
-
-
-@click.command(cls=Command, epilog=_MODEL_HELP)
-@click.option("--alphabet", type=AlphabetType(), help="The letters, for files that do not say them.")
-@model_options
-@words_options
-@word_format_options
-@click.pass_context
-def classify(
-    ctx: click.Context,
-    alphabet: Alphabet | None,
-    model: ModelRequest,
-    texts: tuple[str, ...],
-    words_file: Path | None,
-    word_format: WordFormat,
-) -> None:
-    """Ask a model; exit with 1 when it rejects a word. The score is positive on the accepting side.
-
-    A model with several labels, of which none was chosen (--label), says one of each word; the score is how far it is
-    ahead of the others.
-    """
-    try:
-        loaded = model.load(alphabet)
-    except LabelNeededError:
-        _say_labels(WordLabels(model.load(alphabet, any_label=True)), texts, words_file, word_format)
-        return
-    words = gather_words(texts, words_file, loaded.alphabet, word_format)
-    codes = [loaded.alphabet.encode(word) for word in words]
-    answers = loaded.by_reference().accepts_batch(WordBatch.from_codes(codes))
-    scores = loaded.scores_batch(words)
-    for i, (word, accepted) in enumerate(zip(words, answers, strict=True)):
-        own = loaded.reference_score(codes[i])
-        score = "" if scores is None else f"{scores[i] if own is None else own:+.4f}\t"
-        say(f"{'accepted' if accepted else 'rejected'}\t{score}{format_word(word)}")
-    ctx.exit(0 if answers.all() else 1)
-
-
-def _say_labels(model: WordLabels, texts: tuple[str, ...], words_file: Path | None, form: WordFormat) -> None:
-    letters, names = model.model.alphabet, with_no_label(model.labels)
-    words = gather_words(texts, words_file, letters, form)
-    labels, leads = model.said(WordBatch.from_codes([letters.encode(word) for word in words]))
-    for word, label, lead in zip(words, labels.tolist(), leads.tolist(), strict=True):
-        say(f"{names[label]}\t{f'{lead:+.4f}' if math.isfinite(lead) else ''}\t{format_word(word)}")
