@@ -60,7 +60,7 @@ def _checked_and_reported(path: Path) -> None:
 
 
 def properties(counts: Sequence[int]) -> list[tuple[int, float]]:
-    """``check --html`` of so many properties, no two alike, most of them violated."""
+    """``check --report`` of so many properties, no two alike, most of them violated."""
     forms = ["G({x} -> F {y}) & {end}", "G({x} -> X !{y}) & {end}", "F {x} & G !{y} & {end}", "!({x} & X {y}) & {end}"]
     texts = [
         form.format(x=x, y=y, end=f"F({'X ' * steps}{y})")

@@ -47,7 +47,7 @@ def test_no_command_shows_what_does_not_print(run) -> None:
         ["verify", NAME, "--regex", "a*", *QUICK, "--json", verdict, "--report", "r\x1b.html"],
         ["replay", verdict, "--model", NAME],
         ["replay", verdict],
-        ["report", verdict, "-o", "r\x9b.html"],
+        ["report", verdict, "--report", "r\x9b.html"],
         ["classify", NAME, "--word", "a", "--words-file", "no\x1b"],
         ["classify", NAME, "--word", "a"],
         ["spec", "show", "--dfa", dfa],

@@ -98,7 +98,7 @@ def test_the_words_near_a_specification(run, tmp_path: Path) -> None:
         (["--distance", "5"], "distance 5 is larger than the word '1 1 1' of 3 letters"),
         (["--locked", "x"], "the edits name 'x', which is not a letter"),
         (["--word", "1 x"], "unknown letter 'x'"),
-        (["--resume"], "--resume goes on from a file"),
+        (["--resume"], "--resume has no effect without the --checkpoint FILE"),
         (["--weights", "none.toml"], "none.toml: cannot be read"),
     ],
 )

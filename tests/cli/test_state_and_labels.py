@@ -224,7 +224,7 @@ def test_a_page_names_the_code_of_its_own_run_and_a_document_does_not(net: str, 
     page = Path("own.html").read_text()
     assert f"rnncheck verify --module {net}:one --state yes.pt" in page
     assert f"rnncheck replay verdict.json --module {net}:one --state yes.pt" in page
-    run("report", "verdict.json", "-o", "later.html")
+    run("report", "verdict.json", "--report", "later.html")
     assert "--module MODULE:NAME --state yes.pt" in Path("later.html").read_text()
     both = ("--old-module", f"{net}:one", "--new-module", f"{net}:one", "--old-state", "yes.pt", "--new-state", "no.pt")
     Path("data.txt").write_text("a b\nb\n")

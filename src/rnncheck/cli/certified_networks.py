@@ -1,17 +1,19 @@
-"""Networks that come with a proof: what harden and train --provable do alike."""
+"""Networks that come with a proof: what harden and train --provable have in common."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from rnncheck.automata.language import least_word
+from rnncheck.cli.given_options import GivenOptions
 from rnncheck.cli.output import say
-from rnncheck.cli.output_files import OutputFile, kept_somewhere, raise_troubles
+from rnncheck.cli.output_files import kept_somewhere
+from rnncheck.cli.results import result_document, show_result
+from rnncheck.cli.word_requests import word_format
 from rnncheck.runtime.files import write_atomically
 from rnncheck.spec import Spec
 from rnncheck.words import Alphabet, format_word
@@ -20,24 +22,12 @@ if TYPE_CHECKING:
     from rnncheck.training import HardeningProgress, HardeningReport, LabelledWords, ProvableNetwork
 
 
-certificate_option = click.option(
-    "--certificate", metavar="FILE", type=OutputFile(), help="Write the proof there, for `rnncheck replay`."
-)
-iterations_option = click.option(
-    "--iterations",
-    type=click.IntRange(min=1),
-    default=5_000,
-    show_default=True,
-    help="Train on boxes of states for at most so many.",
-)
-
-
-def labelled_words(path: Path, alphabet: Alphabet | None, choices: Mapping[str, Any]) -> LabelledWords:
-    """The words of a file, as the options say."""
+def labelled_words(options: GivenOptions, alphabet: Alphabet | None) -> LabelledWords:
+    """The words of the file that --words names, as the other options say."""
     from rnncheck.training import read_labelled_words
 
-    form = replace(choices["word_format"], label_column=choices["label_column"])
-    return read_labelled_words(path, alphabet, form, conflicts=choices.get("conflicts", "error"))
+    form = replace(word_format(options), label_column=options["label_column"])
+    return read_labelled_words(options["words"], alphabet, form, conflicts=options.get("conflicts") or "error")
 
 
 def check_name(output: Path) -> None:
@@ -53,29 +43,30 @@ def progress_text(progress: HardeningProgress) -> str:
     return f"{stands}  {progress.seconds:.0f} s"
 
 
-def written(made: ProvableNetwork, spec: Spec, output: Path, certificate: Path | None) -> int:
-    """Write the files, say what came of it, and give the exit code."""
+def write_network(options: GivenOptions, made: ProvableNetwork, spec: Spec) -> int:
+    """Write the files and show the report; gives the exit code."""
     import msgspec
 
     from rnncheck.models.files.safetensors_file import save_network
 
-    report = made.report
+    report, certificate = made.report, options["certificate"]
     for language, words in ((spec.dfa, "no word"), (spec.dfa.complement(), "every word")):
         if least_word(language) is None:
             say(f"rnncheck: note: the specification accepts {words}; is that what was meant?", err=True)
     if report.spoilt:
-        say(f"nothing is written: {report.relation.formula} is not proved, and the network would be worse than before")
-        for line in _facts(report):
-            say(line)
+        head = (
+            f"nothing is written: {report.relation.formula} is not proved, and the network would be worse than before"
+        )
+        show_result(options, result_document(options, output=None, report=report), [head, *_facts(report)])
         return 3
     troubles: list[str] = []
-    place = kept_somewhere(output, lambda path: save_network(made.network, path), troubles)
+    place = kept_somewhere(options["output"], lambda path: save_network(made.network, path), troubles)
     if made.certificate is not None and certificate is not None:
         proof = msgspec.structs.replace(made.certificate, origin=spec.origin).sealed()
         certificate = kept_somewhere(certificate, lambda path: write_atomically(path, proof.to_json()), troubles)
-    for line in _lines(report, "not written" if place is None else str(place), certificate):
-        say(line)
-    raise_troubles(troubles)
+    output = None if place is None else str(place)
+    document = result_document(options, output=output, report=report)
+    show_result(options, document, _lines(report, output or "not written", certificate), troubles=troubles)
     if report.proved:
         return 0
     return 3 if report.wrong_word is None else 1

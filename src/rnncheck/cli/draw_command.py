@@ -10,10 +10,10 @@ import click
 from rnncheck.automata.dfa import DFA
 from rnncheck.automata.formats.dot import read_dot
 from rnncheck.automata.formats.moore_files import read_moore_json, state_names
-from rnncheck.cli.command import Command
-from rnncheck.cli.options import AlphabetType, ModelRequest
+from rnncheck.cli.command import command as make_command
+from rnncheck.cli.given_options import GivenOptions
+from rnncheck.cli.model_request import ModelRequest
 from rnncheck.cli.output import say
-from rnncheck.cli.output_files import OutputFile
 from rnncheck.errors import FormatError, InputError
 from rnncheck.extraction.extract import extract_automaton
 from rnncheck.report.automaton.automaton_drawing import Marks, marks_of
@@ -32,39 +32,21 @@ _LEARNING_SECONDS = 30.0
 _ROUGHLY = 0.01
 
 
-@click.command("draw", cls=Command)
-@click.argument("source", metavar="AUTOMATON|VERDICT|MODEL", type=click.Path())
-@click.option("-o", "--output", required=True, type=OutputFile(), metavar="FILE",
-              help="A .svg, .png, .pdf or .dot file.")  # fmt: skip
-@click.option("--part", type=click.Choice(["auto", "hypothesis", "errors", "spec"]), default="auto",
-              show_default=True,
-              help="Which automaton of a verdict: auto is the first of these that there is.")  # fmt: skip
-@click.option("--flow", type=click.IntRange(min=1), default=1, show_default=True, help="Which faulty flow to colour.")
-@click.option("--alphabet", type=AlphabetType(), help="The letters, for files that do not say them.")
-@click.option("--complete", is_flag=True, help="Send transitions that an automaton lacks to a rejecting sink.")
-@click.option("--timeout", type=click.FloatRange(min=0), default=60, show_default=True, metavar="SECONDS",
-              help="How long the layout may take.")  # fmt: skip
-def command(
-    source: str,
-    output: Path,
-    part: str,
-    flow: int,
-    alphabet: Alphabet | None,
-    complete: bool,
-    timeout: float,
-) -> None:
-    """Draw an automaton or Moore machine (a dot or JSON file), one of a verdict (JSON), or what can be learned of a
+@make_command("draw", click.Argument(["source"], metavar="AUTOMATON|VERDICT|MODEL", type=click.Path()))
+def command(options: GivenOptions) -> None:
+    """Draw an automaton or Moore machine (a dot or JSON file), one of a verdict (JSON), or what can be learned from a
     network.
 
     In a verdict's automaton the path of the counterexample and the loop of the faulty flow are coloured.
     """
+    source, output, part, flow = (options[name] for name in ("source", "output", "part", "flow"))
     picture_format = output.suffix.lower().removeprefix(".")
     if picture_format not in FORMATS:
         raise click.UsageError(f"{str(output)!r}: the name must end in {', '.join('.' + name for name in FORMATS)}")
-    dfa, marks, labelled = _to_draw(source, alphabet, complete=complete, part=part, flow=flow)
+    dfa, marks, labelled = _to_draw(source, options["alphabet"], complete=options["complete"], part=part, flow=flow)
     if marks is None and (part, flow) != ("auto", 1):
-        raise click.UsageError(f"--part and --flow choose from a verdict, and {source} is none; leave them out")
-    picture = draw(dfa, picture_format, marks=marks, title=source, timeout=timeout, labelled=labelled)
+        raise click.UsageError(f"--part and --flow choose from a verdict, and {source} is not one; leave them out")
+    picture = draw(dfa, picture_format, marks=marks, title=source, timeout=options["timeout"], labelled=labelled)
     write_atomically(output, picture)
     say(f"{output}: {count(len(dfa), 'state')}", err=True)
 
@@ -128,7 +110,7 @@ def _of_verdict(verdict: Verdict, source: str, part: str, flow: int) -> tuple[DF
 
 
 def _learned(source: str, alphabet: Alphabet | None) -> DFA:
-    model = ModelRequest(source, None, None, None, None, None, False).load(alphabet)
+    model = ModelRequest(source).load(alphabet)
     found = extract_automaton(model, epsilon=_ROUGHLY, gamma=_ROUGHLY, timeout=_LEARNING_SECONDS)
     say(f"learned from the network: {len(found.automaton)} states; {found.sentence}", err=True)
     return found.automaton.support

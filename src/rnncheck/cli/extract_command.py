@@ -1,117 +1,86 @@
-"""``rnncheck extract | compare-surrogates``: automata that stand for a network."""
+"""``rnncheck extract``: an automaton that stands for a network."""
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Any, cast
-
-import click
 
 from rnncheck.automata.moore import MooreMachine
 from rnncheck.cli.automaton_files import automaton_text
-from rnncheck.cli.command import Command
-from rnncheck.cli.learning_options import TimeLimit, learning_options, learning_settings, progress_text
-from rnncheck.cli.options import (
-    AlphabetType,
-    ModelRequest,
-    distribution_options,
-    model_options,
-    renamed_option,
-    word_format_options,
-)
-from rnncheck.cli.output import say, say_lines
-from rnncheck.cli.output_files import OutputFile
-from rnncheck.cli.progress import progress_line
+from rnncheck.cli.command import command as make_command
+from rnncheck.cli.given_options import GivenOptions
+from rnncheck.cli.learning_request import learning_settings
+from rnncheck.cli.model_request import ModelRequest, model_argument
+from rnncheck.cli.output import say
+from rnncheck.cli.progress import progress_line, progress_text
+from rnncheck.cli.results import result_document, show_result
+from rnncheck.cli.time_limit import TimeLimit
+from rnncheck.cli.word_requests import check_distribution, distribution
 from rnncheck.errors import InputError
-from rnncheck.extraction import DEFAULT_EXTRACTION, EXTRACTIONS
 from rnncheck.extraction.extract import extract_automaton
+from rnncheck.extraction.method import Extraction
+from rnncheck.learning.learning_settings import LearningSettings
 from rnncheck.runtime.budget import BudgetExceeded
 from rnncheck.runtime.files import write_atomically
-from rnncheck.words import Alphabet
 
 
-@click.command("extract", cls=Command)
-@model_options
-@click.option("--alphabet", type=AlphabetType(), help="The letters, for files that do not say them.")
-@click.option("--method", type=click.Choice(list(EXTRACTIONS)), default=DEFAULT_EXTRACTION, show_default=True,
-              help="How the automaton is extracted.")  # fmt: skip
-@renamed_option("--by", "--method")
-@word_format_options
-@learning_options
-@distribution_options
-@click.option("--states", type=click.IntRange(min=1), metavar="N", help="The best automaton of at most N states.")
-@click.option("--curve", is_flag=True, help="Print the agreement of automata of other sizes, too.")
-@click.option("--moore", is_flag=True, help="One machine that says all labels of the network.")
-@click.option("-o", "--output", required=True, type=OutputFile(), metavar="FILE", help="A .dot or .json file.")
-@click.pass_context
-def command(
-    ctx: click.Context,
-    /,
-    model: ModelRequest,
-    alphabet: Alphabet | None,
-    method: str,
-    states: int | None,
-    curve: bool,
-    moore: bool,
-    output: Path,
-    **choices: Any,
-) -> None:
+@make_command("extract", model_argument())
+def command(options: GivenOptions) -> int:
     """Extract an automaton that answers like the network, except on words whose probability is below ε.
 
-    Exits with 0 when it passed its test, with 3 when it did not, or when the time limit or a bound came first. What
-    there is by then is written all the same, if there is anything.
+    Exit codes: 0 it passed its test, 3 it did not, or the time limit or a bound came first. What there is by then is
+    written all the same, if there is anything.
     """
-    if not moore:
-        automaton_text(str(output))  # refuses a name of another kind before the work
+    model, output = ModelRequest.of(options), options["output"]
+    check_distribution(options)
+    if not options["moore"]:
+        automaton_text(str(output))  # a name of another kind is an error before the work
     elif output.suffix not in (".dot", ".json"):
         raise InputError(f"{output}: a Moore machine is written as .dot or .json; name the file so")
-    limit = TimeLimit(choices["timeout"])
-    with progress_line(quiet=choices["quiet"]) as tell, _none_in_time(ctx):
-        loaded = limit.load(model, alphabet, any_label=moore)
-        extraction = extract_automaton(
-            loaded,
-            method=cast(Any, method),
-            labels=moore,
-            states=states,
-            epsilon=choices["epsilon"],
-            gamma=choices["gamma"],
-            distribution=choices["distribution"](loaded.alphabet),
-            seed=choices["seed"],
-            timeout=limit.left,
-            progress=lambda progress: tell(progress_text(progress)),
-            settings=learning_settings(choices, loaded.alphabet),
-        )
+    try:
+        extraction = _extracted(options, model)
+    except BudgetExceeded as end:  # before anything was learned
+        say(f"no automaton: {end}", err=True)
+        return 3
     automaton = extraction.automaton
     if isinstance(automaton, MooreMachine):
         from rnncheck.automata.formats.moore_files import machine_text
 
         write_atomically(output, machine_text(automaton, str(output)))
-        say(f"{output}: {len(automaton)} states, labels {', '.join(automaton.labels)}")
+        head = f"{output}: {len(automaton)} states, labels {', '.join(automaton.labels)}"
     else:
         write_atomically(output, automaton_text(str(output))(automaton))
-        say(f"{output}: {len(automaton)} states")
-    say(f"  {extraction.sentence}")
-    if method == "auto" and extraction.how:
-        say(f"  {extraction.how}")
+        head = f"{output}: {len(automaton)} states"
+    facts: dict[str, object] = {"output": str(output), "states": len(automaton), "passed": extraction.passed}
+    facts |= {name: getattr(extraction, name) for name in ("epsilon", "sentence", "unfinished", "agreement_sentence")}
+    show_result(options, result_document(options, **facts, cost=extraction.cost), [head, *_lines(options, extraction)])
+    return 0 if extraction.passed else 3
+
+
+def _extracted(options: GivenOptions, model: ModelRequest) -> Extraction:
+    limit = TimeLimit(options["timeout"])
+    with progress_line(quiet=options["quiet"]) as show:
+        loaded = limit.load(model, options["alphabet"], any_label=options["moore"])
+        return extract_automaton(
+            loaded,
+            **options.pick("method", "states", "epsilon", "gamma", "seed"),
+            labels=options["moore"],
+            distribution=distribution(options, loaded.alphabet),
+            timeout=limit.left,
+            progress=lambda progress: show(progress_text(progress)),
+            settings=learning_settings(options, loaded.alphabet, LearningSettings),
+        )
+
+
+def _lines(options: GivenOptions, extraction: Extraction) -> Iterator[str]:
+    yield f"  {extraction.sentence}"
+    if options["method"] == "auto" and extraction.how:
+        yield f"  {extraction.how}"
     if extraction.chosen:
-        say(f"  {extraction.chosen}")
-    say(f"  {extraction.agreement_sentence}")
+        yield f"  {extraction.chosen}"
+    yield f"  {extraction.agreement_sentence}"
     if extraction.cost is not None:
         cost = extraction.cost
-        say(f"  {cost.seconds:.1f} s, {cost.membership_queries} queries, {cost.network_steps} network steps")
-    if curve and extraction.curve is not None:
-        say_lines("\n".join(f"  {size:>6} states  {agreement:.4f}  ({low:.4f} to {high:.4f})"
-                            for size, agreement, low, high in extraction.curve.rows()))  # fmt: skip
-    ctx.exit(0 if extraction.passed else 3)
-
-
-@contextlib.contextmanager
-def _none_in_time(ctx: click.Context) -> Iterator[None]:
-    """Where the time ends before anything was learned, nothing is written, and that is not bad input."""
-    try:
-        yield
-    except BudgetExceeded as end:
-        say(f"no automaton: {end}", err=True)
-        ctx.exit(3)
+        yield f"  {cost.seconds:.1f} s, {cost.membership_queries} queries, {cost.network_steps} network steps"
+    if options["curve"] and extraction.curve is not None:
+        for size, agreement, low, high in extraction.curve.rows():
+            yield f"  {size:>6} states  {agreement:.4f}  ({low:.4f} to {high:.4f})"

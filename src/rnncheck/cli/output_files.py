@@ -82,7 +82,7 @@ def raise_troubles(troubles: list[str]) -> None:
         raise InputError("; ".join(troubles))
 
 
-_MAY_BE_MODELS = {"path", "models", "model", "against", "source", "suite"}  # which read the letters beside them
+_MAY_BE_MODELS = {"models", "model", "against", "source", "suite", "spec"}  # which read the letters beside them
 
 
 class _File(NamedTuple):
@@ -115,7 +115,7 @@ def _inputs(ctx: click.Context) -> Iterator[_File]:
             paths += map(Path, value if isinstance(value, tuple) else (value,))
         if name == "assume" and (file := assumed_file(value)) is not None:
             paths.append(file)
-        if name == "suite":
+        if name in ("suite", "spec"):
             paths += _named_in(*paths)
         for path in paths:
             yield _File(said, path)

@@ -14,6 +14,7 @@ from rnncheck.errors import visible
 
 if TYPE_CHECKING:
     from rnncheck.experiments.runner import RunProgress
+    from rnncheck.learning.learning_task import Progress as WorkProgress
 
 _ON_TERMINAL = 0.1  # seconds between two updates
 _ELSEWHERE = 10.0
@@ -123,3 +124,30 @@ def pieces_progress(*, quiet: bool = False) -> Iterator[Callable[[RunProgress], 
             live.update(Group(bar, *lines))
 
         yield show
+
+
+def _sampled(progress: WorkProgress) -> str:
+    """The words drawn, and how many one test needs: later rounds draw their own, so that all can be more than that."""
+    if progress.words <= progress.words_needed:
+        return f"{progress.words}/{progress.words_needed} words sampled"
+    return f"{progress.words} words sampled ({progress.words_needed} for a test)"
+
+
+def progress_text(progress: WorkProgress) -> str:
+    """How far the work is, in one line."""
+    parts = [f"{progress.method}  {progress.seconds:.0f} s"]
+    if progress.states is not None:
+        parts.append(f"round {progress.rounds}, {progress.states} states")
+    if progress.boxes is not None:
+        growing, boxes = progress.boxes
+        parts.append(f"{growing} of {boxes} boxes open")
+    if progress.method != "prove":
+        parts.append(_sampled(progress))
+    if progress.exact_length is not None:
+        parts.append(f"exact up to {progress.exact_length}")
+    if progress.counterexample is not None:
+        parts.append(f"violation of {len(progress.counterexample)} letters")
+    parts.append(f"{progress.membership_queries} queries")
+    if progress.remaining != float("inf"):
+        parts.append(f"{progress.remaining:.0f} s left")
+    return "  ".join(parts)

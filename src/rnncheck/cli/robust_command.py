@@ -1,37 +1,23 @@
-"""``rnncheck robust``: the words near a word."""
+"""``rnncheck robust``: does the answer stay the same near a word?"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
-
-import click
+from pathlib import Path
 
 from rnncheck.automata.edits import Edits, distance_of
-from rnncheck.cli.command import Command
-from rnncheck.cli.edit_options import edit_options, edits_of
-from rnncheck.cli.learning_options import TimeLimit
-from rnncheck.cli.options import (
-    ModelRequest,
-    SpecRequest,
-    gather_words,
-    model_options,
-    optional_spec_options,
-    property_options,
-    verdict_files,
-    word_format_options,
-    words_options,
-)
+from rnncheck.cli.command import command as make_command
+from rnncheck.cli.given_options import GivenOptions
+from rnncheck.cli.model_request import ModelRequest, model_argument
 from rnncheck.cli.output import say
-from rnncheck.cli.output_files import OutputFile
 from rnncheck.cli.progress import progress_line
-from rnncheck.cli.results import tell_result
+from rnncheck.cli.results import show_result
+from rnncheck.cli.spec_request import SpecRequest
+from rnncheck.cli.time_limit import TimeLimit
+from rnncheck.cli.word_requests import allowed_edits, given_words
 from rnncheck.neighbourhoods.alignment import aligned
-from rnncheck.neighbourhoods.neighbourhoods import Request
 from rnncheck.neighbourhoods.robustness import robustness
 from rnncheck.neighbourhoods.robustness_result import Robustness, WordRobustness
-from rnncheck.probability.confidence import Confidence
-from rnncheck.report.page.robustness_page import robustness_page
 from rnncheck.runtime.budget import BudgetExceeded
 from rnncheck.runtime.files import write_atomically
 from rnncheck.verdict.facts import Outcome
@@ -41,70 +27,52 @@ _HEADS = {Outcome.SATISFIED: "robust", Outcome.VIOLATED: "not robust", Outcome.U
 _SHOWN = 20  # words with a flip that are shown
 
 
-@click.command("robust", cls=Command)
-@model_options
-@words_options
-@word_format_options
-@edit_options
-@property_options
-@optional_spec_options
-@click.option("--max-steps", type=click.IntRange(min=1), default=Request.max_steps, show_default=True,
-              help="Ask all neighbours of a word only where that takes so few network steps.")  # fmt: skip
-@click.option("--epsilon", type=float, default=Confidence.epsilon, show_default=True,
-              help="Where they are too many: the share of flips among them to stay below.")  # fmt: skip
-@click.option("--gamma", type=float, default=Confidence.gamma, show_default=True, help="One minus the confidence.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
-@click.option("--timeout", type=click.FloatRange(min=0), metavar="SECONDS", help="Stop after so long.")
-@click.option("--workers", type=click.IntRange(min=1), help="Share the words among so many processes.")
-@click.option("--cluster", metavar="ADDRESS", help="Share the words among the workers of a Dask scheduler.")
-@click.option("--checkpoint", metavar="FILE", type=OutputFile(), help="Keep the results there while the work goes on.")
-@click.option("--resume", is_flag=True, help="Go on from --checkpoint.")
-@click.option("--quiet", is_flag=True, help="No progress on stderr.")
-@verdict_files
-@click.pass_context
-def command(ctx: click.Context, /, model: ModelRequest, request: SpecRequest, **choices: Any) -> None:
+@make_command("robust", model_argument())
+def command(options: GivenOptions) -> int:
     """Does the model give the same answer to every word near a word?
 
-    Every neighbour is asked, nearest first. With a specification only its words count as neighbours.
+    Every neighbour is queried, nearest first. With a specification only its words count as neighbours.
 
     Exit codes: 0 robust, 1 not (with a nearest word that flips the answer), 2 bad usage or bad input, 3 undecided.
     """
-    if choices["resume"] and choices["checkpoint"] is None:
-        raise click.UsageError("--resume goes on from a file; name it with --checkpoint FILE")
-    limit = TimeLimit(choices["timeout"])
+    model, request = ModelRequest.of(options), SpecRequest.of(options, required=False)
+    limit = TimeLimit(options["timeout"])
     try:
         loaded = limit.load(model, request.alphabet)
     except BudgetExceeded as end:
         say(f"undecided: {end}", err=True)
-        ctx.exit(Outcome.UNDECIDED.exit_code)
-    words = gather_words(choices["texts"], choices["words_file"], loaded.alphabet, choices["word_format"])
-    edits = edits_of(choices)
+        return Outcome.UNDECIDED.exit_code
+    words = given_words(options, loaded.alphabet)
+    edits = allowed_edits(options)
     spec = request.build(loaded.alphabet) if request.given else None
-    with progress_line(quiet=choices["quiet"]) as tell:
+    with progress_line(quiet=options["quiet"]) as show:
         found = robustness(
             loaded,
             words,
-            distance=distance_of(choices["distance"]),
+            distance=distance_of(options["distance"]),
             edits=edits,
             spec=spec,
             timeout=limit.left,
-            checkpoint=None if choices["checkpoint"] is None else str(choices["checkpoint"]),
-            progress=lambda now: tell(f"{now.done} of {now.words} words, {now.steps:,} steps"),
-            **{
-                name: choices[name]
-                for name in ("epsilon", "gamma", "seed", "max_steps", "workers", "cluster", "resume")
-            },
+            checkpoint=None if options["checkpoint"] is None else str(options["checkpoint"]),
+            progress=lambda now: show(f"{now.done} of {now.words} words, {now.steps:,} steps"),
+            **options.pick("epsilon", "gamma", "seed", "max_steps", "workers", "cluster", "resume"),
         )
-    page = (choices["report"], lambda path: write_atomically(path, robustness_page(found, edits)))
-    tell_result(found.to_json(), _described(found, edits), choices["json_file"], [page])
-    ctx.exit(found.exit_code)
+
+    def write_report(path: Path) -> None:
+        from rnncheck.report.page.robustness_page import robustness_page
+
+        write_atomically(path, robustness_page(found, edits))
+
+    shown = len(found.words) if options["verbose"] else _SHOWN
+    show_result(options, found.to_json(), _described(found, edits, shown), [(options["report"], write_report)])
+    return found.exit_code
 
 
-def _described(found: Robustness, edits: Edits) -> Iterator[str]:
+def _described(found: Robustness, edits: Edits, shown: int) -> Iterator[str]:
     if len(found.words) == 1:
         yield from _word_lines(found.words[0], found, edits)
     else:
-        yield from _table_lines(found, edits)
+        yield from _table_lines(found, edits, shown)
     if found.compared:
         yield f"  {found.compared} of the words were asked of the reference too: {found.reference}"
     for note in found.notes:
@@ -144,18 +112,18 @@ def _shown(letter: str | None) -> str:
     return "·" if letter is None else letter_text(letter)
 
 
-def _table_lines(found: Robustness, edits: Edits) -> Iterator[str]:
+def _table_lines(found: Robustness, edits: Edits, shown: int) -> Iterator[str]:
     total = len(found.words)
     yield f"{_HEADS[found.outcome]}: {total} words, distance {found.distance}"
     yield "  distance   certified        flipped"
     for distance, certified, flipped in found.table():
         yield f"  {distance:<8}{certified:>6} {certified / total:>7.1%} {flipped:>6} {flipped / total:>7.1%}"
     flips = sorted((one for one in found.words if one.distance is not None), key=lambda one: (one.distance, one.word))
-    for one in flips[:_SHOWN]:
+    for one in flips[:shown]:
         yield f"  distance {one.distance}:"
         yield from _flip_lines(one, found, edits)
-    if len(flips) > _SHOWN:
-        yield f"  … and {len(flips) - _SHOWN} more; --json FILE has all"
+    if len(flips) > shown:
+        yield f"  … and {len(flips) - shown} more; --verbose shows all"
     undecided = [one for one in found.words if one.outcome is Outcome.UNDECIDED]
     for reason in dict.fromkeys(one.reason for one in undecided):
         count = sum(one.reason == reason for one in undecided)

@@ -1,26 +1,25 @@
-"""From a question to its verdict: what verify, diff and prove do alike."""
+"""From a question to its verdict: what verify, diff and prove have in common."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
-import click
 import msgspec
 
-from rnncheck.cli.learning_options import TimeLimit, learning_fields, progress_text
-from rnncheck.cli.options import (
-    ModelRequest,
-    SpecRequest,
-    own_sequences,
-)
+from rnncheck.cli.given_options import GivenOptions
+from rnncheck.cli.learning_request import learning_settings
+from rnncheck.cli.model_request import ModelRequest
 from rnncheck.cli.output import say
 from rnncheck.cli.output_files import today
-from rnncheck.cli.progress import ProgressLine, progress_line
-from rnncheck.cli.reproduce_command import command_line
-from rnncheck.cli.results import tell_result
+from rnncheck.cli.progress import ProgressLine, progress_line, progress_text
+from rnncheck.cli.reproduce_command import reproduce_command
+from rnncheck.cli.results import show_result
+from rnncheck.cli.spec_request import SpecRequest, assumption
+from rnncheck.cli.time_limit import TimeLimit
 from rnncheck.cli.verdict_text import described, glimpse
+from rnncheck.cli.word_requests import distribution, own_sequences
 from rnncheck.learning.learning_task import Progress
 from rnncheck.models.protocol import Model
 from rnncheck.runtime.budget import BudgetExceeded
@@ -32,96 +31,105 @@ from rnncheck.verification.verify import never_begun
 from rnncheck.verification.verify_settings import VerifySettings
 from rnncheck.words import Alphabet, format_word
 
-Asked = TypeVar("Asked", bound=Spec | Model)
+Specification = TypeVar("Specification", bound=Spec | Model)
 
 
 def answer(
-    ctx: click.Context,
+    options: GivenOptions,
     model: ModelRequest,
     request: SpecRequest,
-    choices: dict[str, Any],
-    spec_for: Callable[[Model], Asked],
-    verified: Callable[[Model, Asked, TimeLimit], Verdict],
-) -> None:
-    """Load, compile and verify within the one time limit, tell the verdict, and exit with its code."""
-    limit = TimeLimit(choices["timeout"])
+    spec_for: Callable[[Model], Specification],
+    verified: Callable[[Model, Specification, TimeLimit], Verdict],
+    *,
+    any_label: bool = False,
+) -> int:
+    """Load, compile and verify within the one time limit, and report the verdict; gives its exit code."""
+    limit = TimeLimit(options["timeout"])
     letters = request.alphabet
-    any_label = any(choices.get(name) is not None for name in ("trace_ltlf", "trace_regex"))
     try:
-        loaded = limit.load(model, request.alphabet, choices["max_length"], any_label=any_label)
+        loaded = limit.load(model, request.alphabet, options["max_length"], any_label=any_label)
         letters = loaded.alphabet
         spec = limit.spent_on("the specification was being compiled", lambda: spec_for(loaded))
         verdict = verified(loaded, spec, limit)
     except BudgetExceeded as end:
-        verdict = ended_before(ctx, str(end), letters, choices)
-    conclude(ctx, verdict, choices)
+        return out_of_time(options, str(end), letters)
+    return conclude(options, verdict)
 
 
-def ended_before(ctx: click.Context, reason: str, letters: Alphabet | None, choices: dict[str, Any]) -> Verdict:
-    """The verdict where time was up before the work began; without letters there is no document, and this exits."""
+def out_of_time(options: GivenOptions, reason: str, letters: Alphabet | None) -> int:
+    """Report that the time ended before the work began; there is no document where the letters are not known."""
     if letters is None:
         say(f"undecided: {reason}", err=True)
-        ctx.exit(Outcome.UNDECIDED.exit_code)
-    asked = ("method", "relation", "epsilon", "gamma", "seed")
-    return never_begun(reason, letters, **{name: choices[name] for name in asked if name in choices})
+        return Outcome.UNDECIDED.exit_code
+    known = ("method", "relation", "epsilon", "gamma", "seed")
+    terms = {name: options[name] for name in known if options.get(name) is not None}
+    if options.command == "prove":
+        terms["method"] = "prove"
+    return conclude(options, never_begun(reason, letters, **terms))
 
 
-def conclude(ctx: click.Context, verdict: Verdict, choices: dict[str, Any]) -> None:
-    """Tell the verdict with the command that asks the same again, and exit with its code."""
-    settings = {**verdict.settings, "timeout": choices["timeout"]}
-    verdict = msgspec.structs.replace(verdict, command=command_line(ctx), settings=settings)
-    _tell(verdict, choices["json_file"], choices["report"])
-    ctx.exit(verdict.exit_code)
+def conclude(options: GivenOptions, verdict: Verdict) -> int:
+    """Report the verdict with the command that repeats it; gives its exit code."""
+    settings = {**verdict.settings, "timeout": options["timeout"]}
+    _report(options, msgspec.structs.replace(verdict, command=reproduce_command(options), settings=settings))
+    return verdict.exit_code
 
 
-def search_fields(choices: dict[str, Any], alphabet: Alphabet) -> dict[str, Any]:
-    """The settings of a verification that ``verify`` and ``diff`` both have options for."""
-    return {
-        **learning_fields(choices, alphabet),
-        "exhaustive": choices["exhaustive"],
-        "search_steps": choices["search_steps"],
-        "shrink": not choices["no_shrink"],
-        "explain": choices["explain"],
-        "severity_samples": choices["severity_samples"],
-        "on_data": own_sequences(choices, alphabet),
-        "checkpoint": None if choices["checkpoint"] is None else str(choices["checkpoint"]),
-        "resume": choices["resume"],
-    }
+def verify_settings(options: GivenOptions, alphabet: Alphabet, **others: object) -> VerifySettings:
+    """The settings of a verification for a model over an alphabet; ``others`` as they are."""
+    checkpoint = options["checkpoint"]
+    return learning_settings(
+        options,
+        alphabet,
+        VerifySettings,
+        on_data=own_sequences(options, alphabet),
+        checkpoint=None if checkpoint is None else str(checkpoint),
+        resume=options["resume"],
+        **others,
+    )
 
 
-def put(
-    ask: Callable[..., Verdict], alphabet: Alphabet, settings: VerifySettings, limit: TimeLimit, choices: dict[str, Any]
+def ask(
+    question: Callable[..., Verdict],
+    options: GivenOptions,
+    alphabet: Alphabet,
+    settings: VerifySettings,
+    limit: TimeLimit,
+    **others: object,
 ) -> Verdict:
-    """Put the question in what is left of the time, with progress told."""
-    assumed = limit.spent_on("the assumption was being compiled", lambda: choices["assume"](alphabet))
-    with progress_line(quiet=choices["quiet"]) as line:
-        return ask(
-            **{name: choices[name] for name in ("method", "relation", "epsilon", "gamma", "seed", "max_length")},
-            distribution=choices["distribution"](alphabet),
+    """Ask the question in the time that is left, and show the progress; ``others`` replace what options say."""
+    assumed = limit.spent_on("the assumption was being compiled", lambda: assumption(options, alphabet))
+    terms = options.pick("method", "relation", "epsilon", "gamma", "seed", "max_length")
+    with progress_line(quiet=options["quiet"]) as line:
+        return question(
+            **{**terms, **others},
+            distribution=distribution(options, alphabet),
             timeout=limit.left,
-            progress=teller(line),
+            progress=shown_progress(line),
             settings=settings,
             assume=assumed,
         )
 
 
-def teller(line: ProgressLine) -> Callable[[Progress], None]:
-    """Tells progress in a calm line, and the first violation at once, in one that stays."""
-    told = False
+def shown_progress(line: ProgressLine) -> Callable[[Progress], None]:
+    """Shows progress in one line that is rewritten, and the first violation at once in a line that stays."""
+    found = False
 
-    def tell(progress: Progress) -> None:
-        nonlocal told
+    def show(progress: Progress) -> None:
+        nonlocal found
         word = progress.counterexample
-        if word is None or told:
+        if word is None or found:
             line(progress_text(progress))
             return
-        told = True
+        found = True
         line.stay(f"violation found after {progress.seconds:.1f} s ({len(word)} letters): {glimpse(format_word(word))}")
 
-    return tell
+    return show
 
 
-def _tell(verdict: Verdict, json_file: Path | None, report: Path | None) -> None:
+def _report(options: GivenOptions, verdict: Verdict) -> None:
+    """Write the files and show the verdict."""
+    json_file: Path | None = options["json"]
     kept = None if json_file is None or str(json_file) == "-" else json_file
     written: list[str] = []
     # A device has no place beside it: large automata stay in the document.
@@ -138,7 +146,8 @@ def _tell(verdict: Verdict, json_file: Path | None, report: Path | None) -> None
 
     try:
         beside = [(path, write_automaton) for path in files]
-        tell_result(document, described(verdict), json_file, [*beside, (report, write_report)])
+        lines = described(verdict, in_full=options["verbose"])
+        show_result(options, document, lines, [*beside, (options["report"], write_report)])
     finally:
         for line in written:
             say(line, err=True)

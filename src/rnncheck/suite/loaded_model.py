@@ -12,6 +12,8 @@ from rnncheck.errors import ModelError, RnncheckError
 from rnncheck.learning.learning_task import Progress
 from rnncheck.models.engine.compiled import CompiledNetwork
 from rnncheck.models.protocol import Model
+from rnncheck.options.catalogue import keys_of_properties
+from rnncheck.options.option import fill
 from rnncheck.runtime.budget import Budget, BudgetExceeded
 from rnncheck.runtime.watchdog import guarded_for
 from rnncheck.spec import Spec
@@ -71,15 +73,8 @@ class LoadedModel:
         letters = self.entry.alphabet or loaded or (None if one.about_labels else _letters_of(one))
         if letters is None:
             return Check.of(self.entry, one, error=f"{reason}; its letters are not known: name them (alphabet = […])")
-        verdict = never_begun(
-            reason,
-            letters,
-            method=one.method,
-            relation=one.relation,
-            epsilon=one.epsilon,
-            gamma=one.gamma,
-            seed=one.seed,
-        )
+        terms = {name: one.options[name] for name in ("method", "relation", "epsilon", "gamma", "seed")}
+        verdict = never_begun(reason, letters, **terms)
         return Check.of(self.entry, one, verdict=verdict)
 
 
@@ -97,24 +92,19 @@ class _Question:
 
     def verdict(self, limit: Budget, progress: Tell | None) -> Verdict:
         one = self._property
-        settings = VerifySettings(
-            exhaustive=one.exhaustive, search_steps=one.search_steps, explain=one.explain, on_data=self._data
-        )
-        ask = verify_labels if one.about_labels else verify
-        return ask(
+        declared = [option for option, _ in keys_of_properties().values()]
+        terms = {name: one.options[name] for name in ("method", "relation", "epsilon", "gamma", "seed", "max_length")}
+        if one.about_labels:
+            terms["relation"] = "superset"
+        return (verify_labels if one.about_labels else verify)(
             self._model,
             self._spec,
-            method=one.method,
-            relation="superset" if one.about_labels else one.relation,
-            epsilon=one.epsilon,
-            gamma=one.gamma,
+            **terms,
             distribution=self._distribution,
-            seed=one.seed,
             timeout=limit.left,
             progress=progress,
-            settings=settings,
+            settings=fill(VerifySettings, declared, one.options, on_data=self._data),
             assume=self._assumption,
-            max_length=one.max_length,
         )
 
     def _fingerprint(self) -> str | None:
@@ -124,7 +114,7 @@ class _Question:
             model = self._model.identity()
         except ModelError:
             return None
-        asked: dict[str, Any] = {
+        question: dict[str, Any] = {
             "model": model,
             "alphabet": list(self._model.alphabet),
             "labels": one.about_labels,
@@ -135,9 +125,8 @@ class _Question:
             "relation": one.relation.value,
             "version": __version__,
         }
-        terms = ("method", "epsilon", "gamma", "seed", "timeout", "max_length", "exhaustive", "search_steps", "explain")
-        asked |= {name: getattr(one, name) for name in terms}
-        return hashlib.sha256(msgspec.json.encode(asked, order="deterministic")).hexdigest()
+        question |= {name: value for name, value in one.options.items() if name not in ("relation", "assume")}
+        return hashlib.sha256(msgspec.json.encode(question, order="deterministic")).hexdigest()
 
 
 def _label_spec(model: Model, one: PropertyEntry) -> Spec:

@@ -16,12 +16,11 @@ from rnncheck.models.importing import import_model
 from rnncheck.models.label_names import LabelNeededError
 from rnncheck.models.protocol import Model
 from rnncheck.models.wrapping import wrap
-from rnncheck.probability.confidence import Confidence
+from rnncheck.options.catalogue import keys_of_properties
 from rnncheck.probability.distributions import WordDistribution
 from rnncheck.relations import Relation
 from rnncheck.spec import Spec, assumed_file, parse_assumption
 from rnncheck.suite.definitions import Definitions
-from rnncheck.verdict.facts import MethodName
 from rnncheck.word_files import USUAL, Sequences, WordFormat, read_sequences, read_words
 from rnncheck.words import Alphabet
 
@@ -153,26 +152,41 @@ class DistributionEntry:
         return WordDistribution(alphabet, weights or None, **({} if self.stop is None else {"stop": self.stop}))
 
 
+def default_options() -> Mapping[str, Any]:
+    """The options of a property by their keys, where a file sets none."""
+    return {key: option.setting_value(option.preset) for key, (option, _) in keys_of_properties().items()}
+
+
 @dataclass(frozen=True, kw_only=True)
 class Terms:
-    """On which terms a property is verified; the options of ``rnncheck.verify`` by their names."""
+    """On which terms a property is verified; ``options`` are those of ``verify`` that property files have, by key."""
 
     severity: Severity = Severity.ERROR
     allow_undecided: bool = False
     tags: tuple[str, ...] = ()
-    relation: Relation = Relation.SUBSET
-    method: MethodName = "auto"
-    epsilon: float = Confidence.epsilon
-    gamma: float = Confidence.gamma
-    seed: int = 0
-    timeout: float | None = None
-    assume: str | None = None
-    max_length: int | None = None
-    exhaustive: int | None = None
-    search_steps: int = 1_000_000
-    explain: float | None = None
+    options: Mapping[str, Any] = field(default_factory=default_options)
     distribution: DistributionEntry | None = None
     data: WordFile | None = None
+
+    @property
+    def relation(self) -> Relation:
+        relation: Relation = self.options["relation"]
+        return relation
+
+    @property
+    def timeout(self) -> float | None:
+        seconds: float | None = self.options["timeout"]
+        return seconds
+
+    @property
+    def assume(self) -> str | None:
+        text: str | None = self.options["assume"]
+        return text
+
+    @property
+    def max_length(self) -> int | None:
+        letters: int | None = self.options["max_length"]
+        return letters
 
 
 @dataclass(frozen=True, kw_only=True)

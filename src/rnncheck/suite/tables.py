@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from rnncheck.errors import FormatError, short_repr
+from rnncheck.options.option import Choice, Flag, Kind, Number, Whole
 from rnncheck.runtime.files import read_limited
 
-Choice = TypeVar("Choice", bound=enum.Enum)
+_Member = TypeVar("_Member", bound=enum.Enum)
 _Kind = TypeVar("_Kind")
 
 
@@ -142,13 +143,33 @@ class Table:
             raise self.error(f"write a number {bounds}", key)
         return float(value)
 
-    def choice(self, key: str, default: Choice) -> Choice:
+    def choice(self, key: str, default: _Member) -> _Member:
         value = self._value(key)
         try:
             return default if value is None else type(default)(value)
         except ValueError:
-            known = ", ".join(f'"{member.value}"' for member in type(default))
+            known = ", ".join(_quoted(member.value for member in type(default)))
             raise self.error(f"write one of {known}", key) from None
+
+    def option(self, key: str, kind: Kind, default: Any) -> Any:
+        """The value of an option, as its kind says."""
+        match kind:
+            case Flag():
+                return self.flag(key, default)
+            case Whole(least):
+                return self.whole(key, default, least=least or 0)
+            case Number(above=above, below=below):
+                lowest = -math.inf if above is None else above
+                return self.number(key, default, above=lowest, below=math.inf if below is None else below)
+            case Choice():
+                name = self.text(key, None)
+                if name is None:
+                    return default
+                if name not in kind.names:
+                    raise self.error(f"write one of {', '.join(_quoted(kind.names))}", key)
+                return kind.value(name)
+            case _:
+                return self.text(key, default)
 
     def texts(self, key: str, default: tuple[str, ...] = ()) -> tuple[str, ...]:
         value = self._value(key)
@@ -189,3 +210,7 @@ class Table:
     def _value(self, key: str) -> Any:
         self._known.append(key)
         return self.content.get(key)
+
+
+def _quoted(names: Iterable[str]) -> Iterator[str]:
+    return (f'"{name}"' for name in names)
