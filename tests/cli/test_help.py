@@ -1,6 +1,7 @@
 """What people see who ask for help: a start, commands by use, options in groups, completion by the shell."""
 
 import ast
+import os
 import re
 import subprocess
 import sys
@@ -97,3 +98,15 @@ def test_shells_can_complete(run, monkeypatch: pytest.MonkeyPatch, shell: str) -
     result = run()
     assert result.code == 0
     assert "_RNNCHECK_COMPLETE" in result.out
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [("rnncheck ver", {"verify"}), ("rnncheck verify --ltl", {"--ltlf"}), ("rnncheck spec co", {"compare", "convert"})],
+)
+def test_the_tab_key_completes_commands_and_options(words: str, found: set[str]) -> None:
+    """Should offer the names that begin so, to bash."""
+    environment = {**os.environ, "_RNNCHECK_COMPLETE": "bash_complete", "COMP_WORDS": words}
+    environment["COMP_CWORD"] = str(len(words.split()) - 1)
+    done = subprocess.run([sys.executable, "-m", "rnncheck"], env=environment, capture_output=True, text=True)
+    assert {line.partition(",")[2] for line in done.stdout.splitlines()} == found

@@ -71,7 +71,7 @@ def test_no_command_shows_what_does_not_print(run) -> None:
         assert result.out or result.err, command
         assert harmless(result.out), (command, result.out)
         assert harmless(result.err), (command, result.err)
-        assert "fault of rnncheck" not in result.err, result.err
+        assert "error in rnncheck" not in result.err, result.err
 
 
 @pytest.mark.usefixtures("folder")

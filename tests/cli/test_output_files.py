@@ -98,7 +98,7 @@ def test_an_output_that_is_an_input_or_another_output_is_refused_before_the_work
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     result = run(*command)
     assert result.code == 2
-    assert "would be written over" in result.err or "are one file" in result.err
+    assert "would overwrite" in result.err or "are one file" in result.err
     assert result.err.count("\n") == 1
     assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
 

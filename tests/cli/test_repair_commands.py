@@ -212,7 +212,7 @@ def test_ctrl_c_tells_what_there_is_and_exits_with_3(folder: Path) -> None:
     ("arguments", "said"),
     [
         (["model.safetensors", "-o", "f.safetensors"], "give a specification"),
-        (["model.safetensors", "--ltlf", FORMULA, "-o", "model.safetensors"], "would be written over"),
+        (["model.safetensors", "--ltlf", FORMULA, "-o", "model.safetensors"], "would overwrite"),
         (["model.safetensors", "--ltlf", FORMULA, "-o", "f.pt"], "must end in .safetensors"),
         (["model.onnx", "--ltlf", FORMULA, "-o", "f.safetensors"], "repair the original it was exported from"),
         (["model.safetensors", "--ltlf", FORMULA, "-o", "none/f.safetensors"], "no folder"),

@@ -58,7 +58,7 @@ def test_what_cannot_be_drawn_is_named(tmp_path, verdict_file) -> None:
         call(draw_command, verdict_file, "-o", "x.gif")
     with pytest.raises(FormatError, match=r"absent\.json: cannot be read"):
         call(draw_command, tmp_path / "absent.json", "-o", tmp_path / "x.dot")
-    with pytest.raises(InputError, match=r"flow 9 was asked for, but there are [1-8]"):
+    with pytest.raises(InputError, match=r"there is no flow 9, but only [1-8]"):
         call(draw_command, verdict_file, "-o", tmp_path / "x.dot", "--flow", 9)
     (tmp_path / "undecided.json").write_text(samples.undecided().to_json())
     with pytest.raises(InputError, match="no hypothesis automaton"):

@@ -13,7 +13,7 @@ from rnncheck.automata.formats.dot import write_dot
 
 
 def automaton_text(target: str) -> Callable[[DFA], str]:
-    """What writes an automaton in the format that a file's name asks for."""
+    """The function that writes an automaton in the format of a file's name."""
     writers = {".dot": write_dot, ".gv": write_dot, ".json": write_json}
     try:
         return writers[Path(target).suffix.lower()]

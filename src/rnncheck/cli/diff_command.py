@@ -75,7 +75,7 @@ def _requests(options: GivenOptions) -> tuple[ModelRequest, ModelRequest]:
 def _loaded(
     options: GivenOptions, requests: tuple[ModelRequest, ModelRequest], limit: TimeLimit
 ) -> tuple[Model, Model]:
-    """The two models. The label that means accept must be known where acceptance is compared, or asked about."""
+    """The two models. The label that means accept must be known where acceptance is compared, or is in a property."""
     listed = () if options["spec"] is None else Suite.read(options["spec"]).properties
     properties = any(options[name] for name in SPEC_OPTIONS) or any(not one.about_labels for one in listed)
     alphabet, longest = options["alphabet"], options["max_length"]

@@ -54,7 +54,7 @@ def command(options: GivenOptions) -> None:
 def _to_draw(
     source: str, alphabet: Alphabet | None, *, complete: bool, part: str, flow: int
 ) -> tuple[DFA, Marks | None, bool]:
-    """What to draw, what to colour in it, and whether its states have labels in the place of yes and no."""
+    """What to draw, what to colour in it, and whether its states have labels instead of accepting and rejecting."""
     if Path(source).suffix.lower() not in _AUTOMATA:
         return _learned(source, alphabet), None, False
     try:
@@ -76,7 +76,7 @@ def _to_draw(
 
 
 def _schema(data: bytes) -> str:
-    """What a JSON file says it holds; empty where it says nothing or is none, and whoever reads it says so."""
+    """The schema that a JSON file names; empty where it names none, or is not JSON, which its reader reports."""
     if not data.lstrip().startswith(b"{"):
         return ""
     try:
@@ -97,12 +97,12 @@ def _of_verdict(verdict: Verdict, source: str, part: str, flow: int) -> tuple[DF
     dfa = parts.get(part)
     if dfa is None:
         raise InputError(
-            f"{source}: the verdict holds no {part} automaton, only {' and '.join(held) or 'none'}; choose --part so, "
-            "or verify with another --method"
+            f"{source}: the verdict holds no {part} automaton, only {' and '.join(held) or 'none'}; choose one of "
+            "these with --part, or verify with another --method"
         )
     flows = verdict.faulty_flows
     if flow > max(1, len(flows)):
-        raise InputError(f"{source}: flow {flow} was asked for, but there are {len(flows)}")
+        raise InputError(f"{source}: there is no flow {flow}, but only {len(flows)}")
     if part == "spec" and question is not None:
         return dfa, marks_of(dfa, pairs_along(verdict))
     loops = [] if part == "errors" else [(chosen.prefix, chosen.loop) for chosen in flows[flow - 1 : flow]]

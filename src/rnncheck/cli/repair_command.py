@@ -15,7 +15,7 @@ from rnncheck.automata.language import short_words
 from rnncheck.automata.product import intersection
 from rnncheck.cli.command import command as make_command
 from rnncheck.cli.given_options import GivenOptions
-from rnncheck.cli.interruption import asked_to_end
+from rnncheck.cli.interruption import end_requested
 from rnncheck.cli.model_request import ModelRequest, model_argument
 from rnncheck.cli.output import say
 from rnncheck.cli.output_files import kept_somewhere
@@ -64,8 +64,8 @@ def command(options: GivenOptions) -> int:
     model = ModelRequest.of(options)
     check_distribution(options)
     _check_names(model, options["output"])
-    with asked_to_end() as asked:
-        budget = Budget.lasting(options["timeout"], cancelled=asked)
+    with end_requested() as requested:
+        budget = Budget.lasting(options["timeout"], cancelled=requested)
         import_torch("repairing")  # which takes a while, too
         given, alphabet, labels, reading = _loaded(model, options["alphabet"], yes=_about_yes(options))
         requirements = _requirements(options, alphabet, labels)
@@ -110,7 +110,9 @@ def _loaded(
     torch = import_torch("repairing a module")
     module, notes = import_object(request.module, request.state)
     if not isinstance(module, torch.nn.Module):
-        raise ModelError(f"{request.module}: {type(module).__name__} is no PyTorch module; name one, or what builds it")
+        raise ModelError(
+            f"{request.module}: {type(module).__name__} is not a PyTorch module; name one, or what builds it"
+        )
     for note in notes:
         say(f"note: {note}", err=True)
     alphabet, entry = letters_of(module, alphabet), request.entry
@@ -121,7 +123,7 @@ def _loaded(
     except LabelNeededError:
         if yes:
             raise
-        given["label"] = 0  # properties of labels do not ask which means yes
+        given["label"] = 0  # properties of labels do not need one that means accept
         return module, alphabet, ModulePupil(module, alphabet, given).labels, given
 
 
@@ -178,7 +180,7 @@ def _counting(assumed: Spec | None, longest: int | None, alphabet: Alphabet) -> 
 
 
 def _report(options: GivenOptions, made: Repaired) -> int:
-    """Write the files, and then show the report, whatever became of them."""
+    """Write the files, and then show the report, even if a file could not be written."""
     report = msgspec.structs.replace(made.report, command=reproduce_command(options))
     troubles: list[str] = []
     if report.improved or report.repaired:

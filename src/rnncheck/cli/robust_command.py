@@ -74,21 +74,21 @@ def _described(found: Robustness, edits: Edits, shown: int) -> Iterator[str]:
     else:
         yield from _table_lines(found, edits, shown)
     if found.compared:
-        yield f"  {found.compared} of the words were asked of the reference too: {found.reference}"
+        yield f"  {found.compared} of the words were also resolved by the reference: {found.reference}"
     for note in found.notes:
         yield f"  note: {note}"
     yield f"  {found.network_steps:,} network steps, {found.seconds:.1f} s"
 
 
 def _word_lines(one: WordRobustness, found: Robustness, edits: Edits) -> Iterator[str]:
-    answer = {True: "accepted", False: "rejected", None: "not asked"}[one.accepted]
+    answer = {True: "accepted", False: "rejected", None: "not queried"}[one.accepted]
     yield f"{_HEADS[one.outcome]}: {format_word(one.word)} is {answer}; {one.reason}"
     if one.outcome is Outcome.SATISFIED and one.words is not None and one.boxes is None:
-        yield f"  so near are {one.words:,} words" if one.words != 1 else "  so near is one word alone"
+        yield f"  {one.words:,} words are so near" if one.words != 1 else "  only one word is so near"
     if one.nearest is not None:
         yield from _flip_lines(one, found, edits)
     elif one.outcome is Outcome.UNDECIDED and one.certified is not None:
-        yield f"  every word within distance {one.certified} was asked and has the same answer"
+        yield f"  every word within distance {one.certified} was queried and has the same answer"
     if one.epsilon is not None:
         yield (
             f"  fewer than {one.epsilon:.3g} of the words within distance {found.distance} have the other answer, with "

@@ -27,7 +27,7 @@ from rnncheck.runtime.files import write_atomically
 from rnncheck.spec import parse_spec
 from rnncheck.words import Word, format_word, letter_text
 
-# A larger table is no longer read by people; the command says how to get it.
+# A larger table is unreadable; the command shows how to get it.
 _MOST_STATES_SHOWN = 40
 _MOST_LETTERS_SHOWN = 16
 # A longer word is shown by its first and last letters.

@@ -26,7 +26,7 @@ class TimeLimit:
         return self._budget.left
 
     def spent_on(self, what: str, work: Callable[[], Result]) -> Result:
-        """The result of the work; BudgetExceeded says during ``what`` the time ended."""
+        """The result of the work; BudgetExceeded says that the time ended while ``what``."""
         return guarded_for(self.left, work, what)
 
     def load(

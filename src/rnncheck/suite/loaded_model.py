@@ -1,4 +1,4 @@
-"""One property of one model: the question that a property file asks, and its verdict."""
+"""One property of one model, and its verdict."""
 
 from __future__ import annotations
 
@@ -26,18 +26,20 @@ from rnncheck.verification.verify_settings import VerifySettings
 from rnncheck.version import __version__
 from rnncheck.words import Alphabet
 
-Tell = Callable[[Progress], None]
+ShowProgress = Callable[[Progress], None]
 
 
 class LoadedModel:
-    """A model of a property file, loaded when it is first asked and kept for all its properties."""
+    """A model of a property file, loaded when it is first needed and kept for all its properties."""
 
     def __init__(self, entry: ModelEntry, *, threads: int | None = None) -> None:
         self.entry = entry
         self._threads = threads
         self._loaded: dict[tuple[int | None, bool], Model] = {}
 
-    def checked(self, one: PropertyEntry, earlier: Mapping[str, Verdict], progress: Tell | None = None) -> Check:
+    def checked(
+        self, one: PropertyEntry, earlier: Mapping[str, Verdict], progress: ShowProgress | None = None
+    ) -> Check:
         """The check of one property; ``earlier`` verdicts, by their fingerprint, need not be found again."""
         limit = Budget.lasting(one.timeout)
         try:
@@ -57,7 +59,7 @@ class LoadedModel:
     def _model(self, one: PropertyEntry) -> Model:
         """The model; a function is not even tried out on words longer than those that count.
 
-        Where it says several labels, one of them must mean yes for properties of yes and no, and none for others.
+        If it has several labels, one of them must mean accept for properties of accepted words, and none for others.
         """
         longest = one.max_length if self.entry.module is not None else None
         any_label = one.about_labels and self.entry.label is None
@@ -68,7 +70,7 @@ class LoadedModel:
         return self._loaded[key]
 
     def _never_begun(self, one: PropertyEntry, reason: str) -> Check:
-        """The check where time was over before the first answer; no verdict is about letters that nobody knows."""
+        """The check where time was over before the first answer; there is no verdict where the letters are unknown."""
         loaded = next((model.alphabet for model in self._loaded.values()), None)
         letters = self.entry.alphabet or loaded or (None if one.about_labels else _letters_of(one))
         if letters is None:
@@ -90,7 +92,7 @@ class _Question:
         self._data = one.sequences(model.alphabet)
         self.fingerprint = self._fingerprint()
 
-    def verdict(self, limit: Budget, progress: Tell | None) -> Verdict:
+    def verdict(self, limit: Budget, progress: ShowProgress | None) -> Verdict:
         one = self._property
         declared = [option for option, _ in keys_of_properties().values()]
         terms = {name: one.options[name] for name in ("method", "relation", "epsilon", "gamma", "seed", "max_length")}

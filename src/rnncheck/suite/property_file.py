@@ -1,4 +1,4 @@
-"""What a property file says: models, properties, and the terms on which they are verified."""
+"""The content of a property file: models, properties, and the terms on which they are verified."""
 
 from __future__ import annotations
 
@@ -55,11 +55,11 @@ class ModelEntry:
     label: int | str | None = None
     labels: tuple[str, ...] | None = None  # names for several outputs
     state: Path | None = None  # the weights of a module
-    fingerprint: str | None = None  # of a module: what its owner changes with it
+    fingerprint: str | None = None  # of a module: a text that its owner changes with it
     cell: str | None = None
     float64: bool = False
     torchscript: bool = False  # the file is a program, which is run
-    before: tuple[str, ...] = ()  # markers that it reads around every word, letters of the alphabet
+    before: tuple[str, ...] = ()  # delimiters that it reads around every word, letters of the alphabet
     after: tuple[str, ...] = ()
     description: str = ""
     line: int = 0
@@ -72,7 +72,7 @@ class ModelEntry:
 
     @property
     def source(self) -> str:
-        """Where it comes from, for people."""
+        """Where it comes from, to be shown."""
         weights = "" if self.state is None else f" with the weights of {self.state}"
         return f"{self.path or self.module}{weights}"
 
@@ -88,7 +88,7 @@ class ModelEntry:
         """The model; ``alphabet`` is for files and code that do not say their letters.
 
         A function of a module is not even tried out on words of more than ``max_length`` letters. With ``any_label``
-        all labels are asked about, so that the first of several means yes where none was chosen.
+        all labels are of interest, so that the first of several means accept where none was chosen.
         """
         try:
             return self._loaded(alphabet, max_length, threads, cache)
@@ -207,7 +207,7 @@ class PropertyEntry(Terms):
 
     @property
     def about_labels(self) -> bool:
-        """Whether it is about the labels that a network says, and not about yes and no."""
+        """Whether it is about the labels of a network, and not about accepted words."""
         return self.kind.startswith("trace_")
 
     @property
@@ -229,7 +229,7 @@ class PropertyEntry(Terms):
     def _compiled(self, alphabet: Alphabet | None) -> Spec:
         if self.about_labels:
             raise InputError(
-                f"{self.kind} is about labels, and this needs a language; write ltlf, regex, dfa or word_list"
+                f"{self.kind} is about labels, and a language is needed here; write ltlf, regex, dfa or word_list"
             )
         if self.kind == "dfa":
             return Spec.from_file(self.whole_text, alphabet, complete=self.complete, max_states=self.max_states)
@@ -262,7 +262,7 @@ class PropertyEntry(Terms):
         return WordDistribution(alphabet) if self.distribution is None else self.distribution.over(alphabet)
 
     def sequences(self, alphabet: Alphabet) -> Sequences | None:
-        """The person's own sequences, where there are any."""
+        """The user's own sequences, where there are any."""
         return None if self.data is None else read_sequences(self.data.path, alphabet, self.data.form)
 
 
@@ -312,9 +312,9 @@ class Suite:
 
         Without tags, without names: all.
         """
-        wanted, names = set(tags), {self.property_named(name).name for name in properties}
+        chosen_tags, names = set(tags), {self.property_named(name).name for name in properties}
         chosen = {self.model_named(name).name for name in models}
-        unknown = wanted - {tag for one in self.properties for tag in one.tags}
+        unknown = chosen_tags - {tag for one in self.properties for tag in one.tags}
         if unknown:
             known = ", ".join(sorted({tag for one in self.properties for tag in one.tags})) or "none"
             raise InputError(f"{self.path}: no property has the tag {short_repr(min(unknown))}; tags are: {known}")
@@ -324,7 +324,7 @@ class Suite:
             for one in self.properties
             if (not chosen or model.name in chosen)
             and (not names or one.name in names)
-            and (not wanted or wanted & set(one.tags))
+            and (not chosen_tags or chosen_tags & set(one.tags))
             and (one.models is None or model.name in one.models)
         )
 

@@ -1,4 +1,4 @@
-"""The tables of a property file: each key is read once, as what it must be, and what nobody reads is refused."""
+"""The tables of a property file: each key is read once, with its type, and an unknown key is an error."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Document:
             found = found.get(name, {})
             if not isinstance(found, Mapping):
                 where = ".".join(names[:depth])
-                raise FormatError(f"{where} = {short_repr(found)} is no table; write [{where}]", str(self.path))
+                raise FormatError(f"{where} = {short_repr(found)} is not a table; write [{where}]", str(self.path))
         return Table(self, names, found)
 
     def tables(self, name: str) -> Iterator[tuple[str, Table]]:
@@ -85,7 +85,7 @@ def _names(found: Any) -> tuple[str, ...]:
 
 
 class Table:
-    """One table. Every reader takes a key away; ``finish`` refuses what is left."""
+    """One table. ``finish`` raises an error for keys that were not read."""
 
     def __init__(self, document: Document, names: tuple[str, ...], content: Mapping[str, Any]) -> None:
         self.document = document
@@ -200,7 +200,7 @@ class Table:
                 raise self.error(f"this key is called {new} now; write {new}", old)
 
     def finish(self) -> None:
-        """Raise FormatError where there is a key that means nothing here."""
+        """Raise FormatError for an unknown key."""
         for key in self.content:
             if key not in self._known:
                 near = difflib.get_close_matches(key, self._known, n=1)
