@@ -76,7 +76,8 @@ def _section(command: click.Command, context: click.Context, level: int) -> Iter
             yield _escaped(text) + "\n"
     if isinstance(command, click.Group):
         for name in command.list_commands(context):
-            inner = command.commands[name]
+            inner = command.get_command(context, name)
+            assert inner is not None
             yield from _section(inner, click.Context(inner, info_name=name, parent=context), min(level + 1, 3))
         return
     options = [parameter for parameter in command.get_params(context) if isinstance(parameter, click.Option)]

@@ -1,6 +1,6 @@
 """The pytest plug-in: ``pytest --rnncheck suite.toml`` runs one test for each property and model of a property file.
 
-It stands outside the package, so that a test run that does not use it loads none of it.
+It stands outside the package, so that test runs without it load nothing.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="append",
         default=[],
         metavar="FILE.toml",
-        help="verify each property of this property file on each of its models, a test each; may be repeated",
+        help="verify each property of this property file on each of its models, one test each; may be repeated",
     )
 
 
@@ -83,7 +83,7 @@ class CheckTest(pytest.Item):
             raise NotSatisfiedError(_text(found), found.verdict)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        """The word and the flow; the stack only where something happened that nobody meant."""
+        """The word and the flow; the stack only for an unexpected error."""
         from rnncheck.verification.assertion import NotSatisfiedError
 
         if isinstance(excinfo.value, NotSatisfiedError | _NotCheckedError):

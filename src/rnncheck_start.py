@@ -1,4 +1,4 @@
-"""Where the command ``rnncheck`` begins: whoever ends it while Python still loads the rest is told so, in one word.
+"""Where the command ``rnncheck`` begins: a signal that comes while Python still loads the rest ends it cleanly.
 
 It stands outside the package, because importing anything of a package imports the package first. The package imports
 it before all else, so that ``python -m rnncheck`` begins here too.
@@ -11,33 +11,50 @@ import itertools
 import os
 import signal
 import sys
+import threading
+from collections.abc import Iterator
 from typing import Any
 
-_before: dict[int, Any] = {}  # the handlers that ours stand in for
+_before: dict[int, Any] = {}  # the handlers that ours replace until the command line has its own
 
 
 def main() -> None:
-    """Load the command line, which then looks after itself, and run it."""
-    _end_at_once()
+    """Load the command line, which then handles signals itself, and run it."""
+    _before.update(_end_at_once())
     from rnncheck.cli import main as command_line
 
-    for number, handler in _before.items():
-        signal.signal(number, handler)
+    _restore(_before)
     try:
         command_line()
-    except KeyboardInterrupt:  # so late, or so early, that the command line had no part in it
+    except KeyboardInterrupt:  # before or after the part that the command line handles
         _end(signal.SIGINT)
 
 
-def _end_at_once() -> None:
-    """Hear both signals until the command line does, unless the program that started this one ignores them."""
+@contextlib.contextmanager
+def importing() -> Iterator[None]:
+    """End the process at once on Ctrl-C or SIGTERM: an exception in the middle of an import may become another one."""
+    before = _end_at_once() if threading.current_thread() is threading.main_thread() else {}
+    try:
+        yield
+    finally:
+        _restore(before)
+
+
+def _end_at_once() -> dict[int, Any]:
+    """Handle both signals, unless the program that started this one ignores them; gives the handlers before."""
+    before: dict[int, Any] = {}
     for number in (signal.SIGINT, signal.SIGTERM):
         if signal.getsignal(number) not in (signal.SIG_IGN, _end):
-            _before[number] = signal.signal(number, _end)
+            before[number] = signal.signal(number, _end)
+    return before
+
+
+def _restore(handlers: dict[int, Any]) -> None:
+    for number, handler in handlers.items():
+        signal.signal(number, handler)
 
 
 def _end(number: int, *_: object) -> None:
-    """End at once: an exception in the middle of an import would come out as something else."""
     with contextlib.suppress(OSError):
         os.write(2, b"interrupted\n")
     os._exit(128 + number)
@@ -49,4 +66,4 @@ def _by_module_name() -> bool:
 
 
 if _by_module_name():
-    _end_at_once()
+    _before.update(_end_at_once())

@@ -13,7 +13,7 @@ import rnncheck
 from cliff_rows.pages import property_file
 from cliff_rows.row import Curve, seconds_of
 from rnncheck import Spec, VerifySettings, zoo
-from rnncheck.cli.check import write_pages
+from rnncheck.cli.check_pages import write_pages
 from rnncheck.suite.check import check
 from rnncheck.word_files import read_sequences
 
@@ -60,7 +60,7 @@ def _checked_and_reported(path: Path) -> None:
 
 
 def properties(counts: Sequence[int]) -> list[tuple[int, float]]:
-    """``check --html`` of many different properties, most of them violated."""
+    """``check --report`` of many different properties, most of them violated."""
     forms = ["G({x} -> F {y}) & {end}", "G({x} -> X !{y}) & {end}", "F {x} & G !{y} & {end}", "!({x} & X {y}) & {end}"]
     texts = [
         form.format(x=x, y=y, end=f"F({'X ' * steps}{y})")

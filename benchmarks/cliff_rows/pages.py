@@ -10,7 +10,7 @@ from property_file import formulas, holding
 
 from cliff_rows.row import Measured, Row, seconds_of
 from rnncheck import zoo
-from rnncheck.cli.check import write_pages
+from rnncheck.cli.check_pages import write_pages
 from rnncheck.suite.check import check
 from rnncheck.suite.check_results import SuiteResult
 

@@ -41,7 +41,7 @@ def test_what_reads_a_document_reads_its_automata(run, written) -> None:
     assert verdict.specification is not None
     assert Verdict.from_json(verdict.to_json()) == verdict, "to_json has everything inside"
     assert run("replay", document, "--model", NETWORK, "--quiet").code == 0
-    assert run("report", document, "-o", document.with_suffix(".html")).code == 0
+    assert run("report", document, "--report", document.with_suffix(".html")).code == 0
 
 
 def test_without_the_folder_it_is_an_error(written) -> None:

@@ -46,11 +46,17 @@ def ended(folder: Path, number: int, *arguments: str, way: Sequence[str] = ("-c"
 
 
 @ENDS
-@pytest.mark.parametrize("loading", ["numpy", "click"])  # which the package imports first, and the command line
+@pytest.mark.parametrize(
+    ("loading", "command"),
+    [("click", "--version"), ("numpy", "inspect")],  # which the command line imports first, and a command
+    ids=["click", "numpy"],
+)
 @pytest.mark.parametrize("way", [("-c", START), ("-m", "rnncheck")], ids=["rnncheck", "python -m rnncheck"])
-def test_while_python_is_still_loading(tmp_path: Path, number: int, loading: str, way: Sequence[str]) -> None:
+def test_while_python_is_still_loading(
+    tmp_path: Path, number: int, loading: str, command: str, way: Sequence[str]
+) -> None:
     (tmp_path / f"{loading}.py").write_text(WAITING)
-    assert ended(tmp_path, number, "--version", way=way) == (128 + number, "", "interrupted\n")
+    assert ended(tmp_path, number, command, way=way) == (128 + number, "", "interrupted\n")
 
 
 @ENDS

@@ -13,7 +13,7 @@ def test_roads_are_compared(run, tmp_path) -> None:
     """Should print the table and write page and plot."""
     page, plot = tmp_path / "table.html", tmp_path / "plot.svg"
     result = run("compare-surrogates", zoo.path("tomita4-gru"), "--regex", "!(.* 0 0 0 .*)", *QUICK, "--words", "300",
-                 "--method", "bounded", "--method", "grid", "--out", page, "--plot", plot, "--quiet")  # fmt: skip
+                 "--method", "bounded", "--method", "grid", "--report", page, "--plot", plot, "--quiet")  # fmt: skip
     assert result.code == 0, result.err
     assert "bounded  4" in result.out
     assert "satisfied" in result.out

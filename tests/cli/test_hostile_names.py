@@ -47,7 +47,7 @@ def test_no_command_shows_what_does_not_print(run) -> None:
         ["verify", NAME, "--regex", "a*", *QUICK, "--json", verdict, "--report", "r\x1b.html"],
         ["replay", verdict, "--model", NAME],
         ["replay", verdict],
-        ["report", verdict, "-o", "r\x9b.html"],
+        ["report", verdict, "--report", "r\x9b.html"],
         ["classify", NAME, "--word", "a", "--words-file", "no\x1b"],
         ["classify", NAME, "--word", "a"],
         ["spec", "show", "--dfa", dfa],
@@ -71,7 +71,7 @@ def test_no_command_shows_what_does_not_print(run) -> None:
         assert result.out or result.err, command
         assert harmless(result.out), (command, result.out)
         assert harmless(result.err), (command, result.err)
-        assert "fault of rnncheck" not in result.err, result.err
+        assert "error in rnncheck" not in result.err, result.err
 
 
 @pytest.mark.usefixtures("folder")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 
 import click
@@ -9,20 +10,13 @@ import numpy as np
 import pytest
 
 from rnncheck import Alphabet, InputError, WordDistribution, load_model, zoo
-from rnncheck.cli import rnncheck
-from rnncheck.cli.effects import _RULES
+from rnncheck.cli.word_requests import letter_weights
+from rnncheck.options.catalogue import CATALOGUE, options_of
+from support.commands import every_command
 
 MODEL = str(zoo.entry("even-elman").path)
 SPEC = ["--regex", "a*"]
 FAST = ["--epsilon", "0.05", "--gamma", "0.05"]
-
-
-def every_command() -> dict[str, click.Command]:
-    found: dict[str, click.Command] = {}
-    for name, command in rnncheck.commands.items():
-        inner = command.commands if isinstance(command, click.Group) else {}
-        found |= {f"{name} {part}": each for part, each in inner.items()} or {name: command}
-    return found
 
 
 COMMANDS = every_command()
@@ -73,7 +67,7 @@ IDLE = [
     ["compare-surrogates", MODEL, "--relation", "equal"],
     ["replay", "v.json", "--words", "5"],
     ["replay", "v.json", "--module", "a:b", "--cell", "rnn_tanh"],
-    ["report", "v.json", "-o", "r.html", "--threshold", "0.3"],
+    ["report", "v.json", "--report", "r.html", "--threshold", "0.3"],
     ["train", "--words", "w.tsv", "-o", "n.safetensors", "--pumped", "0.1"],
     ["train", *SPEC, "--alphabet", "a", "-o", "n.safetensors", "--label", "1"],
     ["train", *SPEC, "--alphabet", "a", "-o", "n.safetensors", "--resume"],
@@ -95,15 +89,29 @@ def test_an_option_without_effect_is_refused(run, tmp_path, monkeypatch, command
     assert not list(tmp_path.iterdir())
 
 
-def test_the_table_names_commands_and_options_that_there_are() -> None:
-    for rule in _RULES:
-        for command in rule.commands:
-            known = {parameter.name for parameter in COMMANDS[command].params}
-            asked = set(rule.options) & known
-            assert asked
-            rule.idle({name: None for name in known if name})
-        for option in rule.options:
-            assert any(option in {p.name for p in COMMANDS[name].params} for name in rule.commands)
+def test_the_catalogue_names_commands_that_there_are() -> None:
+    """Should let every rule look at the values of every command that it is about."""
+    for option in CATALOGUE:
+        assert set(option.commands) | set(option.differences) | set(option.rejected) <= set(COMMANDS)
+        assert set(option.differences) <= set(option.commands)
+        for rule in option.no_effect:
+            assert set(rule.commands) <= set(COMMANDS)
+            for command in set(rule.commands or option.commands) & set(option.commands):
+                rule.when({parameter.name or "": None for parameter in COMMANDS[command].params})
+
+
+def test_no_command_has_two_options_of_a_name() -> None:
+    for name in COMMANDS:
+        flags = [flag for option in options_of(name) for flag in (*option.names, *option.former)]
+        assert len(flags) == len(set(flags))
+
+
+def test_options_fill_fields_that_there_are() -> None:
+    """Should let an option have the default of the field, where it has none of its own."""
+    for option in CATALOGUE:
+        if option.fills is not None:
+            assert option.filled_field in {field.name for field in dataclasses.fields(option.fills.value)}
+            assert option.preset is None or option.default is None
 
 
 def test_a_cell_that_the_file_names_is_not_asked_for_again(run) -> None:
@@ -137,9 +145,7 @@ class TestWeights:
             assert "more than one weight" in run("verify", MODEL, *SPEC, "--weights", weights).err
 
     def test_a_star_in_quotes_is_a_letter(self) -> None:
-        from rnncheck.cli.options import _weights
-
-        assert _weights("'*'=2,*=1", Alphabet(["*", "a"])) == {"*": 2.0, "a": 1.0}
+        assert letter_weights("'*'=2,*=1", Alphabet(["*", "a"])) == {"*": 2.0, "a": 1.0}
 
     def test_in_python_too(self) -> None:
         letters = Alphabet(["a", "b", "c"])

@@ -74,7 +74,7 @@ def test_a_module_of_one_s_own(run, tmp_path, monkeypatch) -> None:
     ("arguments", "message"),
     [
         (["train", "-o", "x.safetensors"], "give a specification"),
-        (["train", "--ltlf", "a", "-o", "x.safetensors", "--class-weights", "yes=x"], "'x' in 'yes=x' is no number"),
+        (["train", "--ltlf", "a", "-o", "x.safetensors", "--class-weights", "yes=x"], "'x' in 'yes=x' is not a number"),
         (["train", "--ltlf", "a", "-o", "x.safetensors", "--class-weights", "heavy"], "balanced, none"),
         (["train", "--ltlf", "a", "-o", "x.safetensors", "--class-weights", "maybe=2"], "no word is labelled 'maybe'"),
         (["train", "--ltlf", "a", "-o", "x.bin"], "must end in .safetensors"),
@@ -82,7 +82,7 @@ def test_a_module_of_one_s_own(run, tmp_path, monkeypatch) -> None:
         (["train", "--ltlf", "a", "-o", "x.safetensors", "--resume"], "--checkpoint"),
         (["train", "--words", "absent.tsv", "-o", "x.safetensors"], "absent.tsv"),
         (["inspect", "absent.pt"], "absent.pt"),
-        (["classify", FAULTY], "no word to look at"),
+        (["classify", FAULTY], "there is no word"),
         (["classify", FAULTY, "--word", "a x"], "unknown letter 'x'"),
         (["classify", FAULTY, "--alphabet", "a,b", "--word", "a"], "alphabet"),
         (["classify", "--module", "nothing_of_the_sort:f", "--alphabet", "a", "--word", "a"], "nothing_of_the_sort"),

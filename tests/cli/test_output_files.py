@@ -77,13 +77,13 @@ CLASHES = [
     ["train", "--dfa", "a.json", "-o", "a.json"],
     ["train", "--words", "labelled.tsv", "-o", "labelled.tsv"],
     ["train", "--dfa", "a.json", "-o", "n.safetensors", "--checkpoint", "n.safetensors"],
-    ["report", "v.json", "-o", "v.json"],
-    ["report", "v.json", "--model", "m.safetensors", "-o", "m.safetensors"],
+    ["report", "v.json", "--report", "v.json"],
+    ["report", "v.json", "--model", "m.safetensors", "--report", "m.safetensors"],
     ["draw", "a.json", "-o", "a.json"],
     ["spec", "convert", "--dfa", "a.json", "--to", "hard.json"],
     ["spec", "show", "--dfa", "a.json", "--svg", "a.json"],
-    ["compare-surrogates", "m.safetensors", "--dfa", "a.json", "--out", "m.safetensors"],
-    ["compare-surrogates", "m.safetensors", "--dfa", "a.json", "--out", "x.png", "--plot", "x.png"],
+    ["compare-surrogates", "m.safetensors", "--dfa", "a.json", "--report", "m.safetensors"],
+    ["compare-surrogates", "m.safetensors", "--dfa", "a.json", "--report", "x.png", "--plot", "x.png"],
     ["contacts", "spec", "contacts.txt", "-o", "contacts.txt"],
     ["contacts", "check", "contacts.txt", "--path", "anna ben", "--graph", "contacts.txt"],
     ["contacts", "check", "contacts.txt", "--path", "anna ben", "--graph", "x", "--timeline", "x"],
@@ -98,7 +98,7 @@ def test_an_output_that_is_an_input_or_another_output_is_refused_before_the_work
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     result = run(*command)
     assert result.code == 2
-    assert "would be written over" in result.err or "are one file" in result.err
+    assert "would overwrite" in result.err or "are one file" in result.err
     assert result.err.count("\n") == 1
     assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
 

@@ -7,8 +7,7 @@ from types import SimpleNamespace
 import pytest
 from rich.cells import cell_len
 
-from rnncheck.cli.learning_options import progress_text
-from rnncheck.cli.progress import fitting, progress_line
+from rnncheck.cli.progress import fitting, progress_line, progress_text
 from rnncheck.learning.learning_task import Progress
 from support.clocks import Standing
 

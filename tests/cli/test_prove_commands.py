@@ -205,7 +205,7 @@ def test_when_a_network_is_spoilt() -> None:
         ),
         (
             ["harden", zoo.path("even-elman"), "--ltlf", "F a", "--column", "w", "-o", "x.safetensors"],
-            "--column has no effect without --words",
+            "--column has no effect without a file of words",
         ),
         (["harden", "absent.pt", "--ltlf", "F a", "-o", "x.safetensors"], "absent.pt"),
         (["harden", zoo.path("even-elman"), "--ltlf", "F a", "--timeout", 0, "-o", "x.safetensors"], "timeout"),

@@ -1,6 +1,5 @@
 """``rnncheck repair`` from the command line."""
 
-import functools
 import importlib
 import itertools
 import json
@@ -11,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
 
@@ -107,6 +107,13 @@ def build():
 """
 
 
+@dataclass(frozen=True)
+class FewWords(RepairSettings):
+    letters: int = 300
+    held_out: int = 500
+    fine_tuning: FineTuning = field(default_factory=lambda: FineTuning(min_batches=10, learning_rate=0.02))
+
+
 def test_a_module_comes_back_with_its_own_layout(folder: Path, inside: Inside, monkeypatch: pytest.MonkeyPatch) -> None:
     """Should write the state dict of the person's own class, trained until the property is kept."""
     name = "net_of_the_repair_test_with_letters"
@@ -114,9 +121,8 @@ def test_a_module_comes_back_with_its_own_layout(folder: Path, inside: Inside, m
     monkeypatch.syspath_prepend(folder)
     net = importlib.import_module(name).build()
     torch.save(net.state_dict(), folder / "weights.pt")
-    few = {"letters": 300, "held_out": 500, "fine_tuning": FineTuning(min_batches=10, learning_rate=0.02)}
-    command = importlib.import_module("rnncheck.cli.repair")  # the module; the package has a command of that name
-    monkeypatch.setattr(command, "RepairSettings", functools.partial(RepairSettings, **few))
+    command = importlib.import_module("rnncheck.cli.repair_command")
+    monkeypatch.setattr(command, "RepairSettings", FewWords)
     code, out, err = inside("--module", f"{name}:build", "--state", "weights.pt", "--regex", "(a|b|c)* b", "--stop",
                             "0.5", "--max-length", "8", "-o", "fixed.pt", "--effort", "0.001", "--no-harden",
                             "--max-loss", "0.2", "--quiet")  # fmt: skip
@@ -206,7 +212,7 @@ def test_ctrl_c_tells_what_there_is_and_exits_with_3(folder: Path) -> None:
     ("arguments", "said"),
     [
         (["model.safetensors", "-o", "f.safetensors"], "give a specification"),
-        (["model.safetensors", "--ltlf", FORMULA, "-o", "model.safetensors"], "would be written over"),
+        (["model.safetensors", "--ltlf", FORMULA, "-o", "model.safetensors"], "would overwrite"),
         (["model.safetensors", "--ltlf", FORMULA, "-o", "f.pt"], "must end in .safetensors"),
         (["model.onnx", "--ltlf", FORMULA, "-o", "f.safetensors"], "repair the original it was exported from"),
         (["model.safetensors", "--ltlf", FORMULA, "-o", "none/f.safetensors"], "no folder"),

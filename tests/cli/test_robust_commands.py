@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
 import json
-import sys
 from pathlib import Path
 
 import pytest
@@ -60,7 +60,7 @@ def test_a_file_that_cannot_be_written_takes_no_answer_away(run, tmp_path: Path,
     def full(*_):
         raise InputError("out.json: No space left on device")
 
-    monkeypatch.setattr(sys.modules["rnncheck.cli.results"], "write_atomically", full)
+    monkeypatch.setattr(importlib.import_module("rnncheck.cli.results"), "write_atomically", full)
     result = run("robust", MODEL, "--word", "1 1 1 1", "--json", tmp_path / "out.json")
     assert result.code == 2
     assert result.out.startswith("robust: 1 1 1 1 is accepted")
@@ -98,7 +98,7 @@ def test_the_words_near_a_specification(run, tmp_path: Path) -> None:
         (["--distance", "5"], "distance 5 is larger than the word '1 1 1' of 3 letters"),
         (["--locked", "x"], "the edits name 'x', which is not a letter"),
         (["--word", "1 x"], "unknown letter 'x'"),
-        (["--resume"], "--resume goes on from a file"),
+        (["--resume"], "--resume has no effect without the --checkpoint FILE"),
         (["--weights", "none.toml"], "none.toml: cannot be read"),
     ],
 )

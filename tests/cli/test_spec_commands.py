@@ -109,7 +109,7 @@ BAD = [
     (["spec", "show", "--regex", "a", "--alphabet", "a,,b"], "a letter is missing"),
     (["spec", "show", "--regex", "a", "--define", "1=b"], "is not NAME=REGEX"),
     (["spec", "show", "--dfa", "absent.dot"], "absent.dot: cannot be read"),
-    (["spec", "test", "--regex", "a"], "no word to look at"),
+    (["spec", "test", "--regex", "a"], "there is no word"),
     (["spec", "test", "--regex", "(a|b)*", "--word", "ab"], "write 'a b'"),
     (["spec", "test", "--regex", "(a|b)*", "--word", "a c"], "unknown letter 'c' (letter 2"),
     (["spec", "compare", "regex:a", "regex:a b", "--alphabet", "a"], "'b'"),

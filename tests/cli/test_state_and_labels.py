@@ -104,7 +104,7 @@ def test_a_property_file_names_them(net: str, run: Any) -> None:
     [
         (["inspect", "--module", "NET:one", "--state", "none.pt"], "none.pt"),
         (["inspect", "--module", "NET:three", "--label", "0", "--state", "yes.pt"], "not the weights of the module"),
-        (["inspect", "--module", "NET:function", "--alphabet", "a,b", "--state", "yes.pt"], "is no PyTorch module"),
+        (["inspect", "--module", "NET:function", "--alphabet", "a,b", "--state", "yes.pt"], "is not a PyTorch module"),
         (["inspect", "yes.pt", "--alphabet", "a,b", "--state", "no.pt"], "--state has no effect without --module"),
         (["inspect", "--module", "NET:three", "--label", "busy"], "labels=[…], --labels"),
         (["inspect", "--module", "NET:named", "--label", "lazy"], "there are idle, busy, alarm"),
@@ -224,7 +224,7 @@ def test_a_page_names_the_code_of_its_own_run_and_a_document_does_not(net: str, 
     page = Path("own.html").read_text()
     assert f"rnncheck verify --module {net}:one --state yes.pt" in page
     assert f"rnncheck replay verdict.json --module {net}:one --state yes.pt" in page
-    run("report", "verdict.json", "-o", "later.html")
+    run("report", "verdict.json", "--report", "later.html")
     assert "--module MODULE:NAME --state yes.pt" in Path("later.html").read_text()
     both = ("--old-module", f"{net}:one", "--new-module", f"{net}:one", "--old-state", "yes.pt", "--new-state", "no.pt")
     Path("data.txt").write_text("a b\nb\n")

@@ -1,13 +1,13 @@
 """``rnncheck verify | extract | replay``, from arguments to exit code."""
 
+import importlib
 import json
-import sys
 
 import click
 import pytest
 
 from rnncheck import Spec, zoo
-from rnncheck.cli.learning_options import working_memory
+from rnncheck.cli.learning_request import working_memory
 
 FAULTY = zoo.path("response-faulty-lstm")
 PROPERTY = ["--ltlf", "G(a -> F b)"]
@@ -138,7 +138,7 @@ def test_an_unexpected_error_never_looks_like_a_verdict(run, monkeypatch) -> Non
     def broken(*arguments, **options):
         raise ZeroDivisionError("by zero")
 
-    monkeypatch.setattr(sys.modules["rnncheck.cli.verify"], "verify_model", broken)
+    monkeypatch.setattr(importlib.import_module("rnncheck.cli.verify_command"), "verify", broken)
     result = run("verify", zoo.path("response-lstm"), "--ltlf", "G a")
     assert result.code == 2
     assert "ZeroDivisionError" in result.err
@@ -230,7 +230,7 @@ def test_on_data(run, tmp_path) -> None:
     mine.write_text("a,b\na" + ",c" * 12 + "\nb\n")
     result = run("verify", FAULTY, *PROPERTY, *QUICK, *SEARCH, "--on-data", mine, "--json", path)
     assert result.code == 1
-    assert run("report", path, "-o", tmp_path / "page.html").code == 0
+    assert run("report", path, "--report", tmp_path / "page.html").code == 0
     assert "1 of 3 sequences of" in (tmp_path / "page.html").read_text()
     assert f"--on-data {mine}" in json.loads(path.read_text())["command"]
     assert run("replay", path, "--model", FAULTY).code == 3

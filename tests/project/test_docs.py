@@ -12,17 +12,16 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, get_args
 
-import click
 import pytest
 
 import rnncheck
-from rnncheck.cli import rnncheck as command_line
 from rnncheck.extraction import EXTRACTIONS, ExtractionName
 from rnncheck.learning.equivalence import EQUIVALENCES, EquivalenceName
 from rnncheck.learning.learners import LEARNERS, LearnerName
 from rnncheck.relations import Relation, RelationName
 from rnncheck.verdict.facts import MethodName
 from rnncheck.verification.methods import METHODS
+from support.commands import commands_and_groups
 from support.doc_pages import (
     PLAIN,
     RUNNING,
@@ -146,18 +145,11 @@ def sources_of_scripts() -> str:
     return "".join(path.read_text() for folder in folders for path in sorted(folder.rglob("*.py")))
 
 
-def commands(group: click.Group, path: str = "") -> Iterator[tuple[str, click.Command]]:
-    for name, command in group.commands.items():
-        yield f"{path}{name}", command
-        if isinstance(command, click.Group):
-            yield from commands(command, f"{path}{name} ")
-
-
 @pytest.mark.parametrize("page", [*PAGES, *OTHER_PAGES], ids=name_of)
 def test_commands_and_options_that_are_named_exist(page: Path) -> None:
     """Should name no command or option in running text that there is not."""
     text = re.sub(r"^( *)```.*?^\1```", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
-    known = dict(commands(command_line))
+    known = commands_and_groups()
     for name in re.findall(r"`rnncheck ([a-z-]+)", text):
         assert name in known, f"{name_of(page)} names rnncheck {name}"
     options = {option for command in known.values() for parameter in command.params for option in parameter.opts}
@@ -268,7 +260,7 @@ def test_the_site_is_built_without_a_warning_and_has_no_dead_link(tmp_path: Path
         assert result.returncode == 0, result.stdout + result.stderr
         assert "WARNING" not in result.stderr
     reference = (site / "commands.html").read_text()
-    for name, _ in commands(command_line):
+    for name in commands_and_groups():
         assert f"rnncheck {name}" in reference
     schema = json.loads((site / "assets" / "verdict.schema.json").read_text())
     assert schema["title"] == "rnncheck/verdict/2"

@@ -28,6 +28,7 @@ LAYERS: list[tuple[set[str], bool]] = [
     ({"extraction"}, True),
     ({"verification", "neighbourhoods", "training", "zoo", "contacts"}, False),
     ({"repairs"}, False),
+    ({"options"}, False),
     ({"experiments", "suite"}, False),
     ({"report"}, True),
     ({"cli", "__init__", "__main__"}, True),

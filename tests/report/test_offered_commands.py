@@ -6,13 +6,11 @@ import ast
 import shlex
 from typing import Any
 
-import click
 import msgspec
 import pytest
 
 from rnncheck import Verdict
-from rnncheck.cli.verify import _NOT_REPEATED
-from rnncheck.cli.verify import verify as command
+from rnncheck.options.catalogue import options_of
 from rnncheck.report.page.reproduce import _FLAGS, _VALUES, python_call, repeat_text, replay_text
 from rnncheck.report.page.verdict_page import report_page
 from support import samples
@@ -96,7 +94,9 @@ def test_the_call_in_python_has_nothing_but_what_was_checked(changes: dict[str, 
 
 
 def test_every_option_of_verify_is_offered_or_left_out_on_purpose() -> None:
-    options = {p.opts[0] for p in command.params if isinstance(p, click.Option) and not p.hidden}
-    written = {p.opts[0] for p in command.params if p.name in _NOT_REPEATED}
+    """Should offer each option that a run is repeated with, except those that run code."""
+    options = {option.names[-1] for option in options_of("verify")}
+    written = {"--report", "--json", "--certificate", "--checkpoint"}
+    how = {"--quiet", "--verbose", "--threads", "--workers", "--cluster", "--resume", "--no-cache"}
     running_code, of_diff = {"--module", "--torchscript"}, {"--old-state", "--new-state"}
-    assert options == written | set(_FLAGS) | (set(_VALUES) - of_diff) | running_code
+    assert options == written | how | set(_FLAGS) | (set(_VALUES) - of_diff) | running_code

@@ -7,9 +7,9 @@ import click
 import pytest
 
 from rnncheck import zoo
-from rnncheck.cli.draw import draw_command
-from rnncheck.cli.report import report_command
-from rnncheck.cli.verify import verify
+from rnncheck.cli.draw_command import command as draw_command
+from rnncheck.cli.report_command import command as report_command
+from rnncheck.cli.verify_command import command as verify
 from rnncheck.errors import FormatError, InputError
 from rnncheck.report.automaton import graphviz
 from rnncheck.spec import read_automaton
@@ -58,7 +58,7 @@ def test_what_cannot_be_drawn_is_named(tmp_path, verdict_file) -> None:
         call(draw_command, verdict_file, "-o", "x.gif")
     with pytest.raises(FormatError, match=r"absent\.json: cannot be read"):
         call(draw_command, tmp_path / "absent.json", "-o", tmp_path / "x.dot")
-    with pytest.raises(InputError, match=r"flow 9 was asked for, but there are [1-8]"):
+    with pytest.raises(InputError, match=r"there is no flow 9, but only [1-8]"):
         call(draw_command, verdict_file, "-o", tmp_path / "x.dot", "--flow", 9)
     (tmp_path / "undecided.json").write_text(samples.undecided().to_json())
     with pytest.raises(InputError, match="no hypothesis automaton"):
@@ -72,8 +72,8 @@ def test_a_report_is_made_from_a_document(tmp_path, verdict_file, monkeypatch) -
     """Should be the page that the verdict itself writes, with the network's help or without."""
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "0")
     samples.faulty().save_report(tmp_path / "own.html", date="1970-01-01 00:00", document=str(verdict_file))
-    call(report_command, verdict_file, "-o", tmp_path / "read.html")
-    call(report_command, verdict_file, "--model", zoo.path("response-faulty-lstm"), "-o", tmp_path / "asked.html")
+    call(report_command, verdict_file, "--report", tmp_path / "read.html")
+    call(report_command, verdict_file, "--model", zoo.path("response-faulty-lstm"), "--report", tmp_path / "asked.html")
 
     pages = {name: (tmp_path / f"{name}.html").read_text() for name in ("own", "read", "asked")}
     assert pages["own"] == pages["read"] == pages["asked"]
@@ -83,11 +83,11 @@ def test_a_report_is_made_from_a_document(tmp_path, verdict_file, monkeypatch) -
 def test_what_cannot_be_reported_is_named(tmp_path, verdict_file) -> None:
     """Should refuse folders, other files and other networks by name."""
     with pytest.raises(InputError, match="is not the folder of a run"):
-        call(report_command, tmp_path, "-o", tmp_path / "r.html")
+        call(report_command, tmp_path, "--report", tmp_path / "r.html")
     with pytest.raises(FormatError, match=r"no\.json: cannot be read"):
-        call(report_command, tmp_path / "no.json", "-o", tmp_path / "r.html")
+        call(report_command, tmp_path / "no.json", "--report", tmp_path / "r.html")
     with pytest.raises(InputError, match="another one"):
-        call(report_command, verdict_file, "--model", zoo.path("response-lstm"), "-o", tmp_path / "r.html")
+        call(report_command, verdict_file, "--model", zoo.path("response-lstm"), "--report", tmp_path / "r.html")
     assert not (tmp_path / "r.html").exists()
 
 

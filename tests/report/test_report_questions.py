@@ -10,8 +10,8 @@ from rnncheck import zoo
 from rnncheck.automata.formats.dot import read_dot
 from rnncheck.automata.formats.moore_files import machine_text, read_moore_json
 from rnncheck.automata.moore import MooreMachine
-from rnncheck.cli.draw import draw_command
-from rnncheck.cli.extraction import extract
+from rnncheck.cli.draw_command import command as draw_command
+from rnncheck.cli.extract_command import command as extract
 from rnncheck.display import page_of
 from rnncheck.errors import FormatError, InputError
 from rnncheck.extraction.compare import compare_surrogates

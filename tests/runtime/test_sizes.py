@@ -42,7 +42,7 @@ def test_a_model_file_that_is_too_large_is_refused() -> None:
 
 
 @pytest.mark.usefixtures("small")
-@pytest.mark.parametrize("command", [["replay"], ["report", "-o", "out.html"]])
+@pytest.mark.parametrize("command", [["replay"], ["report", "--report", "out.html"]])
 def test_a_verdict_that_is_too_large_is_refused(tmp_path, monkeypatch, capsys, command) -> None:
     from rnncheck.cli import main
 

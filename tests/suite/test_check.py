@@ -262,7 +262,7 @@ def test_the_command_line(
         told = capsys.readouterr()
         return int(caught.value.code or 0), told.out, told.err
 
-    files = {name: tmp_path / f"out.{name}" for name in ("junit", "sarif", "html", "json")}
+    files = {name: tmp_path / f"out.{name}" for name in ("junit", "sarif", "report", "json")}
     options = [part for name, path in files.items() for part in (f"--{name}", path)]
     code, out, _ = run(suite, *options, "--quiet")
     assert code == 1
@@ -273,10 +273,10 @@ def test_the_command_line(
         .startswith("FAILED: 3 properties of 2 models: 4 violated (3 of these allowed), 1 satisfied")
     )
     assert all(path.exists() for path in files.values())
-    assert "1970-01-01" in files["html"].read_text()
+    assert "1970-01-01" in files["report"].read_text()
     reports = sorted((tmp_path / "out-reports").glob("*.html"))
     assert len(reports) == 5
-    assert all(f"out-reports/{path.name}" in files["html"].read_text() for path in reports)
+    assert all(f"out-reports/{path.name}" in files["report"].read_text() for path in reports)
     assert "rnncheck check" in reports[0].read_text()
     assert run(suite, "--tag", "safety", "--model", "good", "--quiet")[0] == 0
     for wrong, told in (

@@ -109,6 +109,6 @@ def test_a_suite_to_begin_with(
     assert one.spec(loaded.alphabet).sha256() == Spec.from_ltlf("F a", loaded.alphabet).sha256()
     code, out = init("mine.safetensors", "-o", "sub/new.toml")
     assert code == 2
-    assert "is there already" in out
+    assert "exists already" in out
     assert init("mine.safetensors", "-o", "sub/new.toml", "--force")[0] == 0
     assert "[properties.example]" in init("mine.safetensors", "-o", "-")[1]

@@ -72,9 +72,15 @@ def test_everything_in_a_file_is_read(tmp_path: Path) -> None:
     assert read.models[0].path == tmp_path / "nets" / "one.safetensors"
     assert (read.models[1].module, read.models[1].label) == ("mine:build", 1)
     assert (first.name, first.kind, first.severity) == ("answered", "ltlf", Severity.WARNING)
-    assert (first.epsilon, first.gamma, first.timeout, first.tags) == (0.01, 5e-4, 5.0, ("all", "safety"))
+    certainty = first.options["epsilon"], first.options["gamma"]
+    assert (*certainty, first.timeout, first.tags) == (
+        0.01,
+        5e-4,
+        5.0,
+        ("all", "safety"),
+    )
     assert (first.relation, first.models) == (Relation.SUBSET, ("second",))
-    assert (second.epsilon, second.relation, second.tags) == (0.1, Relation.SUPERSET, ("all",))
+    assert (second.options["epsilon"], second.relation, second.tags) == (0.1, Relation.SUPERSET, ("all",))
     assert (second.max_length, second.data) == (10, WordFile(tmp_path / "own.csv"))
     assert first.line == WHOLE.split("\n").index("[properties.answered]") + 1
     assert second.line == WHOLE.split("\n").index('[properties."ends in b"]') + 1
@@ -122,8 +128,8 @@ PROPERTY = '[properties.p]\nltlf = "F a"\n'
         ("", r"there is no property in it; write \[properties.NAME\]"),
         ("[propertys.p]\nltlf='a'", r"\[propertys\] means nothing here; known are"),
         ("title = 3\n", "title = 3: write a text in quotes"),
-        ("properties = 3", r"properties = 3 is no table; write \[properties\]"),
-        ("[properties]\np = 3", r"properties.p = 3 is no table; write \[properties.p\]"),
+        ("properties = 3", r"properties = 3 is not a table; write \[properties\]"),
+        ("[properties]\np = 3", r"properties.p = 3 is not a table; write \[properties.p\]"),
         ("[properties.p]", r"toml:1: \[properties.p\]: give exactly one of ltlf, .*none is there"),
         ("[properties.p]\nltlf='a'\nregex='a'", "got ltlf and regex"),
         ("[properties.p]\nltlf=3", r"toml:2: \[properties.p\] ltlf = 3: write a text in quotes"),
@@ -137,7 +143,7 @@ PROPERTY = '[properties.p]\nltlf = "F a"\n'
         (PROPERTY + "max_length = 1", "of at least 2"),
         (PROPERTY + "severity = 'bad'", r"""write one of "error", "warning", "note\""""),
         (PROPERTY + "relation = 'sub'", r"""write one of "subset", "superset", "equal\""""),
-        (PROPERTY + "method = 'magic'", "write one of auto, pdv"),
+        (PROPERTY + "method = 'magic'", r"""write one of "auto", "pdv\""""),
         (PROPERTY + "tags = 'a'", "write a list of texts"),
         (PROPERTY + "models = ['m']", r"there is no \[models.m\]; there are: none"),
         (PROPERTY + "distribution = 'd'", r"there is no \[distributions.d\]"),

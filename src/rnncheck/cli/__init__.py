@@ -10,24 +10,9 @@ import sys
 
 import click
 
-from rnncheck.cli.bench import bench
-from rnncheck.cli.check import check_command, init_command
-from rnncheck.cli.command import Group
-from rnncheck.cli.contacts import contacts
-from rnncheck.cli.diff import diff
-from rnncheck.cli.draw import draw_command
-from rnncheck.cli.extraction import compare_surrogates, extract
-from rnncheck.cli.harden import harden
-from rnncheck.cli.interruption import Interrupted, exit_code_of, told_to_end
-from rnncheck.cli.models import classify, inspect, train
+from rnncheck.cli.command_group import LazyGroup
+from rnncheck.cli.interruption import Interrupted, ending_on_sigterm, exit_code_of
 from rnncheck.cli.output import lasting_output, say, say_lines
-from rnncheck.cli.prove import prove
-from rnncheck.cli.repair import repair
-from rnncheck.cli.replay import replay
-from rnncheck.cli.report import report_command
-from rnncheck.cli.robust import robust
-from rnncheck.cli.spec import spec
-from rnncheck.cli.verify import verify
 from rnncheck.errors import RnncheckError
 from rnncheck.version import __version__
 
@@ -45,7 +30,7 @@ All commands: rnncheck --help. The options of one: rnncheck verify --help.
 
 
 @click.group(
-    cls=Group,
+    cls=LazyGroup,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
@@ -60,43 +45,19 @@ def rnncheck(ctx: click.Context) -> None:
         say_lines(_START)
 
 
-for command in (
-    verify,
-    check_command,
-    init_command,
-    inspect,
-    classify,
-    spec,
-    prove,
-    robust,
-    diff,
-    repair,
-    train,
-    harden,
-    replay,
-    report_command,
-    extract,
-    draw_command,
-    compare_surrogates,
-    contacts,
-    bench,
-):
-    rnncheck.add_command(command)
-
-
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and exit with its code; errors are one line on stderr, never a traceback."""
-    with lasting_output() as lost, told_to_end():
+    with lasting_output() as lost, ending_on_sigterm():
         code = _answer(arguments)
-        why = lost()
-        if why is not None:
-            say(f"rnncheck: stdout: {why}; what is missing there is lost", err=True)
-    # A verdict is a verdict, whoever listened; of any other command the output is all there is.
-    sys.exit((0 if why is None else 2) if code is None else code)
+        reason = lost()
+        if reason is not None:
+            say(f"rnncheck: stdout: {reason}; what is missing there is lost", err=True)
+    # The exit code of a verdict holds even if its output was lost; of any other command the output is all there is.
+    sys.exit((0 if reason is None else 2) if code is None else code)
 
 
 def _answer(arguments: list[str] | None) -> int | None:
-    """The exit code; None where all went well and the command has none of its own."""
+    """The exit code; None for success of a command without exit codes of its own."""
     try:
         code = rnncheck.main(arguments, prog_name="rnncheck", standalone_mode=False)
     except click.exceptions.NoArgsIsHelpError as error:
@@ -107,7 +68,7 @@ def _answer(arguments: list[str] | None) -> int | None:
         return _failed(f"{error.format_message().rstrip('.')} (see {command} --help)", error.exit_code)
     except click.ClickException as error:
         return _failed(error.format_message(), error.exit_code)
-    except SystemExit:  # click's way to end where nobody reads the help
+    except SystemExit:  # click exits where the help is piped to a closed reader
         return 0
     except (click.Abort, Interrupted) as end:
         say(str(end) or "interrupted", err=True)
@@ -117,12 +78,12 @@ def _answer(arguments: list[str] | None) -> int | None:
     except OSError as error:
         return _failed(f"{error.filename or 'output'}: {error.strerror or error}")
     except Exception as error:
-        # An exit code must never look like a verdict. The traceback is for whoever mends it.
+        # An exit code must never look like a verdict. The traceback is for developers.
         if os.environ.get("RNNCHECK_TRACEBACK"):
             raise
         return _failed(
-            f"unexpected {type(error).__name__}: {error}; this is a fault of rnncheck, please report it "
-            "(with RNNCHECK_TRACEBACK=1 in the environment the whole story is shown)"
+            f"unexpected {type(error).__name__}: {error}; this is an error in rnncheck, please report it "
+            "(RNNCHECK_TRACEBACK=1 in the environment shows the traceback)"
         )
     return code if isinstance(code, int) else None
 

@@ -1,4 +1,4 @@
-"""Being told to end: by Ctrl-C, or by SIGTERM, which a scheduler sends; either is told alike."""
+"""Interruption by Ctrl-C, or by SIGTERM, which a scheduler sends: both have the same effect."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from collections.abc import Callable, Iterator
 
 
 class Terminated(KeyboardInterrupt):
-    """SIGTERM: whatever is ready for Ctrl-C is ready for it."""
+    """SIGTERM, handled as Ctrl-C is."""
 
 
-class Interrupted(Exception):  # noqa: N818 - a person's wish, not a defect
-    """A command was told to end, and this is what is to be said of it; the cause is what told it."""
+class Interrupted(Exception):  # noqa: N818 - a wish of the user, not a defect
+    """A command was interrupted, with a message about it; the cause is the signal."""
 
 
 def exit_code_of(end: BaseException | None) -> int:
-    """The code of a command that was ended with nothing to tell, as shells have it; 1 would look like a verdict."""
+    """The exit code of a command that was interrupted without a result, as in shells; 1 would look like a verdict."""
     return 128 + (signal.SIGTERM if isinstance(end, Terminated) else signal.SIGINT)
 
 
 @contextlib.contextmanager
-def told_to_end() -> Iterator[None]:
-    """Let SIGTERM meanwhile be what Ctrl-C is, unless whoever started us wants it ignored."""
+def ending_on_sigterm() -> Iterator[None]:
+    """Handle SIGTERM as Ctrl-C, unless the program that started this one has it ignored."""
     here = threading.current_thread() is threading.main_thread()  # only there can signals be received
     if not here or signal.getsignal(signal.SIGTERM) is signal.SIG_IGN:
         yield
@@ -40,24 +40,24 @@ def told_to_end() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def asked_to_end() -> Iterator[Callable[[], bool]]:
-    """Gives a function that says whether Ctrl-C or SIGTERM came: work that asks it ends in good order.
+def end_requested() -> Iterator[Callable[[], bool]]:
+    """Gives a function that is true after Ctrl-C or SIGTERM, so that work can end in good order.
 
-    A second one ends it at once.
+    A second signal ends it at once.
     """
-    asked = False
+    requested = False
 
     def remember(number: int, _: object) -> None:
-        nonlocal asked
-        if asked:
+        nonlocal requested
+        if requested:
             raise Terminated if number == signal.SIGTERM else KeyboardInterrupt
-        asked = True
+        requested = True
 
     here = threading.current_thread() is threading.main_thread()
     kinds = [each for each in (signal.SIGINT, signal.SIGTERM) if here and signal.getsignal(each) is not signal.SIG_IGN]
     before = {kind: signal.signal(kind, remember) for kind in kinds}
     try:
-        yield lambda: asked
+        yield lambda: requested
     finally:
         for kind, handler in before.items():
             signal.signal(kind, handler)

@@ -1,8 +1,8 @@
-"""The way to the terminal: every line is shown here, so that no name in it moves the cursor, and a lost one costs no
-answer.
+"""Output on the terminal: every line is written here, so that no name in it moves the cursor, and no lost line costs
+an answer.
 
-A reader may have gone (`| head -1`), a disk may be full, a terminal may lack a character. The exit code of a verdict is
-the verdict's all the same.
+A reader may be closed (`| head -1`), a disk may be full, a terminal may lack a character. The exit code of a verdict
+stays the same.
 """
 
 from __future__ import annotations
@@ -78,9 +78,9 @@ def unfailing(stream: TextIO | None) -> Iterator[None]:
 
 @contextmanager
 def lasting_output() -> Iterator[Callable[[], str | None]]:
-    """Let a terminal that lacks a character show its number. Gives a function that says why some of stdout was lost.
+    """Let a terminal that lacks a character show its number. Gives a function that returns why some of stdout was lost.
 
-    A reader who has gone wanted no more, so that is no loss.
+    A closed reader (`| head -1`) needs no more, so that is not a loss.
     """
     _losses.clear()
     for stream in (sys.stdout, sys.stderr):

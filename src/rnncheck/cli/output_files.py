@@ -1,4 +1,4 @@
-"""Files that a command writes: each can be written, and none is an input or another output. Found out before work."""
+"""Files that a command writes: before the work it is checked that none is an input or another output."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class OutputFolder(click.ParamType):  # type: ignore[type-arg]
 
 @contextlib.contextmanager
 def collected(troubles: list[str]) -> Iterator[None]:
-    """What goes wrong with a file is told after the answer, and takes none away."""
+    """Collect errors about files, to be reported after the result: they must not hide it."""
     try:
         yield
     except RnncheckError as error:
@@ -60,7 +60,7 @@ def collected(troubles: list[str]) -> Iterator[None]:
 
 
 def kept_somewhere(path: Path, write: Callable[[Path], None], troubles: list[str]) -> Path | None:
-    """Write what took long to make, and say where it is: its place, or, where that fails, among temporary files."""
+    """Write what took long to make. Gives its place: the one named or, if that fails, one among temporary files."""
     try:
         write(path)
         return path
@@ -70,23 +70,23 @@ def kept_somewhere(path: Path, write: Callable[[Path], None], troubles: list[str
     try:
         write(other)
     except InputError:
-        troubles.append(f"{trouble}; nor is there room for it in {other.parent}, so it is lost")
+        troubles.append(f"{trouble}; it cannot be written to {other.parent} either, so it is lost")
         return None
     troubles.append(f"{trouble}; it is kept as {other}")
     return other
 
 
 def raise_troubles(troubles: list[str]) -> None:
-    """After all that there was to say: what went wrong, as one error."""
+    """Raise everything that went wrong with files as one error, after the result was shown."""
     if troubles:
         raise InputError("; ".join(troubles))
 
 
-_MAY_BE_MODELS = {"path", "models", "model", "against", "source", "suite"}  # which read the letters beside them
+_MAY_BE_MODELS = {"models", "model", "against", "source", "suite", "spec"}  # which read the letters beside them
 
 
 class _File(NamedTuple):
-    said: str  # the option, or the argument
+    given_as: str  # the option, or the argument
     path: Path
 
 
@@ -97,11 +97,11 @@ def check_outputs(ctx: click.Context) -> None:
         for given in inputs:
             if _same(output.path, given.path) or _is_part(output.path, given.path):
                 raise click.UsageError(
-                    f"{output.said} {output.path} would be written over what {given.said} names; give another file"
+                    f"{output.given_as} {output.path} would overwrite the file of {given.given_as}; give another file"
                 )
     for first, second in itertools.combinations([*outputs, *_redirected()], 2):
         if _same(first.path, second.path):
-            raise click.UsageError(f"{first.said} and {second.said} are one file, {first.path}; give two")
+            raise click.UsageError(f"{first.given_as} and {second.given_as} are one file, {first.path}; give two")
 
 
 def _inputs(ctx: click.Context) -> Iterator[_File]:
@@ -109,20 +109,20 @@ def _inputs(ctx: click.Context) -> Iterator[_File]:
         name, value = parameter.name or "", ctx.params.get(parameter.name or "")
         if value is None:
             continue
-        said = parameter.opts[0] if isinstance(parameter, click.Option) else parameter.make_metavar(ctx).strip("[]")
+        given_as = parameter.opts[0] if isinstance(parameter, click.Option) else parameter.make_metavar(ctx).strip("[]")
         paths: list[Path] = []
         if isinstance(parameter.type, click.Path):
             paths += map(Path, value if isinstance(value, tuple) else (value,))
         if name == "assume" and (file := language_file(value)) is not None:
             paths.append(file)
-        if name == "suite":
+        if name in ("suite", "spec"):
             paths += _named_in(*paths)
         for path in paths:
-            yield _File(said, path)
-            yield from (_File(said, Path(f"{path}.{suffix}")) for suffix in ("alphabet", "data"))
+            yield _File(given_as, path)
+            yield from (_File(given_as, Path(f"{path}.{suffix}")) for suffix in ("alphabet", "data"))
             letters = path.with_name("alphabet.txt")
             if name in _MAY_BE_MODELS and letters.is_file():
-                yield _File(said, letters)
+                yield _File(given_as, letters)
 
 
 def _named_in(suite: Path) -> tuple[Path, ...]:
@@ -154,7 +154,7 @@ def _redirected() -> Iterator[_File]:
 
 
 def _same(first: Path, second: Path) -> bool:
-    """Whether both are one file, by whatever name; a device or a pipe takes everything, and is none."""
+    """Whether both are one file, by whatever name; a device or a pipe is not a file."""
     try:
         one, other = os.stat(first), os.stat(second)
     except (OSError, ValueError):

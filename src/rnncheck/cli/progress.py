@@ -14,6 +14,7 @@ from rnncheck.errors import visible
 
 if TYPE_CHECKING:
     from rnncheck.experiments.runner import RunProgress
+    from rnncheck.learning.learning_task import Progress as WorkProgress
 
 _ON_TERMINAL = 0.1  # seconds between two updates
 _ELSEWHERE = 10.0
@@ -21,7 +22,7 @@ _COLUMNS = 80  # of a terminal that does not say how wide it is
 
 
 class ProgressLine:
-    """Shows a text when it is called, not more often than a person can read; ``stay`` shows one that stays."""
+    """Shows a text when it is called, not more often than it can be read; ``stay`` shows one that stays."""
 
     def __init__(self, *, silent: bool) -> None:
         self._silent = silent
@@ -55,7 +56,7 @@ class ProgressLine:
             self._shown = 0
 
     def _cleared(self, columns: int) -> str:
-        """What takes the line away, also where a terminal that has become narrower has broken it into several.
+        """What clears the line, even after a narrower terminal has broken it into several.
 
         Line by line: what is cleared to the end of the screen at once, tmux may keep in its history.
         """
@@ -68,7 +69,7 @@ class ProgressLine:
 
 
 def fitting(text: str, columns: int) -> tuple[str, int]:
-    """The text, its end left out where it is wider than so many columns, and its width; wide letters take two."""
+    """The text, cut at its end to a number of columns, and its width; wide letters take two."""
     from rich.cells import cell_len, set_cell_size
 
     line = text
@@ -97,10 +98,10 @@ def progress_line(*, quiet: bool = False) -> Iterator[ProgressLine]:
 
 @contextlib.contextmanager
 def pieces_progress(*, quiet: bool = False) -> Iterator[Callable[[RunProgress], None]]:
-    """Gives a function that shows how far a run of many pieces is: a bar, and on a terminal a line a running piece."""
+    """Gives a function that shows how far a run of many pieces is: a bar, and on a terminal each running piece."""
     if quiet or sys.stderr is None or not sys.stderr.isatty():
-        with progress_line(quiet=quiet) as tell:
-            yield lambda told: tell(f"{told.finished} of {told.known} pieces, {', '.join(told.running)}")
+        with progress_line(quiet=quiet) as show_line:
+            yield lambda now: show_line(f"{now.finished} of {now.known} pieces, {', '.join(now.running)}")
         return
     from rich.console import Console, Group
     from rich.live import Live
@@ -115,11 +116,38 @@ def pieces_progress(*, quiet: bool = False) -> Iterator[Callable[[RunProgress], 
     since: dict[str, float] = {}
     with Live(bar, console=bar.console, refresh_per_second=2, transient=True) as live:
 
-        def show(told: RunProgress) -> None:
-            for name in told.running:
-                since.setdefault(name, told.seconds)
-            bar.update(task, completed=told.finished, total=told.known)
-            lines = [Text(f"  {visible(name)}  {told.seconds - since[name]:.0f} s") for name in told.running]
+        def show(now: RunProgress) -> None:
+            for name in now.running:
+                since.setdefault(name, now.seconds)
+            bar.update(task, completed=now.finished, total=now.known)
+            lines = [Text(f"  {visible(name)}  {now.seconds - since[name]:.0f} s") for name in now.running]
             live.update(Group(bar, *lines))
 
         yield show
+
+
+def _sampled(progress: WorkProgress) -> str:
+    """The words drawn, and how many one test needs: later rounds draw their own, so that all can be more than that."""
+    if progress.words <= progress.words_needed:
+        return f"{progress.words}/{progress.words_needed} words sampled"
+    return f"{progress.words} words sampled ({progress.words_needed} for a test)"
+
+
+def progress_text(progress: WorkProgress) -> str:
+    """How far the work is, in one line."""
+    parts = [f"{progress.method}  {progress.seconds:.0f} s"]
+    if progress.states is not None:
+        parts.append(f"round {progress.rounds}, {progress.states} states")
+    if progress.boxes is not None:
+        growing, boxes = progress.boxes
+        parts.append(f"{growing} of {boxes} boxes open")
+    if progress.method != "prove":
+        parts.append(_sampled(progress))
+    if progress.exact_length is not None:
+        parts.append(f"exact up to {progress.exact_length}")
+    if progress.counterexample is not None:
+        parts.append(f"violation of {len(progress.counterexample)} letters")
+    parts.append(f"{progress.membership_queries} queries")
+    if progress.remaining != float("inf"):
+        parts.append(f"{progress.remaining:.0f} s left")
+    return "  ".join(parts)

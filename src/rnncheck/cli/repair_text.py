@@ -12,8 +12,8 @@ _COLOURS = {Ending.PROVED: "green", Ending.NOTHING_FOUND: "green", Ending.NOT_RE
 _WORDS_SHOWN = 5
 
 
-def described(report: RepairReport, certificate: str | None = None) -> list[str | Line]:
-    """The report, a line a fact."""
+def described(report: RepairReport, certificate: str | None = None, *, in_full: bool = False) -> list[str | Line]:
+    """The report, one line per fact; words are cut short unless they are shown ``in_full``."""
     ending = report.ending
     lines: list[str | Line] = [
         Line(f": {report.reason}", ending.value.upper(), _COLOURS.get(ending, "yellow"), bold=True),
@@ -22,13 +22,13 @@ def described(report: RepairReport, certificate: str | None = None) -> list[str 
     if certificate is not None:
         lines.append(f"  certificate     {certificate}")
     for each in report.properties:
-        lines += _property(each)
+        lines += _property(each, in_full)
     lines += [f"  round {one.number:<10}{_round(one)}" for one in report.rounds]
     held = report.held_out
     lines.append(
         f"  held-out words  {held.before:.3%} right before, {held.after:.3%} after ({held.words:,}: {held.source})"
     )
-    lines += _changes(report)
+    lines += _changes(report, in_full)
     if report.hardening is not None:
         lines.append(f"  for a proof     {report.hardening.reason} ({report.hardening.seconds:.1f} s)")
     for note in report.notes:
@@ -38,18 +38,18 @@ def described(report: RepairReport, certificate: str | None = None) -> list[str 
 
 def _written(report: RepairReport) -> str:
     if report.output is None and report.improved:
-        return "nothing: the repaired network found no place"
+        return "nothing: the repaired network could not be written"
     if report.output is None:
         return "nothing: no network that is better than the one given was found"
     return report.output if report.improved else f"{report.output}: the network as it was given"
 
 
-def _property(each: PropertyRepair) -> list[str | Line]:
-    lines: list[str | Line] = [f"  property        {glimpse(each.name)} ({each.relation})"]
+def _property(each: PropertyRepair, in_full: bool) -> list[str | Line]:
+    lines: list[str | Line] = [f"  property        {glimpse(each.name, in_full=in_full)} ({each.relation})"]
     for when, standing in (("before", each.before), ("after", each.after)):
         lines.append(f"    {when:<14}{_standing(standing)}")
-        for word in standing.counterexamples[:_WORDS_SHOWN]:
-            lines.append(f"                  {glimpse(format_word(word))}")
+        for word in standing.counterexamples[: None if in_full else _WORDS_SHOWN]:
+            lines.append(f"                  {glimpse(format_word(word), in_full=in_full)}")
     return lines
 
 
@@ -67,17 +67,17 @@ def _standing(standing: Standing) -> str:
 def _round(each: RepairRound) -> str:
     found = f"{len(each.violated)} violated" if each.violated else "answers lost"
     return (
-        f"{found}; taught {each.words:,} words, {each.learned:.2%} of the answers learned in {each.epochs} epochs; "
+        f"{found}; trained on {each.words:,} words, {each.learned:.2%} of the answers learned in {each.epochs} epochs; "
         f"{each.mistakes} of {each.audited:,} possible mistakes left ({each.seconds:.1f} s)"
     )
 
 
-def _changes(report: RepairReport) -> list[str | Line]:
+def _changes(report: RepairReport, in_full: bool) -> list[str | Line]:
     changes = report.changes
     if not changes.words:
         return []
     lines: list[str | Line] = [f"  changed         {changes.changed} of {changes.words:,} answers, {changes.reasons()}"]
-    for each in changes.shortest[:_WORDS_SHOWN]:
-        told = f"{glimpse(format_word(each.word))}: {each.before}, now {each.after}, {each.why}"
-        lines.append(f"                  {told}")
+    for each in changes.shortest[: None if in_full else _WORDS_SHOWN]:
+        word = glimpse(format_word(each.word), in_full=in_full)
+        lines.append(f"                  {word}: {each.before}, now {each.after}, {each.why}")
     return lines

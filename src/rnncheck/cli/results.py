@@ -1,11 +1,15 @@
-"""A result of a command: its files, and what is said of it."""
+"""A result of a command: its files, its JSON document, and its lines on the terminal."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import dataclasses
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
+import msgspec
+
+from rnncheck.cli.given_options import GivenOptions
 from rnncheck.cli.output import Line, say, say_document
 from rnncheck.cli.output_files import collected, raise_troubles
 from rnncheck.runtime.files import write_atomically
@@ -13,19 +17,19 @@ from rnncheck.runtime.files import write_atomically
 Writing: TypeAlias = Callable[[Path], None]
 
 
-def tell_result(
+def show_result(
+    options: GivenOptions,
     document: str,
     lines: Iterable[str | Line],
-    json_file: Path | None,
-    files: Iterable[tuple[Path | None, Writing]],
+    files: Iterable[tuple[Path | None, Writing]] = (),
     troubles: Iterable[str] = (),
 ) -> None:
-    """Write the files that were asked for, and then say it, whatever became of them: a disk that is full takes no
-    result away.
+    """Write the files that options name, and then show the result, even if a file could not be written.
 
-    ``document`` is the result as JSON, for ``json_file`` or, where that is `-`, in the place of the ``lines``.
-    ``troubles`` are those there were before.
+    ``document`` is the result as JSON, for the file of --json or, where that is `-`, instead of the ``lines``.
+    ``troubles`` are those that there were before.
     """
+    json_file: Path | None = options["json"]
     printed, found = str(json_file) == "-", list(troubles)
     first: tuple[Path | None, Writing] = (
         None if printed else json_file,
@@ -41,3 +45,18 @@ def tell_result(
         for line in lines:
             say(line)
     raise_troubles(found)
+
+
+def result_document(options: GivenOptions, **facts: object) -> str:
+    """The JSON document of a result that has none of its own: its schema is named after the command."""
+    content = {"schema": f"rnncheck/{options.command.replace(' ', '-')}/1", **facts}
+    return msgspec.json.format(msgspec.json.encode(content, enc_hook=_encoded), indent=2).decode() + "\n"
+
+
+def _encoded(value: Any) -> Any:
+    """What JSON has for a value that it does not know."""
+    if isinstance(value, Mapping):
+        return dict(value)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    return value.item() if hasattr(value, "item") else str(value)

@@ -1,4 +1,4 @@
-"""``check``: a property file in, one result out, whoever does the work and whatever happens on the way."""
+"""``check``: every property of a property file on every model, in this process, several, or a cluster."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _PIECE = 8  # properties of one model that a worker does one after the other: th
 
 @dataclass(frozen=True)
 class CheckProgress:
-    """What is told while the work goes on."""
+    """The progress of a check."""
 
     done: int
     total: int
@@ -85,7 +85,7 @@ def check(
 
 
 def _repeatable(one: Check, path: Path) -> Check:
-    """The check with the command that asks for it again."""
+    """The check with the command that repeats it."""
     if one.verdict is None:
         return one
     command = shlex.join(["rnncheck", "check", str(path), "--property", one.name, "--model", one.model])
@@ -116,9 +116,9 @@ class _Run:
         loaded = {model.name: LoadedModel(model, threads=threads) for model, _ in self._pairs}
         try:
             for model, one in self._pairs:
-                tell = functools.partial(self._tell, model, one)
-                tell()
-                found = loaded[model.name].checked(one, self._earlier, tell)
+                show = functools.partial(self._show_progress, model, one)
+                show()
+                found = loaded[model.name].checked(one, self._earlier, show)
                 if found.verdict is not None and found.verdict.interrupted:
                     self._done[model.name, one.name] = found  # and not kept: another run may know more
                     return
@@ -134,7 +134,7 @@ class _Run:
         ]
         try:
             for (model, some), future in zip(pieces, futures, strict=True):
-                self._tell(model, some[0])
+                self._show_progress(model, some[0])
                 try:
                     checks = future.result()
                 except RnncheckError as error:  # a worker that was lost
@@ -162,8 +162,8 @@ class _Run:
         if self._kept is not None and about_code and found.model not in self._not_kept:
             self._not_kept.add(found.model)
             self.notes.append(
-                f"checks of the model {found.model} are not kept, and are done anew by --resume: it runs code, and "
-                'whether that still does the same cannot be seen; write fingerprint = "…" into '
+                f"checks of the model {found.model} are not kept, and --resume repeats them: it runs code, and "
+                'whether that still does the same is unknown; write fingerprint = "…" into '
                 f"[models.{found.model}], a text that you change whenever the model changes"
             )
 
@@ -175,7 +175,7 @@ class _Run:
                 self._kept = None
                 self.notes.append(f"{error}; the work went on, but cannot be resumed from there")
 
-    def _tell(self, model: ModelEntry, one: PropertyEntry, _: object = None) -> None:
+    def _show_progress(self, model: ModelEntry, one: PropertyEntry, _: object = None) -> None:
         violated = sum(check.outcome == "violated" for check in self._done.values())
         self._progress(CheckProgress(len(self._done), len(self._pairs), violated, f"{one.name} of {model.name}"))
 

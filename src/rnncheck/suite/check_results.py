@@ -1,4 +1,4 @@
-"""The result of a property file: one check for each property and model, and what all of them mean together."""
+"""The result of a property file: one check for each property and model, and the outcome of the whole run."""
 
 from __future__ import annotations
 
@@ -79,9 +79,9 @@ class Check(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
     @property
     def allowed(self) -> bool:
-        """Whether the run passes in spite of it: it is satisfied, or of little weight.
+        """Whether the run passes with it: it is satisfied, or not severe.
 
-        An error never is, nor what was not begun or was interrupted: nobody has said that it may be left out.
+        An error never is, nor a check that was not begun or was interrupted: no setting allows these.
         """
         if self.verdict is None or self.verdict.reason == INTERRUPTED:
             return False
@@ -90,7 +90,7 @@ class Check(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         return self.severity is not Severity.ERROR or (self.outcome == "undecided" and self.allow_undecided)
 
     def sentence(self) -> str:
-        """What came of it, in one line without capital and full stop."""
+        """The outcome, in one line without capital and full stop."""
         if self.verdict is None:
             return self.error or "not begun: the run was interrupted"
         if self.verdict.counterexample is not None:
@@ -122,7 +122,7 @@ class SuiteResult(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
     @property
     def passed(self) -> bool:
-        """Whether nothing happened that is not allowed."""
+        """Whether every outcome is satisfied or allowed."""
         return self.exit_code == 0
 
     @property
@@ -132,15 +132,15 @@ class SuiteResult(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
         return next((code for outcome, code in _WORST_FIRST if outcome in found), 0)
 
     def count(self, outcome: OutcomeName) -> int:
-        """How many checks ended so."""
+        """The number of checks with this outcome."""
         return sum(check.outcome == outcome for check in self.checks)
 
     def summary(self) -> str:
-        """How many checks ended how, in one line."""
-        told = [self._counted(name) for name in ("violated", "undecided", "error", "satisfied")]
+        """The number of checks by outcome, in one line."""
+        counts = [self._counted(name) for name in ("violated", "undecided", "error", "satisfied")]
         models = len({check.model for check in self.checks})
         names = len({check.name for check in self.checks})
-        shown = ", ".join(text for text in told if not text.startswith("0 "))
+        shown = ", ".join(text for text in counts if not text.startswith("0 "))
         return f"{_counted(names, 'property', 'properties')} of {_counted(models, 'model', 'models')}: {shown}"
 
     def joint_sentence(self) -> str | None:
@@ -157,7 +157,7 @@ class SuiteResult(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
         )
 
     def _counted(self, outcome: OutcomeName) -> str:
-        """How many ended so, and how many of these are allowed."""
+        """The number of checks with this outcome, and how many of these are allowed."""
         allowed = sum(check.allowed for check in self.checks if check.outcome == outcome != "satisfied")
         return f"{self.count(outcome)} {outcome}" + (f" ({allowed} of these allowed)" if allowed else "")
 

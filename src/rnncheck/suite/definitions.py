@@ -67,7 +67,7 @@ def _references(text: str) -> list[tuple[int, int, str]]:
         if text[at] in "'\"":
             try:
                 _, at = read_quoted(text, at)
-            except ExpressionError:  # whoever reads the text will say so
+            except ExpressionError:  # reported when the text is compiled
                 return found
         elif match := _REFERENCE.match(text, at):
             found.append((at, match.end(), match[1]))

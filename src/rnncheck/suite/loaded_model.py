@@ -1,4 +1,4 @@
-"""One property of one model: the question that a property file asks, and its verdict."""
+"""One property of one model, and its verdict."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from rnncheck.errors import ModelError, RnncheckError
 from rnncheck.learning.learning_task import Progress
 from rnncheck.models.engine.compiled import CompiledNetwork
 from rnncheck.models.protocol import Model
+from rnncheck.options.catalogue import keys_of_properties
+from rnncheck.options.option import fill
 from rnncheck.runtime.budget import Budget, BudgetExceeded
 from rnncheck.runtime.watchdog import guarded_for
 from rnncheck.spec import Spec
@@ -24,18 +26,20 @@ from rnncheck.verification.verify_settings import VerifySettings
 from rnncheck.version import __version__
 from rnncheck.words import Alphabet
 
-Tell = Callable[[Progress], None]
+ShowProgress = Callable[[Progress], None]
 
 
 class LoadedModel:
-    """A model of a property file, loaded when it is first asked and kept for all its properties."""
+    """A model of a property file, loaded when it is first needed and kept for all its properties."""
 
     def __init__(self, entry: ModelEntry, *, threads: int | None = None) -> None:
         self.entry = entry
         self._threads = threads
         self._loaded: dict[tuple[int | None, bool], Model] = {}
 
-    def checked(self, one: PropertyEntry, earlier: Mapping[str, AnyVerdict], progress: Tell | None = None) -> Check:
+    def checked(
+        self, one: PropertyEntry, earlier: Mapping[str, AnyVerdict], progress: ShowProgress | None = None
+    ) -> Check:
         """The check of one property; ``earlier`` verdicts, by their fingerprint, need not be found again."""
         limit = Budget.lasting(one.timeout)
         try:
@@ -44,7 +48,7 @@ class LoadedModel:
             verdict = verdict or question.verdict(limit, progress)
             return Check.of(self.entry, one, verdict=verdict, fingerprint=question.fingerprint)
         except BudgetExceeded as end:
-            return self._never_begun(one, str(end))
+            return self._never_started(one, str(end))
         except RnncheckError as error:
             return Check.of(self.entry, one, error=str(error))
 
@@ -55,7 +59,7 @@ class LoadedModel:
     def _model(self, one: PropertyEntry) -> Model:
         """The model; a function is not even tried out on words longer than those that count.
 
-        Where it says several labels, one of them must mean yes for properties of yes and no, and none for others.
+        If it has several labels, one of them must mean accept for properties of accepted words, and none for others.
         """
         longest = one.max_length if self.entry.module is not None else None
         any_label = one.about_labels and self.entry.label is None
@@ -65,21 +69,14 @@ class LoadedModel:
             self._loaded[key] = model.with_cache() if isinstance(model, CompiledNetwork) else model
         return self._loaded[key]
 
-    def _never_begun(self, one: PropertyEntry, reason: str) -> Check:
-        """The check where time was over before the first answer; no verdict is about letters that nobody knows."""
+    def _never_started(self, one: PropertyEntry, reason: str) -> Check:
+        """The check where time was over before the first answer; there is no verdict where the letters are unknown."""
         loaded = next((model.alphabet for model in self._loaded.values()), None)
         letters = self.entry.alphabet or loaded or (None if one.about_labels else _letters_of(one))
         if letters is None:
             return Check.of(self.entry, one, error=f"{reason}; its letters are not known: name them (alphabet = […])")
-        verdict = never_started(
-            reason,
-            letters,
-            method=one.method,
-            relation=one.relation,
-            epsilon=one.epsilon,
-            gamma=one.gamma,
-            seed=one.seed,
-        )
+        terms = {name: one.options[name] for name in ("method", "relation", "epsilon", "gamma", "seed")}
+        verdict = never_started(reason, letters, **terms)
         return Check.of(self.entry, one, verdict=verdict)
 
 
@@ -95,26 +92,21 @@ class _Question:
         self._data = one.sequences(model.alphabet)
         self.fingerprint = self._fingerprint()
 
-    def verdict(self, limit: Budget, progress: Tell | None) -> AnyVerdict:
+    def verdict(self, limit: Budget, progress: ShowProgress | None) -> AnyVerdict:
         one = self._property
-        settings = VerifySettings(
-            exhaustive=one.exhaustive, search_steps=one.search_steps, explain=one.explain, on_data=self._data
-        )
-        ask = verify_labels if one.about_labels else verify
-        return ask(
+        declared = [option for option, _ in keys_of_properties().values()]
+        terms = {name: one.options[name] for name in ("method", "relation", "epsilon", "gamma", "seed", "max_length")}
+        if one.about_labels:
+            terms["relation"] = "superset"
+        return (verify_labels if one.about_labels else verify)(
             self._model,
             self._spec,
-            method=one.method,
-            relation="superset" if one.about_labels else one.relation,
-            epsilon=one.epsilon,
-            gamma=one.gamma,
+            **terms,
             distribution=self._distribution,
-            seed=one.seed,
             timeout=limit.left,
             progress=progress,
-            settings=settings,
+            settings=fill(VerifySettings, declared, one.options, on_data=self._data),
             assume=self._assumption,
-            max_length=one.max_length,
         )
 
     def _fingerprint(self) -> str | None:
@@ -124,7 +116,7 @@ class _Question:
             model = self._model.fingerprint()
         except ModelError:
             return None
-        asked: dict[str, Any] = {
+        question: dict[str, Any] = {
             "model": model,
             "alphabet": list(self._model.alphabet),
             "labels": one.about_labels,
@@ -135,9 +127,8 @@ class _Question:
             "relation": one.relation.value,
             "version": __version__,
         }
-        terms = ("method", "epsilon", "gamma", "seed", "timeout", "max_length", "exhaustive", "search_steps", "explain")
-        asked |= {name: getattr(one, name) for name in terms}
-        return hashlib.sha256(msgspec.json.encode(asked, order="deterministic")).hexdigest()
+        question |= {name: value for name, value in one.options.items() if name not in ("relation", "assume")}
+        return hashlib.sha256(msgspec.json.encode(question, order="deterministic")).hexdigest()
 
 
 def _label_spec(model: Model, one: PropertyEntry) -> Spec:

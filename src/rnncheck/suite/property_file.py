@@ -1,4 +1,4 @@
-"""What a property file says: models, properties, and the terms on which they are verified."""
+"""The content of a property file: models, properties, and the terms on which they are verified."""
 
 from __future__ import annotations
 
@@ -16,12 +16,11 @@ from rnncheck.models.importing import import_model
 from rnncheck.models.label_names import LabelNeededError
 from rnncheck.models.protocol import Model
 from rnncheck.models.wrapping import wrap
-from rnncheck.probability.confidence import Confidence
+from rnncheck.options.catalogue import keys_of_properties
 from rnncheck.probability.distributions import WordDistribution
 from rnncheck.relations import Relation
 from rnncheck.spec import Spec, language_file, parse_language
 from rnncheck.suite.definitions import Definitions
-from rnncheck.verdict.facts import MethodName
 from rnncheck.word_files import USUAL, Sequences, WordFormat, read_sequences, read_words
 from rnncheck.words import Alphabet
 
@@ -56,11 +55,11 @@ class ModelEntry:
     label: int | str | None = None
     labels: tuple[str, ...] | None = None  # names for several outputs
     state: Path | None = None  # the weights of a module
-    fingerprint: str | None = None  # of a module: what its owner changes with it
+    fingerprint: str | None = None  # of a module: a text that its owner changes with it
     cell: str | None = None
     float64: bool = False
     torchscript: bool = False  # the file is a program, which is run
-    before: tuple[str, ...] = ()  # markers that it reads around every word, letters of the alphabet
+    before: tuple[str, ...] = ()  # delimiters that it reads around every word, letters of the alphabet
     after: tuple[str, ...] = ()
     description: str = ""
     line: int = 0
@@ -73,7 +72,7 @@ class ModelEntry:
 
     @property
     def source(self) -> str:
-        """Where it comes from, for people."""
+        """Where it comes from, to be shown."""
         weights = "" if self.state is None else f" with the weights of {self.state}"
         return f"{self.path or self.module}{weights}"
 
@@ -89,7 +88,7 @@ class ModelEntry:
         """The model; ``alphabet`` is for files and code that do not say their letters.
 
         A function of a module is not even tried out on words of more than ``max_length`` letters. With ``any_label``
-        all labels are asked about, so that the first of several means yes where none was chosen.
+        all labels are of interest, so that the first of several means accept where none was chosen.
         """
         try:
             return self._loaded(alphabet, max_length, threads, cache)
@@ -153,26 +152,41 @@ class DistributionEntry:
         return WordDistribution(alphabet, weights or None, **({} if self.stop is None else {"stop": self.stop}))
 
 
+def default_options() -> Mapping[str, Any]:
+    """The options of a property by their keys, where a file sets none."""
+    return {key: option.setting_value(option.preset) for key, (option, _) in keys_of_properties().items()}
+
+
 @dataclass(frozen=True, kw_only=True)
 class Terms:
-    """On which terms a property is verified; the options of ``rnncheck.verify`` by their names."""
+    """On which terms a property is verified; ``options`` are those of ``verify`` that property files have, by key."""
 
     severity: Severity = Severity.ERROR
     allow_undecided: bool = False
     tags: tuple[str, ...] = ()
-    relation: Relation = Relation.SUBSET
-    method: MethodName = "auto"
-    epsilon: float = Confidence.epsilon
-    gamma: float = Confidence.gamma
-    seed: int = 0
-    timeout: float | None = None
-    assume: str | None = None
-    max_length: int | None = None
-    exhaustive: int | None = None
-    search_steps: int = 1_000_000
-    explain: float | None = None
+    options: Mapping[str, Any] = field(default_factory=default_options)
     distribution: DistributionEntry | None = None
     data: WordFile | None = None
+
+    @property
+    def relation(self) -> Relation:
+        relation: Relation = self.options["relation"]
+        return relation
+
+    @property
+    def timeout(self) -> float | None:
+        seconds: float | None = self.options["timeout"]
+        return seconds
+
+    @property
+    def assume(self) -> str | None:
+        text: str | None = self.options["assume"]
+        return text
+
+    @property
+    def max_length(self) -> int | None:
+        letters: int | None = self.options["max_length"]
+        return letters
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -193,7 +207,7 @@ class PropertyEntry(Terms):
 
     @property
     def about_labels(self) -> bool:
-        """Whether it is about the labels that a network says, and not about yes and no."""
+        """Whether it is about the labels of a network, and not about accepted words."""
         return self.kind.startswith("trace_")
 
     @property
@@ -215,7 +229,7 @@ class PropertyEntry(Terms):
     def _compiled(self, alphabet: Alphabet | None) -> Spec:
         if self.about_labels:
             raise InputError(
-                f"{self.kind} is about labels, and this needs a language; write ltlf, regex, dfa or word_list"
+                f"{self.kind} is about labels, and a language is needed here; write ltlf, regex, dfa or word_list"
             )
         if self.kind == "dfa":
             return Spec.from_file(self.whole_text, alphabet, complete=self.complete, max_states=self.max_states)
@@ -248,7 +262,7 @@ class PropertyEntry(Terms):
         return WordDistribution(alphabet) if self.distribution is None else self.distribution.over(alphabet)
 
     def sequences(self, alphabet: Alphabet) -> Sequences | None:
-        """The person's own sequences, where there are any."""
+        """The user's own sequences, where there are any."""
         return None if self.data is None else read_sequences(self.data.path, alphabet, self.data.form)
 
 
@@ -298,9 +312,9 @@ class Suite:
 
         Without tags, without names: all.
         """
-        wanted, names = set(tags), {self.property_named(name).name for name in properties}
+        chosen_tags, names = set(tags), {self.property_named(name).name for name in properties}
         chosen = {self.model_named(name).name for name in models}
-        unknown = wanted - {tag for one in self.properties for tag in one.tags}
+        unknown = chosen_tags - {tag for one in self.properties for tag in one.tags}
         if unknown:
             known = ", ".join(sorted({tag for one in self.properties for tag in one.tags})) or "none"
             raise InputError(f"{self.path}: no property has the tag {short_repr(min(unknown))}; tags are: {known}")
@@ -310,7 +324,7 @@ class Suite:
             for one in self.properties
             if (not chosen or model.name in chosen)
             and (not names or one.name in names)
-            and (not wanted or wanted & set(one.tags))
+            and (not chosen_tags or chosen_tags & set(one.tags))
             and (one.models is None or model.name in one.models)
         )
 

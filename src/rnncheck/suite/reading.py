@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 from rnncheck.automata.dfa import DEFAULT_MAX_STATES
 from rnncheck.errors import FormatError, InputError
+from rnncheck.options.catalogue import keys_of_properties, options_of
+from rnncheck.options.option import name_of
 from rnncheck.suite.definitions import Definitions
 from rnncheck.suite.property_file import KINDS, DistributionEntry, ModelEntry, PropertyEntry, Suite, Terms, WordFile
 from rnncheck.suite.tables import Document, Table
-from rnncheck.verdict.facts import MethodName
 from rnncheck.word_files import WordFormat
 from rnncheck.words import Alphabet
 
-RENAMED = {"moore_ltlf": "trace_ltlf", "moore_regex": "trace_regex"}  # keys of earlier versions
+_FORMER = {  # keys of earlier versions, and the new ones
+    name_of(old): option.name
+    for option in options_of("verify")
+    for old in option.former
+    if option.key or option.name in KINDS
+}
 _TABLES = ("title", "defaults", "definitions", "distributions", "models", "properties")
 
 
@@ -52,7 +58,7 @@ class _Reader:
         defaults.finish()
 
     def property(self, name: str, table: Table) -> PropertyEntry:
-        table.check_renamed(RENAMED)
+        table.check_renamed(_FORMER)
         kind, text = table.one_of(KINDS, "which is the specification")
         models = table.texts("models") if table.has("models") else None
         for model in models or ():
@@ -93,24 +99,13 @@ class _Reader:
                 raise table.error(str(error), key) from None
 
     def _terms(self, table: Table, base: Terms) -> Terms:
-        method = table.text("method", base.method)
-        if method not in get_args(MethodName):
-            raise table.error(f"write one of {', '.join(get_args(MethodName))}", "method")
         return Terms(
             severity=table.choice("severity", base.severity),
             allow_undecided=table.flag("allow_undecided", base.allow_undecided),
             tags=table.texts("tags", base.tags),
-            relation=table.choice("relation", base.relation),
-            method=method,  # type: ignore[arg-type]
-            epsilon=table.number("epsilon", base.epsilon, above=0.0, below=1.0),
-            gamma=table.number("gamma", base.gamma, above=0.0, below=1.0),
-            seed=table.whole("seed", base.seed, least=0),
-            timeout=table.number("timeout", base.timeout, above=0.0),
-            assume=table.text("assume", base.assume),
-            max_length=table.whole("max_length", base.max_length, least=2),
-            exhaustive=table.whole("exhaustive", base.exhaustive, least=0),
-            search_steps=table.whole("search_steps", base.search_steps, least=0),
-            explain=table.number("explain", base.explain, above=0.0),
+            options={
+                key: table.option(key, kind, base.options[key]) for key, (_, kind) in keys_of_properties().items()
+            },
             distribution=self._named_distribution(table, base.distribution),
             data=_word_file(table, "data") or base.data,
         )

@@ -1,4 +1,4 @@
-"""A property file to begin with: it verifies something at once, and its comments say what else there is."""
+"""A property file to start from: it verifies something at once, and its comments show what else is possible."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from rnncheck.words import Alphabet, quoted
 _LETTERS_SHOWN = 40
 
 
-def starter_suite(letters: Alphabet, said: Mapping[str, object], labels: Sequence[str] | None = None) -> str:
+def starter_suite(letters: Alphabet, keys: Mapping[str, object], labels: Sequence[str] | None = None) -> str:
     """The text of a property file for a model over letters.
 
-    ``said`` are the keys of its table: a path or a module, and so on. ``labels`` are what it says, where it says one of
-    several and none of them was chosen to mean yes.
+    ``keys`` are those of its table: a path or a module, and so on. ``labels`` are those of a model with several,
+    none of which was chosen to mean accept.
     """
-    path = said.get("path")
-    name = (str(said.get("module", "")).rpartition(":")[2] if path is None else Path(str(path)).stem) or "model"
+    path = keys.get("path")
+    name = (str(keys.get("module", "")).rpartition(":")[2] if path is None else Path(str(path)).stem) or "model"
     first, other = quoted(letters[0]), quoted(letters[-1])
     return "\n".join(
         [
@@ -26,24 +26,24 @@ def starter_suite(letters: Alphabet, said: Mapping[str, object], labels: Sequenc
             "# Paths are relative to this file.",
             f"title = {_text(f'Properties of {name}')}",
             "",
-            "[defaults]  # for every property, unless it says otherwise",
+            "[defaults]  # for every property without its own",
             "epsilon = 0.01  # the probability of a violation to stay below",
             "gamma = 0.01    # one minus the confidence",
             "timeout = 60    # seconds for each property and model",
             '# severity = "error"           # "warning" and "note" are reported, and do not fail the run',
-            "# Your own sequences, asked first; a text file of words needs its name alone:",
+            "# Your own sequences, queried first; a text file of words needs its name alone:",
             '# data = { path = "sessions.csv", column = "events", separator = ";" }',
-            "# max_length = 200             # only words of up to so many letters count",
+            "# max_length = 200             # only words of up to this many letters count",
             "",
             f"# {_alphabet(letters)}",
             f"[models.{_text(name)}]",
-            *(f"{key} = {_text(value)}" for key, value in said.items()),
+            *(f"{key} = {_text(value)}" for key, value in keys.items()),
             *([] if labels is None else _label_to_choose(labels)),
             "",
             "# [definitions]  # $name in any property",
             f'# seen = "F {first}"',
             "",
-            "# Replace this example by what your network must satisfy; description, ltlf and the name are yours.",
+            "# Replace this example by what your network must satisfy: the name, the description and the formula.",
             "[properties.example]",
             *(_of_words(letters) if labels is None else _of_labels(labels)),
             '# tags = ["safety"]            # rnncheck check FILE --tag safety',
@@ -67,7 +67,7 @@ def _of_words(letters: Alphabet) -> list[str]:
 def _of_labels(labels: Sequence[str]) -> list[str]:
     first = labels[0] if labels[0].isidentifier() else json.dumps(labels[0])
     return [
-        f"description = {_text(f'Once the network has said {labels[0]}, it says so for ever.')}",
+        f"description = {_text(f'Once the label is {labels[0]}, it stays {labels[0]}.')}",
         f"trace_ltlf = {_text(f'G(label={first} -> G label={first})')}",
     ]
 

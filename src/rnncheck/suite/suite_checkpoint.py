@@ -20,7 +20,7 @@ class _Document(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class SuiteCheckpoint:
-    """A file with the checks so far, always as a whole; fingerprints tell what has changed since."""
+    """A file with the checks so far, always as a whole; fingerprints show what has changed since."""
 
     def __init__(self, path: str | Path, *, resume: bool) -> None:
         check_writable(path)
@@ -49,4 +49,4 @@ class SuiteCheckpoint:
         try:
             return msgspec.json.decode(read_checkpoint(self._path), type=_Document, dec_hook=decode_part)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-            raise FormatError(f"not a checkpoint of check: {error}; begin anew without --resume", source) from None
+            raise FormatError(f"not a checkpoint of check: {error}; start again without --resume", source) from None

@@ -1,4 +1,4 @@
-"""The tables of a property file: each key is read once, as what it must be, and what nobody reads is refused."""
+"""The tables of a property file: each key is read once, with its type, and an unknown key is an error."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from rnncheck.errors import FormatError, short_repr
+from rnncheck.options.option import Choice, Flag, Kind, Number, Whole
 from rnncheck.runtime.files import read_limited
 
-Choice = TypeVar("Choice", bound=enum.Enum)
+_Member = TypeVar("_Member", bound=enum.Enum)
 _Kind = TypeVar("_Kind")
 
 
@@ -48,7 +49,7 @@ class Document:
             found = found.get(name, {})
             if not isinstance(found, Mapping):
                 where = ".".join(names[:depth])
-                raise FormatError(f"{where} = {short_repr(found)} is no table; write [{where}]", str(self.path))
+                raise FormatError(f"{where} = {short_repr(found)} is not a table; write [{where}]", str(self.path))
         return Table(self, names, found)
 
     def tables(self, name: str) -> Iterator[tuple[str, Table]]:
@@ -84,7 +85,7 @@ def _names(found: Any) -> tuple[str, ...]:
 
 
 class Table:
-    """One table. Every reader takes a key away; ``finish`` refuses what is left."""
+    """One table. ``finish`` raises an error for keys that were not read."""
 
     def __init__(self, document: Document, names: tuple[str, ...], content: Mapping[str, Any]) -> None:
         self.document = document
@@ -142,13 +143,33 @@ class Table:
             raise self.error(f"write a number {bounds}", key)
         return float(value)
 
-    def choice(self, key: str, default: Choice) -> Choice:
+    def choice(self, key: str, default: _Member) -> _Member:
         value = self._value(key)
         try:
             return default if value is None else type(default)(value)
         except ValueError:
-            known = ", ".join(f'"{member.value}"' for member in type(default))
+            known = ", ".join(_quoted(member.value for member in type(default)))
             raise self.error(f"write one of {known}", key) from None
+
+    def option(self, key: str, kind: Kind, default: Any) -> Any:
+        """The value of an option, as its kind says."""
+        match kind:
+            case Flag():
+                return self.flag(key, default)
+            case Whole(least):
+                return self.whole(key, default, least=least or 0)
+            case Number(above=above, below=below):
+                lowest = -math.inf if above is None else above
+                return self.number(key, default, above=lowest, below=math.inf if below is None else below)
+            case Choice():
+                name = self.text(key, None)
+                if name is None:
+                    return default
+                if name not in kind.names:
+                    raise self.error(f"write one of {', '.join(_quoted(kind.names))}", key)
+                return kind.value(name)
+            case _:
+                return self.text(key, default)
 
     def texts(self, key: str, default: tuple[str, ...] = ()) -> tuple[str, ...]:
         value = self._value(key)
@@ -179,7 +200,7 @@ class Table:
                 raise self.error(f"this key is called {new} now; write {new}", old)
 
     def finish(self) -> None:
-        """Raise FormatError where there is a key that means nothing here."""
+        """Raise FormatError for an unknown key."""
         for key in self.content:
             if key not in self._known:
                 near = difflib.get_close_matches(key, self._known, n=1)
@@ -189,3 +210,7 @@ class Table:
     def _value(self, key: str) -> Any:
         self._known.append(key)
         return self.content.get(key)
+
+
+def _quoted(names: Iterable[str]) -> Iterator[str]:
+    return (f'"{name}"' for name in names)

@@ -8,22 +8,12 @@ from __future__ import annotations
 
 import msgspec
 
-from rnncheck.automata.label_specs import PairAlphabet
 from rnncheck.verdict.facts import SpecFacts
+from rnncheck.verdict.label_trace import pairs_along as pairs_along
 from rnncheck.verdict.value import Verdict, Violated
 from rnncheck.verdict.violation import Trace
-from rnncheck.words import Word
 
 RIGHT = "every trace of letters and labels is as specified"
-
-
-def pairs_along(verdict: Verdict) -> Word | None:
-    """The counterexample as the automaton of a label specification reads it: each letter with the label after it."""
-    question = verdict.label_question
-    if question is None or question.said is None or verdict.counterexample is None:
-        return None
-    pairs = PairAlphabet(verdict.alphabet, question.labels)
-    return tuple(map(pairs.name, verdict.counterexample, question.said))
 
 
 def as_shown(verdict: Verdict) -> Verdict:

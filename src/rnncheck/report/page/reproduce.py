@@ -13,44 +13,31 @@ import shlex
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from rnncheck.options.catalogue import options_of
+from rnncheck.options.option import Choice, Flag, Number, Option, Whole, runs_code
 from rnncheck.verdict.value import Verdict
 
 _number = re.compile(r"[0-9]+(\.[0-9]*)?(e[+-]?[0-9]+)?").fullmatch
 _name = re.compile(r"[a-z][a-z0-9_-]*").fullmatch
 _code = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*").fullmatch
 
-# Options of ``verify`` that choose the question, and the checks of their values. Those that write files, reach another
-# machine or import code are not among them.
-_FLAGS = ("--complete", "--nonempty", "--float64", "--no-shrink", "--faithful")
+
+def _check_of(option: Option) -> Callable[[str], object]:
+    """What the value of an option must be, to be offered."""
+    if isinstance(option.kind, Whole | Number):
+        return _number
+    return _name if isinstance(option.kind, Choice) else str.isprintable
+
+
+# Options that choose the question, and the checks of their values. Those that write files, reach another machine or
+# import code are not among them.
+_ASKING = (
+    *(option for option in options_of("verify") if option.repeated and not runs_code(option)),
+    *(option for option in options_of("diff") if option.name in ("old_state", "new_state")),
+)
+_FLAGS = tuple(option.names[-1] for option in _ASKING if isinstance(option.kind, Flag))
 _VALUES: Mapping[str, Callable[[str], object]] = {
-    **dict.fromkeys(
-        ("--dfa", "--word-list", "--against", "--words-like", "--known-words", "--on-data"), str.isprintable
-    ),
-    **dict.fromkeys(("--column", "--separator"), str.isprintable),
-    **dict.fromkeys(("--state", "--old-state", "--new-state"), str.isprintable),  # weights, read as data
-    **dict.fromkeys(("--regex", "--ltlf", "--trace-regex", "--trace-ltlf"), str.isprintable),
-    **dict.fromkeys(("--alphabet", "--before", "--after", "--define"), str.isprintable),
-    **dict.fromkeys(("--label", "--labels", "--weights", "--assume"), str.isprintable),
-    **dict.fromkeys(
-        ("--cell", "--method", "--relation", "--extraction", "--bound", "--learner", "--equivalence"), _name
-    ),
-    **dict.fromkeys(("--threshold", "--epsilon", "--gamma", "--stop", "--order", "--seed", "--timeout"), _number),
-    **dict.fromkeys(
-        ("--max-states", "--max-hypothesis", "--max-query", "--memory", "--exhaustive", "--max-length"), _number
-    ),
-    **dict.fromkeys(
-        (
-            "--search-steps",
-            "--explain",
-            "--severity-samples",
-            "--pumps",
-            "--min-hits",
-            "--loops",
-            "--longest-loop",
-            "--counterexamples",
-        ),
-        _number,
-    ),
+    option.names[-1]: _check_of(option) for option in _ASKING if not isinstance(option.kind, Flag)
 }
 # The options with which ``replay`` reads the same model and the same files.
 _READING = (
@@ -134,12 +121,12 @@ def _command(verdict: Verdict, *, ours: bool = False) -> list[str] | None:
         if words[:2] == ["rnncheck", "check"]:
             return ["rnncheck", "check", *_choosing(words[2:])]
         known = words[:1] == ["rnncheck"] and words[1:2] in (["verify"], ["diff"])
-        return [*words[:2], *_asking(words[2:], 2 if words[1] == "diff" else 1, ours)] if known else None
+        return [*words[:2], *_checked(words[2:], 2 if words[1] == "diff" else 1, ours)] if known else None
     except ValueError:
         return None
 
 
-def _asking(words: list[str], models: int, ours: bool) -> Iterator[str]:
+def _checked(words: list[str], models: int, ours: bool) -> Iterator[str]:
     """The same words, each one checked; ValueError where one may not be offered."""
     rest = iter(words)
     for place, word in enumerate(rest):

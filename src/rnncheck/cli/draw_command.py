@@ -10,10 +10,10 @@ import click
 from rnncheck.automata.dfa import DFA
 from rnncheck.automata.formats.dot import read_dot
 from rnncheck.automata.formats.moore_files import read_moore_json, state_names
-from rnncheck.cli.command import Command
-from rnncheck.cli.options import AlphabetType, ModelRequest
+from rnncheck.cli.command import command as make_command
+from rnncheck.cli.given_options import GivenOptions
+from rnncheck.cli.model_request import ModelRequest
 from rnncheck.cli.output import say
-from rnncheck.cli.output_files import OutputFile
 from rnncheck.errors import FormatError, InputError
 from rnncheck.extraction.extract import extract
 from rnncheck.report.automaton.automaton_drawing import Marks, marks_of
@@ -32,39 +32,21 @@ _LEARNING_SECONDS = 30.0
 _ROUGHLY = 0.01
 
 
-@click.command("draw", cls=Command)
-@click.argument("source", metavar="AUTOMATON|VERDICT|MODEL", type=click.Path())
-@click.option("-o", "--output", required=True, type=OutputFile(), metavar="FILE",
-              help="A .svg, .png, .pdf or .dot file.")  # fmt: skip
-@click.option("--part", type=click.Choice(["auto", "hypothesis", "errors", "spec"]), default="auto",
-              show_default=True,
-              help="Which automaton of a verdict: auto is the first of these that there is.")  # fmt: skip
-@click.option("--flow", type=click.IntRange(min=1), default=1, show_default=True, help="Which faulty flow to colour.")
-@click.option("--alphabet", type=AlphabetType(), help="The letters, for files that do not say them.")
-@click.option("--complete", is_flag=True, help="Send transitions that an automaton lacks to a rejecting sink.")
-@click.option("--timeout", type=click.FloatRange(min=0), default=60, show_default=True, metavar="SECONDS",
-              help="How long the layout may take.")  # fmt: skip
-def draw_command(
-    source: str,
-    output: Path,
-    part: str,
-    flow: int,
-    alphabet: Alphabet | None,
-    complete: bool,
-    timeout: float,
-) -> None:
-    """Draw an automaton or Moore machine (a dot or JSON file), one of a verdict (JSON), or what can be learned of a
+@make_command("draw", click.Argument(["source"], metavar="AUTOMATON|VERDICT|MODEL", type=click.Path()))
+def command(options: GivenOptions) -> None:
+    """Draw an automaton or Moore machine (a dot or JSON file), one of a verdict (JSON), or what can be learned from a
     network.
 
     In a verdict's automaton the path of the counterexample and the loop of the faulty flow are coloured.
     """
+    source, output, part, flow = (options[name] for name in ("source", "output", "part", "flow"))
     picture_format = output.suffix.lower().removeprefix(".")
     if picture_format not in FORMATS:
         raise click.UsageError(f"{str(output)!r}: the name must end in {', '.join('.' + name for name in FORMATS)}")
-    dfa, marks, labelled = _to_draw(source, alphabet, complete=complete, part=part, flow=flow)
+    dfa, marks, labelled = _to_draw(source, options["alphabet"], complete=options["complete"], part=part, flow=flow)
     if marks is None and (part, flow) != ("auto", 1):
-        raise click.UsageError(f"--part and --flow choose from a verdict, and {source} is none; leave them out")
-    picture = draw(dfa, picture_format, marks=marks, title=source, timeout=timeout, labelled=labelled)
+        raise click.UsageError(f"--part and --flow choose from a verdict, and {source} is not one; leave them out")
+    picture = draw(dfa, picture_format, marks=marks, title=source, timeout=options["timeout"], labelled=labelled)
     write_atomically(output, picture)
     say(f"{output}: {count(len(dfa), 'state')}", err=True)
 
@@ -72,7 +54,7 @@ def draw_command(
 def _to_draw(
     source: str, alphabet: Alphabet | None, *, complete: bool, part: str, flow: int
 ) -> tuple[DFA, Marks | None, bool]:
-    """What to draw, what to colour in it, and whether its states have labels in the place of yes and no."""
+    """What to draw, what to colour in it, and whether its states have labels instead of accepting and rejecting."""
     if Path(source).suffix.lower() not in _AUTOMATA:
         return _learned(source, alphabet), None, False
     try:
@@ -94,7 +76,7 @@ def _to_draw(
 
 
 def _schema(data: bytes) -> str:
-    """What a JSON file says it holds; empty where it says nothing or is none, and whoever reads it says so."""
+    """The schema that a JSON file names; empty where it names none, or is not JSON, which its reader reports."""
     if not data.lstrip().startswith(b"{"):
         return ""
     try:
@@ -115,12 +97,12 @@ def _of_verdict(verdict: Verdict, source: str, part: str, flow: int) -> tuple[DF
     dfa = parts.get(part)
     if dfa is None:
         raise InputError(
-            f"{source}: the verdict holds no {part} automaton, only {' and '.join(held) or 'none'}; choose --part so, "
-            "or verify with another --method"
+            f"{source}: the verdict holds no {part} automaton, only {' and '.join(held) or 'none'}; choose one of "
+            "these with --part, or verify with another --method"
         )
     flows = verdict.faulty_flows
     if flow > max(1, len(flows)):
-        raise InputError(f"{source}: flow {flow} was asked for, but there are {len(flows)}")
+        raise InputError(f"{source}: there is no flow {flow}, but only {len(flows)}")
     if part == "spec" and question is not None:
         return dfa, marks_of(dfa, pairs_along(verdict))
     loops = [] if part == "errors" else [(chosen.prefix, chosen.loop) for chosen in flows[flow - 1 : flow]]
@@ -128,7 +110,7 @@ def _of_verdict(verdict: Verdict, source: str, part: str, flow: int) -> tuple[DF
 
 
 def _learned(source: str, alphabet: Alphabet | None) -> DFA:
-    model = ModelRequest(source, None, None, None, None, None, False).load(alphabet)
+    model = ModelRequest(source).load(alphabet)
     found = extract(model, epsilon=_ROUGHLY, gamma=_ROUGHLY, timeout=_LEARNING_SECONDS)
     say(f"learned from the network: {len(found.automaton)} states; {found.sentence}", err=True)
     return found.automaton.support

@@ -5,29 +5,29 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import click
 import numpy as np
 
 from rnncheck.automata.dfa import DFA
 from rnncheck.automata.edits import within
-from rnncheck.automata.formats.dfa_json import write_json
-from rnncheck.automata.formats.dot import write_dot
 from rnncheck.automata.language import is_finite, least_word
 from rnncheck.automata.minimisation import minimise
+from rnncheck.cli.automaton_files import automaton_text
 from rnncheck.cli.command import Group
-from rnncheck.cli.edit_options import edit_options, edits_of
-from rnncheck.cli.options import AlphabetType, SpecRequest, gather_words, relation_option, spec_options, words_options
-from rnncheck.cli.output import say, say_document, say_lines
-from rnncheck.cli.output_files import OutputFile
+from rnncheck.cli.command import command as make_command
+from rnncheck.cli.given_options import GivenOptions
+from rnncheck.cli.output import say, say_document
+from rnncheck.cli.results import result_document, show_result
+from rnncheck.cli.spec_request import SpecRequest
+from rnncheck.cli.word_requests import allowed_edits, given_words
 from rnncheck.probability.distributions import WordDistribution
 from rnncheck.relations import Relation
 from rnncheck.runtime.files import write_atomically
 from rnncheck.spec import parse_spec
-from rnncheck.words import Alphabet, Word, format_word, letter_text
+from rnncheck.words import Word, format_word, letter_text
 
-# A larger table is no longer read by people; the command says how to get it.
+# A larger table is unreadable; the command shows how to get it.
 _MOST_STATES_SHOWN = 40
 _MOST_LETTERS_SHOWN = 16
 # A longer word is shown by its first and last letters.
@@ -35,93 +35,77 @@ _LONGEST_WORD_SHOWN = 200
 _ENDS_SHOWN = 20
 
 
-@click.group(cls=Group)
-def spec() -> None:
-    """Look at, test, compare and convert specifications."""
-
-
-@spec.command()
-@spec_options
-@click.option("--svg", type=OutputFile(), metavar="FILE", help="Draw the automaton (extra `draw`).")
-def show(request: SpecRequest, svg: Path | None) -> None:
+@make_command("spec show")
+def show(options: GivenOptions) -> None:
     """Describe a specification and its minimal automaton."""
-    specification = request.build()
-    if svg is not None:
+    specification = SpecRequest.of(options).build()
+    if options["svg"] is not None:
         from rnncheck.report.automaton.pictures import draw
 
-        write_atomically(svg, draw(specification.dfa, "svg"))
-        say(f"picture written to {svg}", err=True)
-    say(specification.origin)
-    for name, value in _facts(specification.dfa):
-        say(f"  {name:<24}{value}")
-    say("")
-    say_lines(_table(specification.dfa))
+        write_atomically(options["svg"], draw(specification.dfa, "svg"))
+        say(f"picture written to {options['svg']}", err=True)
+    facts = _facts(specification.dfa)
+    document = result_document(options, origin=specification.origin, **{name.replace(" ", "_"): v for name, v in facts})
+    table = _table(specification.dfa, in_full=options["verbose"])
+    lines = [specification.origin, *(f"  {name:<24}{value}" for name, value in facts), "", *table.split("\n")]
+    show_result(options, document, lines)
 
 
-@spec.command()
-@spec_options
-@words_options
-@click.pass_context
-def test(ctx: click.Context, request: SpecRequest, texts: tuple[str, ...], words_file: Path | None) -> None:
-    """Say which words a specification accepts; exit with 1 when it rejects one."""
-    specification = request.build()
-    words = gather_words(texts, words_file, specification.alphabet)
-    answers = specification.accepts_batch(words)
-    for word, accepted in zip(words, answers, strict=True):
-        say(f"{'accepted' if accepted else 'rejected'}\t{format_word(word)}")
-    ctx.exit(0 if answers.all() else 1)
+@make_command("spec test")
+def test(options: GivenOptions) -> int:
+    """Show which words a specification accepts; exit with 1 if it rejects one."""
+    specification = SpecRequest.of(options).build()
+    words = given_words(options, specification.alphabet)
+    rows = list(zip(words, specification.accepts_batch(words).tolist(), strict=True))
+    document = result_document(options, words=[{"word": word, "accepted": accepted} for word, accepted in rows])
+    lines = [f"{'accepted' if accepted else 'rejected'}\t{format_word(word)}" for word, accepted in rows]
+    show_result(options, document, lines)
+    return 0 if all(accepted for _, accepted in rows) else 1
 
 
-@spec.command()
-@click.argument("first", metavar="A")
-@click.argument("second", metavar="B")
-@relation_option("What A must be to B.")
-@click.option("--alphabet", type=AlphabetType(), help="The letters, with commas between.")
-@click.option("--complete", is_flag=True, help="Send missing transitions to a rejecting sink.")
-@click.pass_context
-def compare(
-    ctx: click.Context, first: str, second: str, relation: str, alphabet: Alphabet | None, complete: bool
-) -> None:
+@make_command("spec compare", click.Argument(["first"], metavar="A"), click.Argument(["second"], metavar="B"))
+def compare(options: GivenOptions) -> int:
     """Compare the languages of A and B, each a file, or `regex:…`, or `ltlf:…`.
 
-    Exits with 0 when the relation holds, else with 1 and the shortest word that breaks it.
+    Exit codes: 0 the relation holds, 1 it does not; the shortest word that shows it is printed.
     """
-    a = parse_spec(first, alphabet, complete=complete).dfa
-    b = parse_spec(second, alphabet or a.alphabet, complete=complete).dfa
+    alphabet, complete, relation = options["alphabet"], options["complete"], options["relation"]
+    a = parse_spec(options["first"], alphabet, complete=complete).dfa
+    b = parse_spec(options["second"], alphabet or a.alphabet, complete=complete).dfa
     sign = {"subset": "⊆", "superset": "⊇", "equal": "="}[relation]
     witness = Relation(relation).witness(a, b)
-    if witness is None:
-        say(f"holds: L(A) {sign} L(B)")
-        ctx.exit(0)
-    only = "A" if a.accepts(witness) else "B"
-    say(f"does not hold: L(A) {sign} L(B)")
-    say(f"shortest witness, accepted by {only} alone: {format_word(witness)}")
-    ctx.exit(1)
+    lines = [f"holds: L(A) {sign} L(B)"]
+    if witness is not None:
+        only = "A" if a.accepts(witness) else "B"
+        lines = [
+            f"does not hold: L(A) {sign} L(B)",
+            f"shortest witness, accepted by {only} alone: {format_word(witness)}",
+        ]
+    document = result_document(options, relation=relation, holds=witness is None, witness=witness)
+    show_result(options, document, lines)
+    return 0 if witness is None else 1
 
 
-@spec.command()
-@spec_options
-@click.option(
-    "--to", required=True, type=OutputFile(dash=True), metavar="FILE", help="A .dot or .json file; `-` prints dot text."
-)
-def convert(request: SpecRequest, to: Path) -> None:
+@make_command("spec convert")
+def convert(options: GivenOptions) -> None:
     """Write the minimal automaton of a specification as dot or JSON."""
-    _write(to, lambda: request.build().dfa)
+    request = SpecRequest.of(options)
+    _write(options["to"], lambda: request.build().dfa)
 
 
-@spec.command()
-@spec_options
-@edit_options
-@click.option(
-    "--to", required=True, type=OutputFile(dash=True), metavar="FILE", help="A .dot or .json file; `-` prints dot text."
-)
-def near(request: SpecRequest, to: Path, distance: str, **choices: Any) -> None:
+@make_command("spec near")
+def near(options: GivenOptions) -> None:
     """Write the automaton of all words within a distance of a specification's words.
 
-    `rnncheck verify MODEL --dfa FILE --relation superset` then asks: are they all accepted?
+    `rnncheck verify MODEL --dfa FILE --relation superset` then checks whether all of them are accepted.
     """
-    edits = edits_of(choices)
-    _write(to, lambda: minimise(within(request.build().dfa, distance, edits, max_states=request.max_states)))
+    request, edits = SpecRequest.of(options), allowed_edits(options)
+    bounds = {"max_states": request.max_states}
+    _write(options["to"], lambda: minimise(within(request.build().dfa, options["distance"], edits, **bounds)))
+
+
+_HELP = "Look at, test, compare and convert specifications."
+command = Group("spec", commands=[show, test, compare, convert, near], help=_HELP)
 
 
 def _write(to: Path, build: Callable[[], DFA]) -> None:
@@ -133,15 +117,6 @@ def _write(to: Path, build: Callable[[], DFA]) -> None:
     else:
         write_atomically(to, render(dfa))
         say(f"{len(dfa)} states written to {to}", err=True)
-
-
-def automaton_text(target: str) -> Callable[[DFA], str]:
-    """What writes an automaton in the format that a file's name asks for."""
-    writers = {".dot": write_dot, ".gv": write_dot, ".json": write_json}
-    try:
-        return writers[Path(target).suffix.lower()]
-    except KeyError:
-        raise click.UsageError(f"{target!r}: the name must end in .dot, .gv or .json") from None
 
 
 def _facts(dfa: DFA) -> list[tuple[str, str]]:
@@ -179,10 +154,10 @@ def _shown(word: Word | None) -> str:
     return f"{len(word)} letters: {format_word(word[:_ENDS_SHOWN])} … {format_word(word[-_ENDS_SHOWN:])}"
 
 
-def _table(dfa: DFA) -> str:
-    if len(dfa) > _MOST_STATES_SHOWN:
-        return f"(a table of {len(dfa)} states is not shown; `rnncheck spec convert --to FILE` writes it)"
-    if len(dfa.alphabet) > _MOST_LETTERS_SHOWN:
+def _table(dfa: DFA, *, in_full: bool) -> str:
+    if len(dfa) > _MOST_STATES_SHOWN and not in_full:
+        return f"(a table of {len(dfa)} states is not shown; --verbose shows it, `rnncheck spec convert` writes it)"
+    if len(dfa.alphabet) > _MOST_LETTERS_SHOWN and not in_full:
         return "\n".join(_folded_edges(dfa))
     header = ["state", *map(letter_text, dfa.alphabet)]
     rows = [[_state(dfa, q), *map(str, row)] for q, row in enumerate(dfa.transitions.tolist())]

@@ -1,0 +1,1 @@
+"""Every option of the command line and of property files, each declared once"""
