@@ -52,7 +52,7 @@ def minimised(dfa: DFA, rounds: int, cells: int = 1 << 18) -> DFA:
 
 
 def minimised_as_small(dfa: DFA, rounds: int) -> DFA:
-    """By so few rounds on arrays, and the rest state by state."""
+    """The first rounds on arrays, and the rest state by state."""
     with patch.object(code, "_SMALL", 10**9), patch.object(code, "_DENSE_ROUNDS_OF_SMALL", rounds):
         return minimise(dfa)
 

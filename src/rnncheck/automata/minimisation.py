@@ -26,7 +26,7 @@ Hashes: TypeAlias = npt.NDArray[np.uint64]
 Ints: TypeAlias = npt.NDArray[np.signedinteger[Any]]
 
 _DENSE_ROUNDS = 8
-# A table with at most so many cells has fewer such rounds: what is left takes little time in plain Python.
+# A table of at most this many cells has fewer such rounds: plain Python is quicker for what is left.
 _SMALL, _DENSE_ROUNDS_OF_SMALL = 1 << 8, 3
 # Cells of the transition table hashed at a time: bounds the scratch memory of a round to a few megabytes.
 _CELLS_AT_ONCE = 1 << 18
