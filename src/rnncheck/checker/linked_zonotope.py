@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rnncheck.checker.outward import FLUSHED, Evaluator, Interval, Numbers, Total, down, linear, logistic, up
+from rnncheck.checker.outward import Evaluator, Interval, Numbers, Total, down, linear, logistic, up
+from rnncheck.models.evaluator_assumption import OVERFLOW, UNDERFLOW
 
 _ROUNDING = 2.0**-52
 _SLOPE_ERROR = 2.0**-48  # of 1 - tanh² and s (1 - s) in float64, from above
@@ -98,7 +99,8 @@ class LinkedTotal:
         return replace(self, exact=self.exact.numbers(which), sizes=self.sizes[:, which])
 
     def scaled(self, by: Linked) -> LinkedTotal:
-        factor = np.maximum(self.factor, self.sizes.max(axis=-1, keepdims=True))  # it may be computed by itself
+        # The sum may be computed by itself before.
+        factor = np.maximum(self.factor, np.maximum(self.sizes, by.size()).max(axis=-1, keepdims=True))
         return LinkedTotal(self.exact * by, up(self.sizes * by.size()), self.terms + 1, factor)
 
 
@@ -158,7 +160,8 @@ class LinkedEvaluator:
         varied = Linked(np.zeros_like(s), share.slopes, share.off) * apart
         slopes = _sum(_sum((1.0 - s)[:, None] * new.slopes, s[:, None] * old.slopes), varied.slopes)
         off = np.abs(1.0 - s) * new.off + np.abs(s) * old.off + varied.off
-        error = (6.0 + self.by.sigmoid_units) * self.by.unit * sizes + FLUSHED
+        error = (6.0 + self.by.sigmoid_units) * self.by.unit * sizes + UNDERFLOW
+        error = np.where(sizes < OVERFLOW, error, np.nan)
         lost = (slopes.shape[1] + 16) * _ROUNDING * up(share.size() + 1.0) * sizes
         return Linked((1.0 - s) * new.middle + s * old.middle + varied.middle, slopes, up(off + error + lost))
 

@@ -3,7 +3,7 @@
 A box has a lower and an upper bound for each number. The operations enclose every evaluation in IEEE float32 or
 float64 (or a mixture), in any order of summation, with or without fused operations and gradual underflow, by functions
 tanh and sigmoid whose error is at most what ``Rounding`` says. So a statement about boxes does not depend on the
-processor, the batch or the library.
+processor, the batch or the library. What is assumed, and why, is in docs/evaluator-assumption.md.
 
 The bounds are computed in float64. Their own rounding (some 2⁻⁵³) is covered by the slack for the evaluator's, which is
 taken a little larger than it must be: by one rounding, 2⁻²⁴, of everything that was summed.
@@ -17,12 +17,10 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from rnncheck.models.evaluator_assumption import FUNCTION_UNITS, OVERFLOW, UNDERFLOW, UNIT
+
 Bounds: TypeAlias = npt.NDArray[np.float64]
 
-# Above this an evaluation in float32 could overflow on the way, in some order of summation.
-LARGEST = 2.0**120
-# What underflow, or the flushing of tiny numbers to zero, changes at most, for factors of size 1.
-UNDERFLOW = 2.0**-100
 # Of a sum, beyond one a term: inputs, weights and sums of biases stored in float32, the result stored; and one for us.
 _MORE_ROUNDINGS = 6
 _GUARD = 2.0**-40  # relative error of float64 functions, far above the 2⁻⁵² that they have
@@ -32,9 +30,9 @@ _GUARD = 2.0**-40  # relative error of float64 functions, far above the 2⁻⁵�
 class Rounding:
     """What is assumed of an evaluator: ``unit`` is its relative rounding error; functions are within so many units."""
 
-    unit: float = 2.0**-24
-    tanh: float = 8.0
-    sigmoid: float = 8.0
+    unit: float = UNIT
+    tanh: float = FUNCTION_UNITS
+    sigmoid: float = FUNCTION_UNITS
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +86,8 @@ class Sum:
 
     def times(self, factor: Box) -> Sum:
         """Every term times a number of a box; an evaluator may compute the sum first, which is a factor then."""
-        factors = np.maximum(self.factors, np.maximum(self.size.max(axis=-1, keepdims=True), 1.0))
+        apart = np.maximum(self.size, factor.magnitude).max(axis=-1, keepdims=True)
+        factors = np.maximum(self.factors, np.maximum(apart, 1.0))
         return Sum(_product(self.exact, factor), self.size * factor.magnitude, self.terms + 1, factors)
 
 
@@ -142,7 +141,7 @@ class Enclosure:
         """The sum as any evaluator may compute it; not a number, which is in no box, where one could overflow."""
         roundings = (total.terms + _MORE_ROUNDINGS) * self.rounding.unit
         slack = roundings / (1.0 - roundings) * total.size + total.terms * UNDERFLOW * total.factors
-        slack = np.where(np.maximum(total.size, total.factors) < LARGEST, slack, np.nan)
+        slack = np.where(np.maximum(total.size, total.factors) < OVERFLOW, slack, np.nan)
         return total.exact.widened(slack)
 
     def tanh(self, x: Box) -> Box:
@@ -164,6 +163,7 @@ class Enclosure:
         gate = [np.clip(z.lo, 0.0, 1.0), np.clip(z.hi, 0.0, 1.0)]
         size = new.magnitude + old.magnitude
         slack = (8.0 + self.rounding.sigmoid) * unit * size + _GUARD * size + UNDERFLOW * (1.0 + size)
+        slack = np.where(size < OVERFLOW, slack, np.nan)
         return Box(
             np.minimum.reduce([(1.0 - share) * new.lo + share * old.lo for share in gate]),
             np.maximum.reduce([(1.0 - share) * new.hi + share * old.hi for share in gate]),

@@ -15,7 +15,8 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from rnncheck.proofs.domains.interval import UNDERFLOW, Bounds, Box, Enclosure, Rounding, Sum, affine, logistic
+from rnncheck.models.evaluator_assumption import OVERFLOW, UNDERFLOW
+from rnncheck.proofs.domains.interval import Bounds, Box, Enclosure, Rounding, Sum, affine, logistic
 
 _GUARD = 2.0**-35  # relative, of sums over generators in float64: above their roundings for 2¹⁷ of them
 _SLOPE = 2.0**-45  # absolute, of a slope computed in float64
@@ -108,7 +109,8 @@ class FormSum:
 
     def times(self, factor: Form) -> FormSum:
         """Every term times a number of a form; an evaluator may compute the sum first, which is a factor then."""
-        factors = np.maximum(self.factors, np.maximum(self.size.max(axis=-1, keepdims=True), 1.0))
+        apart = np.maximum(self.size, factor.magnitude).max(axis=-1, keepdims=True)
+        factors = np.maximum(self.factors, np.maximum(apart, 1.0))
         return FormSum(_product(self.exact, factor), self.size * factor.magnitude, self.terms + 1, factors)
 
 
@@ -164,6 +166,7 @@ class FormEnclosure:
         """``(1 - z) new + z old`` for a gate z, with the slack that boxes have: for every way to write the formula."""
         unit, size = self.rounding.unit, new.magnitude + old.magnitude
         slack = (8.0 + self.rounding.sigmoid) * unit * size + _GUARD * size + UNDERFLOW * (1.0 + size)
+        slack = np.where(size < OVERFLOW, slack, np.nan)
         gate, apart = z.centre, old.centre - new.centre
         differences = _together(old.generators, -new.generators)
         shift, quadratic = _quadratic(z.generators, z.rest, differences, old.rest + new.rest)
