@@ -51,7 +51,7 @@ def proofs() -> list[tuple[Certificate, RecurrentNetwork]]:
 
 
 def statuses(part: int, count: int) -> Counter[str]:
-    """What became of so many altered certificates; fails where a false one is confirmed."""
+    """What became of ``count`` altered certificates; fails where a false one is confirmed."""
     found: Counter[str] = Counter()
     for number in range(count):
         rng = np.random.default_rng([part, number])

@@ -1,4 +1,4 @@
-"""Certificates that somebody has altered on purpose, and what is true of a network: exactly, where it was built so."""
+"""Certificates that were altered on purpose, and whether what they claim of a network is true."""
 
 from __future__ import annotations
 
