@@ -88,8 +88,8 @@ def test_the_replay_says_whose_equations_they_are(monkeypatch: pytest.MonkeyPatc
     network = provable_network(registered(monkeypatch, Coupled()))
     result = replay(proof_of(network), CompiledNetwork(network))
     assert result.status is Status.CONFIRMED
-    (told,) = (check for check in result.having(Status.UNCHECKED) if check.name == "equations")
-    assert "the reference step agrees" in told.seen
+    (found,) = (check for check in result.having(Status.UNCHECKED) if check.name == "equations")
+    assert "the reference step agrees" in found.seen
 
 
 class OtherWeights(Coupled):

@@ -11,7 +11,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rnncheck.proofs.domains.interval import LARGEST, Interval, IntervalSemantics, Rounding, affine, products
+from rnncheck.models.evaluator_assumption import OVERFLOW
+from rnncheck.proofs.domains.interval import Interval, IntervalSemantics, Rounding, affine, products
 
 ON = IntervalSemantics()
 UNIT = Rounding().unit
@@ -62,7 +63,7 @@ def test_the_bounds_of_a_sum_are_reached() -> None:
 
 
 def test_what_could_overflow_is_in_no_box() -> None:
-    weight = np.array([[LARGEST, -LARGEST]], dtype=np.float32)
+    weight = np.array([[OVERFLOW, -OVERFLOW]], dtype=np.float32)
     found = ON.computed(affine(weight, None, Interval.point([[1.0, 1.0]])))
     assert np.isnan(found.lo).all()
     never_read = np.array([[1e300, 1.0]])  # float32 makes infinity of it, and nonsense of infinity times zero

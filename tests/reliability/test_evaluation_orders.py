@@ -1,4 +1,8 @@
-"""Every evaluation of a tiny cell lies in every enclosure: all orders, groupings and fusions, not a sample of them."""
+"""Every evaluation of a tiny cell lies in every enclosure: all orders, groupings and fusions, not a sample of them.
+
+Where precisions are mixed there are too many for a whole cell: of each intermediate result the ends and some others
+are followed then.
+"""
 
 from __future__ import annotations
 

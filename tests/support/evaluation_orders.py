@@ -142,7 +142,7 @@ def _halves(group: int) -> Iterator[int]:
 
 
 def trees(count: int) -> int:
-    """How many groupings a sum of so many terms has, where order within a pair does not matter: (2n - 3)!!"""
+    """How many groupings a sum of ``count`` terms has, where order within a pair does not matter: (2n - 3)!!"""
     return int(np.prod(np.arange(1, 2 * count - 2, 2)))
 
 

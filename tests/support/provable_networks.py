@@ -15,7 +15,7 @@ from rnncheck.models.network import Layer, RecurrentNetwork
 from rnncheck.spec import Spec
 from support.networks import letters, random_network
 
-RECENT = 4  # the property: the last so many letters have an ``a`` among them
+RECENT = 4  # the property: that many letters at the end have an ``a`` among them
 
 
 @functools.cache

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rnncheck.checker.outward import FLUSHED, Evaluator, Interval, Numbers, Total, down, linear, logistic, up
+from rnncheck.checker.outward import Evaluator, Interval, Numbers, Total, down, linear, logistic, up
+from rnncheck.models.evaluator_assumption import OVERFLOW, UNDERFLOW
 
 _ROUNDING = 2.0**-52
 _SLOPE_ERROR = 2.0**-48  # of 1 - tanh² and s (1 - s) in float64, from above
@@ -100,7 +101,8 @@ class ZonotopeTotal:
         return replace(self, exact=self.exact.numbers(which), sizes=self.sizes[:, which])
 
     def scaled(self, by: Zonotope) -> ZonotopeTotal:
-        factor = np.maximum(self.factor, self.sizes.max(axis=-1, keepdims=True))  # it may be computed first
+        # The sum may be computed by itself before.
+        factor = np.maximum(self.factor, np.maximum(self.sizes, by.size()).max(axis=-1, keepdims=True))
         return ZonotopeTotal(self.exact * by, up(self.sizes * by.size()), self.terms + 1, factor)
 
 
@@ -160,7 +162,8 @@ class ZonotopeEvaluator:
         varied = Zonotope(np.zeros_like(s), share.generators, share.error) * apart
         generators = _sum(_sum((1.0 - s)[:, None] * new.generators, s[:, None] * old.generators), varied.generators)
         error = np.abs(1.0 - s) * new.error + np.abs(s) * old.error + varied.error
-        rounding = (6.0 + self.by.sigmoid_units) * self.by.unit * sizes + FLUSHED
+        rounding = (6.0 + self.by.sigmoid_units) * self.by.unit * sizes + UNDERFLOW
+        rounding = np.where(sizes < OVERFLOW, rounding, np.nan)
         of_floats = (generators.shape[1] + 16) * _ROUNDING * up(share.size() + 1.0) * sizes
         return Zonotope(
             (1.0 - s) * new.middle + s * old.middle + varied.middle, generators, up(error + rounding + of_floats)

@@ -2,7 +2,7 @@
 
 Products with weights are the exception: all of their roundings are bounded at once. This shares no code with the proof
 search. An interval of float64 numbers contains what exact arithmetic gives; ``Evaluator.error``
-then adds what an evaluator in float32 may add.
+then adds what an evaluator in float32 may add (docs/evaluator-assumption.md).
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from rnncheck.models.evaluator_assumption import OVERFLOW, UNDERFLOW
+
 Numbers = npt.NDArray[np.float64]
 
-_OVERFLOW = 2.0**120  # sums whose terms are larger may overflow in float32, in some order
-FLUSHED = 2.0**-100  # more than underflow can change in a product of factors of size 1
 _SMALLEST = 2.0**-1022  # of the numbers with all digits
 _PRODUCT_ERROR = (
     2.0**-52
@@ -85,7 +85,7 @@ class Total:
 
     def scaled(self, by: Interval) -> Total:
         """The sum may be computed before it is scaled, so it is a factor itself."""
-        factor = np.maximum(self.factor, self.sizes.max(axis=-1, keepdims=True))
+        factor = np.maximum(self.factor, np.maximum(self.sizes, by.size()).max(axis=-1, keepdims=True))
         return Total(self.exact * by, up(self.sizes * by.size()), self.terms + 1, factor)
 
 
@@ -143,7 +143,7 @@ class Evaluator:
         share = (total.terms + 5) * self.unit
         error = up(up(share / (1.0 - share) * (1.0 + 2.0**-50)) * total.sizes)
         return np.where(
-            np.maximum(total.sizes, total.factor) < _OVERFLOW, up(error + total.terms * FLUSHED * total.factor), np.nan
+            np.maximum(total.sizes, total.factor) < OVERFLOW, up(error + total.terms * UNDERFLOW * total.factor), np.nan
         )
 
     def rounded(self, total: Total) -> Interval:
@@ -173,7 +173,8 @@ class Evaluator:
             lows.append((rest * Interval(new.low, new.low) + s * Interval(old.low, old.low)).low)
             highs.append((rest * Interval(new.high, new.high) + s * Interval(old.high, old.high)).high)
         sizes = up(new.size() + old.size())
-        error = up((6.0 + self.sigmoid_units) * self.unit * sizes + FLUSHED)
+        error = up((6.0 + self.sigmoid_units) * self.unit * sizes + UNDERFLOW)
+        error = np.where(sizes < OVERFLOW, error, np.nan)
         return Interval(np.minimum(*lows), np.maximum(*highs)).spread(error)
 
 

@@ -24,11 +24,11 @@ from rnncheck.errors import FormatError, InputError, ModelError, short_repr
 from rnncheck.models.labelled import network_of
 from rnncheck.models.network import RecurrentNetwork
 from rnncheck.models.protocol import Model
-from rnncheck.verdict.certificate import Arithmetic, Certificate, ProofCell
+from rnncheck.verdict.certificate import ASSUMED, Certificate, ProofCell
 from rnncheck.words import Word, format_word
 
 # The arithmetic that this code checks proofs for; a certificate that assumes another one is rejected.
-KNOWN_ARITHMETIC = Arithmetic(unit=2.0**-24, tanh=8.0, sigmoid=8.0)
+KNOWN_ARITHMETIC = ASSUMED
 _FIRST = 0
 Bounds = npt.NDArray[Any]
 _ROUNDING = 1e-9

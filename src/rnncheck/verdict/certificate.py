@@ -14,6 +14,7 @@ import msgspec
 
 from rnncheck.automata.dfa import DFA
 from rnncheck.errors import FormatError, InputError, visible
+from rnncheck.models.evaluator_assumption import FUNCTION_UNITS, UNIT
 from rnncheck.relations import Relation
 from rnncheck.verdict.value import decode_part, encode_part
 from rnncheck.words import Alphabet, Word
@@ -22,10 +23,10 @@ _State = Annotated[int, msgspec.Meta(ge=0)]
 
 
 class Arithmetic(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What is assumed of the evaluation of the network.
+    """What is assumed of every evaluator of the network: docs/evaluator-assumption.md has it with its reasons.
 
     Every operation has a relative error of at most ``unit`` (2⁻²⁴: IEEE float32, or better), in any order of summation.
-    The computed ``tanh`` and ``sigmoid`` are within this number of units of the exact values.
+    The computed tanh and sigmoid are within ``tanh`` and ``sigmoid`` units of the exact values.
     """
 
     unit: float
@@ -38,6 +39,9 @@ class Arithmetic(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             "float32 or float64 arithmetic (IEEE 754) in any order of summation, with tanh and sigmoid within "
             f"{max(self.tanh, self.sigmoid) * self.unit:.2g} of the exact values"
         )
+
+
+ASSUMED = Arithmetic(UNIT, FUNCTION_UNITS, FUNCTION_UNITS)
 
 
 class ProvedNetwork(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

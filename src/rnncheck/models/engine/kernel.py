@@ -26,6 +26,7 @@ import numpy as np
 
 from rnncheck.errors import RnncheckError
 from rnncheck.models.engine.self_check_cache import cache_folder, only_ours_to_write, processor_features
+from rnncheck.models.evaluator_assumption import FUNCTION_UNITS, UNIT
 from rnncheck.models.fingerprint import digest_of
 from rnncheck.runtime.files import read_limited, write_atomically
 from rnncheck.version import __version__
@@ -42,7 +43,7 @@ _FLAGS = (
     "-pthread",
 )
 _SECONDS = 60.0  # for the compiler, which takes half a second
-_LARGEST_ERROR = 8 * 2.0**-24  # what proofs assume of any tanh
+_LARGEST_ERROR = FUNCTION_UNITS * UNIT  # what proofs assume of any tanh
 _compiling = threading.Lock()
 
 

@@ -3,7 +3,7 @@
 A box has a lower and an upper bound for each number. The operations enclose every evaluation in IEEE float32 or
 float64 (or a mixture), in any order of summation, with or without fused operations and gradual underflow, with tanh and
 sigmoid functions whose error is within ``Rounding``. So a statement about boxes does not depend on the processor, the
-batch or the library.
+batch or the library. What is assumed, and why, is in docs/evaluator-assumption.md.
 
 The bounds are computed in float64. Their own rounding (about 2⁻⁵³) is covered by the slack for the evaluator's
 rounding, which is a little larger than necessary: by one rounding, 2⁻²⁴, of everything that was summed.
@@ -17,12 +17,10 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from rnncheck.models.evaluator_assumption import FUNCTION_UNITS, OVERFLOW, UNDERFLOW, UNIT
+
 Bounds: TypeAlias = npt.NDArray[np.float64]
 
-# Above this an evaluation in float32 could overflow on the way, in some order of summation.
-LARGEST = 2.0**120
-# The largest change by underflow, or by flushing tiny numbers to zero, for factors of size 1.
-UNDERFLOW = 2.0**-100
 # Of a sum, beyond one per term: inputs, weights and sums of biases stored in float32, the stored result, and our own.
 _MORE_ROUNDINGS = 6
 _GUARD = 2.0**-40  # relative error of float64 functions, far above the 2⁻⁵² that they have
@@ -32,9 +30,9 @@ _GUARD = 2.0**-40  # relative error of float64 functions, far above the 2⁻⁵�
 class Rounding:
     """What is assumed of an evaluator: its relative rounding error, and the error of its functions in such units."""
 
-    unit: float = 2.0**-24
-    tanh: float = 8.0
-    sigmoid: float = 8.0
+    unit: float = UNIT
+    tanh: float = FUNCTION_UNITS
+    sigmoid: float = FUNCTION_UNITS
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +86,8 @@ class Sum:
 
     def times(self, factor: Interval) -> Sum:
         """Every term times a number of a box; an evaluator may compute the sum first, which is a factor then."""
-        factors = np.maximum(self.factors, np.maximum(self.size.max(axis=-1, keepdims=True), 1.0))
+        apart = np.maximum(self.size, factor.magnitude).max(axis=-1, keepdims=True)
+        factors = np.maximum(self.factors, np.maximum(apart, 1.0))
         return Sum(_product(self.exact, factor), self.size * factor.magnitude, self.terms + 1, factors)
 
 
@@ -142,7 +141,7 @@ class IntervalSemantics:
         """The sum as any evaluator may compute it; NaN, which lies in no box, where an evaluator could overflow."""
         roundings = (total.terms + _MORE_ROUNDINGS) * self.rounding.unit
         slack = roundings / (1.0 - roundings) * total.size + total.terms * UNDERFLOW * total.factors
-        slack = np.where(np.maximum(total.size, total.factors) < LARGEST, slack, np.nan)
+        slack = np.where(np.maximum(total.size, total.factors) < OVERFLOW, slack, np.nan)
         return total.exact.inflate(slack)
 
     def tanh(self, x: Interval) -> Interval:
@@ -164,6 +163,7 @@ class IntervalSemantics:
         gate = [np.clip(z.lo, 0.0, 1.0), np.clip(z.hi, 0.0, 1.0)]
         size = new.magnitude + old.magnitude
         slack = (8.0 + self.rounding.sigmoid) * unit * size + _GUARD * size + UNDERFLOW * (1.0 + size)
+        slack = np.where(size < OVERFLOW, slack, np.nan)
         return Interval(
             np.minimum.reduce([(1.0 - share) * new.lo + share * old.lo for share in gate]),
             np.maximum.reduce([(1.0 - share) * new.hi + share * old.hi for share in gate]),

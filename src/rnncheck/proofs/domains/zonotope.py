@@ -16,8 +16,8 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from rnncheck.models.evaluator_assumption import OVERFLOW, UNDERFLOW
 from rnncheck.proofs.domains.interval import (
-    UNDERFLOW,
     Bounds,
     Interval,
     IntervalSemantics,
@@ -118,7 +118,8 @@ class ZonotopeSum:
 
     def times(self, factor: Zonotope) -> ZonotopeSum:
         """Every term times a number of a zonotope; an evaluator may compute the sum first, which is a factor then."""
-        factors = np.maximum(self.factors, np.maximum(self.size.max(axis=-1, keepdims=True), 1.0))
+        apart = np.maximum(self.size, factor.magnitude).max(axis=-1, keepdims=True)
+        factors = np.maximum(self.factors, np.maximum(apart, 1.0))
         return ZonotopeSum(_product(self.exact, factor), self.size * factor.magnitude, self.terms + 1, factors)
 
 
@@ -174,6 +175,7 @@ class ZonotopeSemantics:
         """``(1 - z) new + z old`` for a gate z; the slack, as for boxes, covers every way to write the formula."""
         unit, size = self.rounding.unit, new.magnitude + old.magnitude
         slack = (8.0 + self.rounding.sigmoid) * unit * size + _GUARD * size + UNDERFLOW * (1.0 + size)
+        slack = np.where(size < OVERFLOW, slack, np.nan)
         gate, apart = z.centre, old.centre - new.centre
         differences = _add_generators(old.generators, -new.generators)
         shift, quadratic = _quadratic_term(z.generators, z.error, differences, old.error + new.error)
