@@ -19,7 +19,7 @@ def test_a_difference_is_told_written_and_replayed(run: Any, tmp_path: Path) -> 
     document, page = tmp_path / "d.json", tmp_path / "d.html"
     result = run("diff", OLD, NEW, *QUICK, "--ltlf", "G(a -> F b)", "--json", document, "--report", page)
     assert result.code == 1
-    assert "DIFFERENT: this does not hold: the two models answer every word alike" in (result.out + result.err)
+    assert "DIFFERENT: the models disagree on at least one sequence" in (result.out + result.err)
     assert "their answers: no (old), and yes (new)" in (result.out + result.err)
     assert "property        G(a -> F b): CHANGED, old satisfied, new violated" in (result.out + result.err)
     compared = json.loads(document.read_text())["comparison"]

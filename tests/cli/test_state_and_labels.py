@@ -104,7 +104,7 @@ def test_a_property_file_names_them(net: str, run: Any) -> None:
     [
         (["inspect", "--module", "NET:one", "--state", "none.pt"], "none.pt"),
         (["inspect", "--module", "NET:three", "--label", "0", "--state", "yes.pt"], "not the weights of the module"),
-        (["inspect", "--module", "NET:function", "--alphabet", "a,b", "--state", "yes.pt"], "is not a PyTorch module"),
+        (["inspect", "--module", "NET:function", "--alphabet", "a,b", "--state", "yes.pt"], "is no PyTorch module"),
         (["inspect", "yes.pt", "--alphabet", "a,b", "--state", "no.pt"], "--state has no effect without --module"),
         (["inspect", "--module", "NET:three", "--label", "busy"], "labels=[…], --labels"),
         (["inspect", "--module", "NET:named", "--label", "lazy"], "there are idle, busy, alarm"),
