@@ -92,10 +92,10 @@ def test_a_list_of_words_is_a_property(run: Any, tmp_path: Path) -> None:
     words, file = tmp_path / "words.txt", tmp_path / "suite.toml"
     words.write_text("a b\nb\n")
     file.write_text("[properties.few]\nword_list = 'words.txt'\n")
-    told = [run("diff", OLD, NEW, *option, *QUICK) for option in (("--word-list", words), ("--spec", file))]
-    assert told[0].code == 1
-    assert "words.txt" in told[0].out
-    about = [next(line for line in each.out.split("\n") if "words.txt" in line) for each in told]
+    reported = [run("diff", OLD, NEW, *option, *QUICK) for option in (("--word-list", words), ("--spec", file))]
+    assert reported[0].code == 1
+    assert "words.txt" in reported[0].out
+    about = [next(line for line in each.out.split("\n") if "words.txt" in line) for each in reported]
     assert about[0] == about[1]
 
 

@@ -119,7 +119,7 @@ def test_what_does_not_fit_is_one_line(net: str, run: Any, arguments: list[str],
 
 
 def test_names_in_the_place_of_numbers(net: str, run: Any) -> None:
-    """Should be told, chosen by, and spoken of in specifications, from the option or from the module itself."""
+    """Should be shown, chosen by, and named in specifications, from the option or from the module itself."""
     given = ("--module", f"{net}:three", "--labels", "idle,busy,alarm")
     own = ("--module", f"{net}:named")
     for module in (given, own):
@@ -208,14 +208,14 @@ def test_what_accept_means_is_said(net: str, run: Any) -> None:
 def test_random_weights_are_noted(net: str, run: Any) -> None:
     """Should be said of a function that builds another network each time, and of no other."""
     asked = ("--ltlf", "F a", *QUICK, "--json", "verdict.json")
-    told = {}
+    reported = {}
     for name, more in (("untrained", ()), ("untrained", ("--state", "yes.pt")), ("one", ()), ("function", ())):
         letters = ("--alphabet", "a,b") if name == "function" else ()
         result = run("verify", "--module", f"{net}:{name}", *more, *letters, *asked)
         noted = any("random" in note["message"] for note in json.loads(Path("verdict.json").read_text())["health"])
         assert noted == ("the weights are random" in result.out)
-        told[name, more] = noted
-    assert told == {key: key == ("untrained", ()) for key in told}
+        reported[name, more] = noted
+    assert reported == {key: key == ("untrained", ()) for key in reported}
 
 
 def test_a_page_names_the_code_of_its_own_run_and_a_document_does_not(net: str, run: Any) -> None:
