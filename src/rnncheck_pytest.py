@@ -73,7 +73,7 @@ class CheckTest(pytest.Item):
     def runtest(self) -> None:
         from rnncheck.verification.assertion import NotSatisfiedError
 
-        found = self._loaded.checked(self._property, {})
+        found = self._loaded.check(self._property, {})
         self.user_properties.append(("verdict", found.outcome))
         if found.allowed and found.outcome != "satisfied":
             pytest.skip(f"allowed ({found.severity.value}): {found.outcome}: {found.sentence()}")

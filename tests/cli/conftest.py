@@ -1,4 +1,4 @@
-"""Run the command line as a person would: in a process of its own for a few, in this one for the rest."""
+"""Run the command line as users do: in a process of its own for a few, in this one for the rest."""
 
 from collections.abc import Callable
 from typing import NamedTuple

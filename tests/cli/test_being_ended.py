@@ -1,4 +1,4 @@
-"""SIGTERM is told like Ctrl-C, and neither ever shows a traceback, from the first moment on."""
+"""SIGTERM is handled like Ctrl-C, and neither ever shows a traceback, from the first moment on."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def test_a_property_file_ends_with_what_is_known(tmp_path: Path, number: int) ->
 
 
 def test_a_wish_to_be_left_alone_is_respected(tmp_path: Path) -> None:
-    """Should go on where whoever started it wants the signal ignored, as nohup does for another."""
+    """Should continue if the program that started it has the signal ignored, as nohup does for another."""
     (tmp_path / "mine.py").write_text(
         "import os, signal\n"
         "def model(words):\n    os.kill(os.getpid(), signal.SIGTERM)\n    return [False] * len(words)\n"

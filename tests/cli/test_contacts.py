@@ -87,7 +87,7 @@ def test_check_says_where_a_path_breaks(run, file) -> None:
 
 
 def test_check_heeds_strict_and_the_window(run, tmp_path) -> None:
-    """Should refuse equal times when told so, and contacts outside the window."""
+    """Should reject equal times with --strict, and contacts outside the window."""
     path = tmp_path / "contacts.dat"
     path.write_text("5 a b\n5 b c\n9 a c\n")
     arguments = ("contacts", "check", path, "--path", "a b c")

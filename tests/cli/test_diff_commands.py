@@ -19,7 +19,7 @@ def test_a_difference_is_told_written_and_replayed(run: Any, tmp_path: Path) -> 
     document, page = tmp_path / "d.json", tmp_path / "d.html"
     result = run("diff", OLD, NEW, *QUICK, "--ltlf", "G(a -> F b)", "--json", document, "--report", page)
     assert result.code == 1
-    assert "DIFFERENT: this does not hold: the two models answer every word alike" in (result.out + result.err)
+    assert "DIFFERENT: the models disagree on at least one sequence" in (result.out + result.err)
     assert "their answers: no (old), and yes (new)" in (result.out + result.err)
     assert "property        G(a -> F b): CHANGED, old satisfied, new violated" in (result.out + result.err)
     compared = json.loads(document.read_text())["comparison"]
@@ -92,10 +92,10 @@ def test_a_list_of_words_is_a_property(run: Any, tmp_path: Path) -> None:
     words, file = tmp_path / "words.txt", tmp_path / "suite.toml"
     words.write_text("a b\nb\n")
     file.write_text("[properties.few]\nword_list = 'words.txt'\n")
-    told = [run("diff", OLD, NEW, *option, *QUICK) for option in (("--word-list", words), ("--spec", file))]
-    assert told[0].code == 1
-    assert "words.txt" in told[0].out
-    about = [next(line for line in each.out.split("\n") if "words.txt" in line) for each in told]
+    reported = [run("diff", OLD, NEW, *option, *QUICK) for option in (("--word-list", words), ("--spec", file))]
+    assert reported[0].code == 1
+    assert "words.txt" in reported[0].out
+    about = [next(line for line in each.out.split("\n") if "words.txt" in line) for each in reported]
     assert about[0] == about[1]
 
 

@@ -1,4 +1,4 @@
-"""The commands about surrogates, as a person types them."""
+"""The commands about surrogates, as they are typed."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Nothing that a person asks for is lost unheard: options given twice or without effect, letters without weight."""
+"""Nothing that is asked for is ignored: options given twice or without effect, letters without weight."""
 
 from __future__ import annotations
 

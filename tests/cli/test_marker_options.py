@@ -42,8 +42,8 @@ def test_words_are_read_between_markers(run: Any, network: str, model: tuple[str
     written = json.loads(Path("v.json").read_text())
     assert written["counterexample"] == ["b", "b"]
     assert "--before '<s>' --after '</s>'" in written["command"]
-    told = html.unescape(Path("v.html").read_text())
-    assert "--before '<s>' --after '</s>'" in told
+    reported = html.unescape(Path("v.html").read_text())
+    assert "--before '<s>' --after '</s>'" in reported
     again = ("replay", "v.json", *(("--model", *model) if len(model) == 1 else model))
     assert run(*again, *MARKERS).code == 0
     assert run(*again, "--before", "</s>", "--after", "<s>").code == (

@@ -1,4 +1,4 @@
-"""Progress is told now and then, and not where it would be in the way."""
+"""Progress is shown now and then, and not where it would disturb."""
 
 import io
 import os

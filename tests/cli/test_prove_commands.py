@@ -266,7 +266,7 @@ def test_a_property_of_a_file_brings_its_terms(run, model: Path, tmp_path: Path)
     assert json.loads(other.out)["relation"] == "subset"
     assumed = json.loads(run("prove", model, "--spec", suite, "--property", "no-a", "--json", "-").out)
     assert (assumed["relation"], assumed["assumption"]["max_length"]) == ("superset", 7)
-    for wrong, told in (
+    for wrong, reported in (
         (["--spec", suite], "there are 2 properties; choose one: same, no-a"),
         (["--spec", suite, "--property", "x"], "no property 'x'"),
         (["--spec", suite, "--property", "same", *PROPERTY], "got --ltlf and --spec"),
@@ -274,4 +274,4 @@ def test_a_property_of_a_file_brings_its_terms(run, model: Path, tmp_path: Path)
     ):
         result = run("prove", model, *wrong)
         assert result.code == 2
-        assert told in result.err
+        assert reported in result.err

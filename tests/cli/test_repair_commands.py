@@ -45,8 +45,8 @@ def inside(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
     def call(*arguments: str) -> tuple[int, str, str]:
         with pytest.raises(SystemExit) as caught:
             main(["repair", *arguments])
-        told = capsys.readouterr()
-        return int(caught.value.code or 0), told.out, told.err
+        reported = capsys.readouterr()
+        return int(caught.value.code or 0), reported.out, reported.err
 
     return call
 
@@ -202,9 +202,9 @@ def test_ctrl_c_tells_what_there_is_and_exits_with_3(folder: Path) -> None:
     while not (folder / "run.checkpoint").exists() and time.monotonic() < end:
         time.sleep(0.1)
     os.kill(process.pid, signal.SIGINT)
-    told, _ = process.communicate(timeout=120)
-    assert process.returncode == 3, told
-    assert told.startswith("ENDED EARLY")
+    reported, _ = process.communicate(timeout=120)
+    assert process.returncode == 3, reported
+    assert reported.startswith("ENDED EARLY")
     assert not load_model(folder / "f.safetensors").accepts(["a", *["c"] * 10])  # that of the round that ended
 
 

@@ -104,7 +104,7 @@ def test_a_property_file_names_them(net: str, run: Any) -> None:
     [
         (["inspect", "--module", "NET:one", "--state", "none.pt"], "none.pt"),
         (["inspect", "--module", "NET:three", "--label", "0", "--state", "yes.pt"], "not the weights of the module"),
-        (["inspect", "--module", "NET:function", "--alphabet", "a,b", "--state", "yes.pt"], "is not a PyTorch module"),
+        (["inspect", "--module", "NET:function", "--alphabet", "a,b", "--state", "yes.pt"], "is no PyTorch module"),
         (["inspect", "yes.pt", "--alphabet", "a,b", "--state", "no.pt"], "--state has no effect without --module"),
         (["inspect", "--module", "NET:three", "--label", "busy"], "labels=[…], --labels"),
         (["inspect", "--module", "NET:named", "--label", "lazy"], "there are idle, busy, alarm"),
@@ -119,7 +119,7 @@ def test_what_does_not_fit_is_one_line(net: str, run: Any, arguments: list[str],
 
 
 def test_names_in_the_place_of_numbers(net: str, run: Any) -> None:
-    """Should be told, chosen by, and spoken of in specifications, from the option or from the module itself."""
+    """Should be shown, chosen by, and named in specifications, from the option or from the module itself."""
     given = ("--module", f"{net}:three", "--labels", "idle,busy,alarm")
     own = ("--module", f"{net}:named")
     for module in (given, own):
@@ -208,14 +208,14 @@ def test_what_accept_means_is_said(net: str, run: Any) -> None:
 def test_random_weights_are_noted(net: str, run: Any) -> None:
     """Should be said of a function that builds another network each time, and of no other."""
     asked = ("--ltlf", "F a", *QUICK, "--json", "verdict.json")
-    told = {}
+    reported = {}
     for name, more in (("untrained", ()), ("untrained", ("--state", "yes.pt")), ("one", ()), ("function", ())):
         letters = ("--alphabet", "a,b") if name == "function" else ()
         result = run("verify", "--module", f"{net}:{name}", *more, *letters, *asked)
         noted = any("random" in note["message"] for note in json.loads(Path("verdict.json").read_text())["health"])
         assert noted == ("the weights are random" in result.out)
-        told[name, more] = noted
-    assert told == {key: key == ("untrained", ()) for key in told}
+        reported[name, more] = noted
+    assert reported == {key: key == ("untrained", ()) for key in reported}
 
 
 def test_a_page_names_the_code_of_its_own_run_and_a_document_does_not(net: str, run: Any) -> None:

@@ -181,9 +181,9 @@ def test_only_words_that_count(run, tmp_path) -> None:
     assumed = ["--assume", "G(b -> X !b)", "--max-length", "20"]
     result = run("verify", FAULTY, *PROPERTY, *QUICK, *SEARCH, *OFTEN_C, *assumed, "--json", path, "--report", page)
     assert result.code == 1
-    told = "only words of at most 20 letters that satisfy G(b -> X !b) count"
-    assert told in result.out
-    assert told[1:] in page.read_text().replace("&gt;", ">")
+    reported = "only words of at most 20 letters that satisfy G(b -> X !b) count"
+    assert reported in result.out
+    assert reported[1:] in page.read_text().replace("&gt;", ">")
     document = json.loads(path.read_text())
     assert document["assumption"]["max_length"] == 20
     assert "--assume 'G(b -> X !b)' --max-length 20" in document["command"]

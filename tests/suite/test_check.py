@@ -1,4 +1,4 @@
-"""A property file, verified: the verdicts are those of verify, whoever does the work; what is written can be read."""
+"""A property file, verified: the verdicts are those of verify, wherever they are found; files can be read."""
 
 import dataclasses
 import json
@@ -61,14 +61,14 @@ def suite(tmp_path: Path) -> Path:
 
 def facts(document: str) -> Any:
     """A document without what a clock has a say in."""
-    told = json.loads(document)
+    reported = json.loads(document)
 
     def cleaned(value: Any) -> Any:
         if isinstance(value, dict):
             return {name: cleaned(one) for name, one in value.items() if "seconds" not in name and name != "command"}
         return [cleaned(one) for one in value] if isinstance(value, list) else value
 
-    return cleaned(told)
+    return cleaned(reported)
 
 
 def test_every_property_of_every_model_has_the_verdict_of_verify(suite: Path) -> None:
@@ -259,8 +259,8 @@ def test_the_command_line(
     def run(*arguments: object) -> tuple[int, str, str]:
         with pytest.raises(SystemExit) as caught:
             main(["check", *map(str, arguments)])
-        told = capsys.readouterr()
-        return int(caught.value.code or 0), told.out, told.err
+        reported = capsys.readouterr()
+        return int(caught.value.code or 0), reported.out, reported.err
 
     files = {name: tmp_path / f"out.{name}" for name in ("junit", "sarif", "report", "json")}
     options = [part for name, path in files.items() for part in (f"--{name}", path)]
@@ -279,14 +279,14 @@ def test_the_command_line(
     assert all(f"out-reports/{path.name}" in files["report"].read_text() for path in reports)
     assert "rnncheck check" in reports[0].read_text()
     assert run(suite, "--tag", "safety", "--model", "good", "--quiet")[0] == 0
-    for wrong, told in (
+    for wrong, reported in (
         (["--tag", "x"], "no property has the tag 'x'"),
         (["--model", "x"], "no model 'x'"),
         (["--resume"], "--resume has no effect without"),
         (["--model", "faulty", "--property", "no-c"], "no property is left to verify"),
     ):
         code, _, err = run(suite, *wrong)
-        assert (code, told in err) == (2, True), err
+        assert (code, reported in err) == (2, True), err
     suite.write_text('[properties.p]\nltlf = "F a"\n')
     assert "there is no model in it" in run(suite)[2]
 
@@ -297,9 +297,9 @@ def test_what_was_not_begun_or_interrupted_is_never_allowed(suite: Path) -> None
     one = dataclasses.replace(one, allow_undecided=True, severity=Severity.WARNING)
     verdict = next(each.verdict for each in check(suite, properties=["answered"]).checks if each.verdict is not None)
     interrupted = samples.changed(verdict, kind=Undecided, reason=INTERRUPTED, guarantee=None)
-    for told in (Check.of(entry, one), Check.of(entry, one, verdict=interrupted)):
-        assert not told.allowed
-        assert SuiteResult(suite="s", checks=(told,), seconds=0.0).exit_code == 3
+    for reported in (Check.of(entry, one), Check.of(entry, one, verdict=interrupted)):
+        assert not reported.allowed
+        assert SuiteResult(suite="s", checks=(reported,), seconds=0.0).exit_code == 3
 
 
 def test_a_checkpoint_that_cannot_be_written_costs_no_check(

@@ -94,8 +94,8 @@ def test_a_suite_to_begin_with(
     def init(*arguments: str) -> tuple[int, str]:
         with pytest.raises(SystemExit) as caught:
             main(["init", *arguments])
-        told = capsys.readouterr()
-        return int(caught.value.code or 0), told.out + told.err
+        reported = capsys.readouterr()
+        return int(caught.value.code or 0), reported.out + reported.err
 
     save_network(robust_network(Spec.from_ltlf("F 'x \\'\"'", ["a", "x '\""]).dfa), folder / 'odd "name.safetensors')
     (folder / "sub").mkdir()

@@ -123,7 +123,7 @@ PROPERTY = '[properties.p]\nltlf = "F a"\n'
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "reported"),
     [
         ("", r"there is no property in it; write \[properties.NAME\]"),
         ("[propertys.p]\nltlf='a'", r"\[propertys\] means nothing here; known are"),
@@ -168,9 +168,9 @@ PROPERTY = '[properties.p]\nltlf = "F a"\n'
         ("[properties.p]\nltlf = F a", r"not TOML: .*line 2.*texts need quotes"),
     ],
 )
-def test_what_is_wrong_is_named(tmp_path: Path, text: str, told: str) -> None:
+def test_what_is_wrong_is_named(tmp_path: Path, text: str, reported: str) -> None:
     """Should name the file, the table, the key and the value, and say what to write."""
-    with pytest.raises(FormatError, match=told) as caught:
+    with pytest.raises(FormatError, match=reported) as caught:
         suite(tmp_path, text)
     assert str(caught.value).startswith(str(tmp_path / "suite.toml"))
     assert "\n" not in str(caught.value)
@@ -185,7 +185,7 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
 
 
 def test_a_selection_names_what_there_is(tmp_path: Path) -> None:
-    """Should take tags, names and models, and every property on every model unless told."""
+    """Should take tags, names and models, and every property on every model unless reported."""
     read = suite(tmp_path, WHOLE)
 
     def names(**asked: list[str]) -> list[tuple[str, str]]:

@@ -10,7 +10,7 @@ import torch
 
 from rnncheck import wrap
 from rnncheck.checker import ReplaySettings, Status, replay
-from rnncheck.cli.verdict_text import described
+from rnncheck.cli.verdict_text import verdict_lines
 from rnncheck.errors import FormatError, InputError
 from rnncheck.learning.learning_task import Progress
 from rnncheck.models.adapters import DFAModel
@@ -152,7 +152,7 @@ def test_of_a_module_the_weights_are_proved_and_the_verdict_says_so(tmp_path: Pa
     assert verdict.guarantee.invariant is not None
     assert not verdict.guarantee.invariant.covers_reference
     assert '"covers_reference": false' in verdict.to_json()
-    for text in (str(verdict.guarantee), str(verdict), str(described(verdict)[0]), headline(verdict)):
+    for text in (str(verdict.guarantee), str(verdict), str(verdict_lines(verdict)[0]), headline(verdict)):
         assert "proved for the weights read from the module" in text
     assert Verdict.from_json(verdict.to_json()) == verdict
     path = tmp_path / "proof.cert"

@@ -65,29 +65,29 @@ def _answer(arguments: list[str] | None) -> int | None:
         return error.exit_code
     except click.UsageError as error:
         command = "rnncheck" if error.ctx is None else error.ctx.command_path
-        return _failed(f"{error.format_message().rstrip('.')} (see {command} --help)", error.exit_code)
+        return _report_error(f"{error.format_message().rstrip('.')} (see {command} --help)", error.exit_code)
     except click.ClickException as error:
-        return _failed(error.format_message(), error.exit_code)
+        return _report_error(error.format_message(), error.exit_code)
     except SystemExit:  # click exits where the help is piped to a closed reader
         return 0
     except (click.Abort, Interrupted) as end:
         say(str(end) or "interrupted", err=True)
         return exit_code_of(end.__cause__)
     except RnncheckError as error:
-        return _failed(str(error))
+        return _report_error(str(error))
     except OSError as error:
-        return _failed(f"{error.filename or 'output'}: {error.strerror or error}")
+        return _report_error(f"{error.filename or 'output'}: {error.strerror or error}")
     except Exception as error:
         # An exit code must never look like a verdict. The traceback is for developers.
         if os.environ.get("RNNCHECK_TRACEBACK"):
             raise
-        return _failed(
+        return _report_error(
             f"unexpected {type(error).__name__}: {error}; this is an error in rnncheck, please report it "
             "(RNNCHECK_TRACEBACK=1 in the environment shows the traceback)"
         )
     return code if isinstance(code, int) else None
 
 
-def _failed(problem: str, code: int = 2) -> int:
+def _report_error(problem: str, code: int = 2) -> int:
     say(f"rnncheck: {problem}", err=True)
     return code

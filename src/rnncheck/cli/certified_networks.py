@@ -11,8 +11,8 @@ import click
 from rnncheck.automata.language import least_word
 from rnncheck.cli.given_options import GivenOptions
 from rnncheck.cli.output import say
-from rnncheck.cli.output_files import kept_somewhere
-from rnncheck.cli.results import result_document, show_result
+from rnncheck.cli.output_files import write_or_rescue
+from rnncheck.cli.results import result_document, setting_lines, show_result
 from rnncheck.cli.word_requests import word_format
 from rnncheck.runtime.files import write_atomically
 from rnncheck.spec import Spec
@@ -60,13 +60,14 @@ def write_network(options: GivenOptions, made: ProvableNetwork, spec: Spec) -> i
         show_result(options, result_document(options, output=None, report=report), [head, *_facts(report)])
         return 3
     troubles: list[str] = []
-    place = kept_somewhere(options["output"], lambda path: save_network(made.network, path), troubles)
+    place = write_or_rescue(options["output"], lambda path: save_network(made.network, path), troubles)
     if made.certificate is not None and certificate is not None:
         proof = msgspec.structs.replace(made.certificate, origin=spec.origin).sealed()
-        certificate = kept_somewhere(certificate, lambda path: write_atomically(path, proof.to_json()), troubles)
+        certificate = write_or_rescue(certificate, lambda path: write_atomically(path, proof.to_json()), troubles)
     output = None if place is None else str(place)
     document = result_document(options, output=output, report=report)
-    show_result(options, document, _lines(report, output or "not written", certificate), troubles=troubles)
+    lines = [*_lines(report, output or "not written", certificate), *setting_lines(options, report.settings)]
+    show_result(options, document, lines, troubles=troubles)
     if report.proved:
         return 0
     return 3 if report.wrong_word is None else 1

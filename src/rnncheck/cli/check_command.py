@@ -13,7 +13,7 @@ from rnncheck.cli.given_options import GivenOptions
 from rnncheck.cli.output import Line
 from rnncheck.cli.progress import progress_line
 from rnncheck.cli.results import show_result
-from rnncheck.cli.verdict_text import described, glimpse
+from rnncheck.cli.verdict_text import glimpse, verdict_lines
 from rnncheck.report.checks.junit import junit_xml
 from rnncheck.report.checks.sarif import sarif_json
 from rnncheck.runtime.files import write_atomically
@@ -44,7 +44,7 @@ def command(options: GivenOptions) -> int:
         (options["sarif"], lambda path: write_atomically(path, sarif_json(result))),
         (options["report"], lambda path: write_pages(result, path)),
     ]
-    show_result(options, result.to_json(), _described(result, in_full=options["verbose"]), files)
+    show_result(options, result.to_json(), _lines(result, in_full=options["verbose"]), files)
     return result.exit_code
 
 
@@ -52,7 +52,7 @@ def _progress_text(now: CheckProgress) -> str:
     return f"{now.done} of {now.total} checks, {now.violated} violated; now {now.now}"
 
 
-def _described(result: SuiteResult, *, in_full: bool) -> Iterator[str | Line]:
+def _lines(result: SuiteResult, *, in_full: bool) -> Iterator[str | Line]:
     """The table, one line per check."""
     if result.title:
         yield Line("", result.title, bold=True)
@@ -64,7 +64,7 @@ def _described(result: SuiteResult, *, in_full: bool) -> Iterator[str | Line]:
         shown = f"  {names}  {seconds:6.1f} s  {glimpse(one.sentence(), in_full=in_full)}{remark}"
         yield Line(shown, one.outcome.ljust(9), _COLOURS[one.outcome], bold=not one.allowed)
         if in_full and one.verdict is not None:
-            yield from described(one.verdict, in_full=True)[1:]
+            yield from verdict_lines(one.verdict, in_full=True)[1:]
     for note in result.notes:
         yield Line(f": {note}", "note", "yellow")
     if (joint := result.joint_sentence()) is not None:

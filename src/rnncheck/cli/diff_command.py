@@ -38,7 +38,7 @@ def command(options: GivenOptions) -> int:
     requests = _requests(options)
     limit, letters = TimeLimit(options["timeout"]), options["alphabet"]
     try:
-        old, new = _loaded(options, requests, limit)
+        old, new = _load(options, requests, limit)
         letters = old.alphabet
         of_words, of_labels = limit.spent_on("the properties were being compiled", lambda: _properties(options, old))
         question = functools.partial(
@@ -72,9 +72,7 @@ def _requests(options: GivenOptions) -> tuple[ModelRequest, ModelRequest]:
     return old, new
 
 
-def _loaded(
-    options: GivenOptions, requests: tuple[ModelRequest, ModelRequest], limit: TimeLimit
-) -> tuple[Model, Model]:
+def _load(options: GivenOptions, requests: tuple[ModelRequest, ModelRequest], limit: TimeLimit) -> tuple[Model, Model]:
     """The two models. The label that means accept must be known where acceptance is compared, or is in a property."""
     listed = () if options["spec"] is None else Suite.read(options["spec"]).properties
     properties = any(options[name] for name in SPEC_OPTIONS) or any(not one.about_labels for one in listed)
@@ -94,7 +92,7 @@ def _loaded(
 
 def _properties(options: GivenOptions, model: Model) -> tuple[list[Spec], list[Spec]]:
     """The properties of accepted words, and those of the labels along a word."""
-    alphabet, listed = model.alphabet, _listed(options["spec"])
+    alphabet, listed = model.alphabet, _properties_of_file(options["spec"])
     of_words = [
         *(Spec.from_ltlf(text, alphabet) for text in options["ltlf"]),
         *(Spec.from_regex(text, alphabet) for text in options["regex"]),
@@ -110,7 +108,7 @@ def _properties(options: GivenOptions, model: Model) -> tuple[list[Spec], list[S
     return of_words, of_labels
 
 
-def _listed(path: Path | None) -> tuple[PropertyEntry, ...]:
+def _properties_of_file(path: Path | None) -> tuple[PropertyEntry, ...]:
     """The properties of a property file; one with terms that diff does not have is an error."""
     properties = () if path is None else Suite.read(path).properties
     for one in properties:

@@ -56,7 +56,7 @@ def _to_draw(
 ) -> tuple[DFA, Marks | None, bool]:
     """What to draw, what to colour in it, and whether its states have labels instead of accepting and rejecting."""
     if Path(source).suffix.lower() not in _AUTOMATA:
-        return _learned(source, alphabet), None, False
+        return _learn(source, alphabet), None, False
     try:
         data = read_limited(source, "automaton")
     except OSError as error:
@@ -109,7 +109,7 @@ def _of_verdict(verdict: Verdict, source: str, part: str, flow: int) -> tuple[DF
     return dfa, marks_of(dfa, verdict.counterexample, loops)
 
 
-def _learned(source: str, alphabet: Alphabet | None) -> DFA:
+def _learn(source: str, alphabet: Alphabet | None) -> DFA:
     model = ModelRequest(source).load(alphabet)
     found = extract(model, epsilon=_ROUGHLY, gamma=_ROUGHLY, timeout=_LEARNING_SECONDS)
     say(f"learned from the network: {len(found.automaton)} states; {found.sentence}", err=True)

@@ -37,7 +37,7 @@ def command(options: GivenOptions) -> int:
     elif output.suffix not in (".dot", ".json"):
         raise InputError(f"{output}: a Moore machine is written as .dot or .json; name the file so")
     try:
-        extraction = _extracted(options, model)
+        extraction = _extract(options, model)
     except BudgetExceeded as end:  # before anything was learned
         say(f"no automaton: {end}", err=True)
         return 3
@@ -56,7 +56,7 @@ def command(options: GivenOptions) -> int:
     return 0 if extraction.passed else 3
 
 
-def _extracted(options: GivenOptions, model: ModelRequest) -> Extraction:
+def _extract(options: GivenOptions, model: ModelRequest) -> Extraction:
     limit = TimeLimit(options["timeout"])
     with progress_line(quiet=options["quiet"]) as show:
         loaded = limit.load(model, options["alphabet"], any_label=options["moore"])

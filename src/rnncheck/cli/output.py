@@ -32,9 +32,9 @@ class Line(NamedTuple):
 def say(line: str | Line, *, err: bool = False) -> None:
     """Show one line on stdout, or on stderr, with everything that does not print escaped, except tabs."""
     shown = Line(line) if isinstance(line, str) else line
-    lead = click.style(_escaped(shown.lead), fg=shown.colour, bold=shown.bold) if shown.lead else ""
+    lead = click.style(_escape(shown.lead), fg=shown.colour, bold=shown.bold) if shown.lead else ""
     with unfailing(sys.stderr if err else sys.stdout):
-        click.echo(lead + _escaped(shown.text), err=err)
+        click.echo(lead + _escape(shown.text), err=err)
 
 
 def say_lines(text: str) -> None:
@@ -53,7 +53,7 @@ def say_document(text: str) -> None:
         click.echo(text.encode() if binary else text, nl=False)
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     return "\t".join(map(visible, text.split("\t")))
 
 

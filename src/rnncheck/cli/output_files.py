@@ -51,7 +51,7 @@ class OutputFolder(click.ParamType):  # type: ignore[type-arg]
 
 
 @contextlib.contextmanager
-def collected(troubles: list[str]) -> Iterator[None]:
+def collect_errors(troubles: list[str]) -> Iterator[None]:
     """Collect errors about files, to be reported after the result: they must not hide it."""
     try:
         yield
@@ -59,7 +59,7 @@ def collected(troubles: list[str]) -> Iterator[None]:
         troubles.append(str(error))
 
 
-def kept_somewhere(path: Path, write: Callable[[Path], None], troubles: list[str]) -> Path | None:
+def write_or_rescue(path: Path, write: Callable[[Path], None], troubles: list[str]) -> Path | None:
     """Write what took long to make. Gives its place: the one named or, if that fails, one among temporary files."""
     try:
         write(path)
@@ -99,7 +99,7 @@ def check_outputs(ctx: click.Context) -> None:
                 raise click.UsageError(
                     f"{output.given_as} {output.path} would overwrite the file of {given.given_as}; give another file"
                 )
-    for first, second in itertools.combinations([*outputs, *_redirected()], 2):
+    for first, second in itertools.combinations([*outputs, *_redirected_stdout()], 2):
         if _same(first.path, second.path):
             raise click.UsageError(f"{first.given_as} and {second.given_as} are one file, {first.path}; give two")
 
@@ -144,7 +144,7 @@ def _outputs(ctx: click.Context) -> Iterator[_File]:
             yield from (_File(parameter.opts[0], value / name) for name in parameter.type.names)
 
 
-def _redirected() -> Iterator[_File]:
+def _redirected_stdout() -> Iterator[_File]:
     """Where stdout goes, if that is a file: what is written there has its place taken."""
     try:
         if stat.S_ISREG(os.fstat(1).st_mode):

@@ -41,7 +41,7 @@ class ProgressLine:
             return
         columns = _columns()
         line, width = fitting(visible(text), columns - 1)  # a full line would wrap in some terminals
-        self._write(self._cleared(columns) + line)
+        self._write(self._clearing(columns) + line)
         self._shown = width
 
     def stay(self, text: str) -> None:
@@ -52,10 +52,10 @@ class ProgressLine:
     def clear(self) -> None:
         """Leave nothing behind on a terminal."""
         if self._terminal and self._shown:
-            self._write(self._cleared(_columns()))
+            self._write(self._clearing(_columns()))
             self._shown = 0
 
-    def _cleared(self, columns: int) -> str:
+    def _clearing(self, columns: int) -> str:
         """What clears the line, even after a narrower terminal has broken it into several.
 
         Line by line: what is cleared to the end of the screen at once, tmux may keep in its history.
@@ -126,7 +126,7 @@ def pieces_progress(*, quiet: bool = False) -> Iterator[Callable[[RunProgress], 
         yield show
 
 
-def _sampled(progress: WorkProgress) -> str:
+def _sample_text(progress: WorkProgress) -> str:
     """The words drawn, and how many one test needs: later rounds draw their own, so that all can be more than that."""
     if progress.words <= progress.words_needed:
         return f"{progress.words}/{progress.words_needed} words sampled"
@@ -142,7 +142,7 @@ def progress_text(progress: WorkProgress) -> str:
         growing, boxes = progress.boxes
         parts.append(f"{growing} of {boxes} boxes open")
     if progress.method != "prove":
-        parts.append(_sampled(progress))
+        parts.append(_sample_text(progress))
     if progress.exact_length is not None:
         parts.append(f"exact up to {progress.exact_length}")
     if progress.counterexample is not None:

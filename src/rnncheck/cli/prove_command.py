@@ -51,11 +51,11 @@ def command(options: GivenOptions) -> int:
         model,
         request,
         lambda loaded: request.build(loaded.alphabet),
-        lambda loaded, spec, limit: _with_hint(_proved(options, named, loaded, spec, limit), options, model, named),
+        lambda loaded, spec, limit: _with_hint(_prove(options, named, loaded, spec, limit), options, model, named),
     )
 
 
-def _proved(options: GivenOptions, named: PropertyEntry | None, loaded: Model, spec: Spec, limit: TimeLimit) -> Verdict:
+def _prove(options: GivenOptions, named: PropertyEntry | None, loaded: Model, spec: Spec, limit: TimeLimit) -> Verdict:
     settings = VerifySettings(
         proof=options.settings(ProofSettings),
         certificate=None if options["certificate"] is None else str(options["certificate"]),

@@ -18,9 +18,9 @@ from rnncheck.cli.given_options import GivenOptions
 from rnncheck.cli.interruption import end_requested
 from rnncheck.cli.model_request import ModelRequest, model_argument
 from rnncheck.cli.output import say
-from rnncheck.cli.output_files import kept_somewhere
+from rnncheck.cli.output_files import write_or_rescue
 from rnncheck.cli.progress import progress_line
-from rnncheck.cli.repair_text import described
+from rnncheck.cli.repair_text import repair_lines
 from rnncheck.cli.reproduce_command import reproduce_command
 from rnncheck.cli.results import show_result
 from rnncheck.cli.spec_request import SPEC_OPTIONS, SpecRequest, assumption
@@ -67,7 +67,7 @@ def command(options: GivenOptions) -> int:
     with end_requested() as requested:
         budget = Budget.lasting(options["timeout"], cancelled=requested)
         import_torch("repairing")  # which takes a while, too
-        given, alphabet, labels, reading = _loaded(model, options["alphabet"], yes=_about_yes(options))
+        given, alphabet, labels, reading = _load(model, options["alphabet"], yes=_about_yes(options))
         requirements = _requirements(options, alphabet, labels)
         words, form = options["words"], replace(word_format(options), label_column=options["label_column"])
         with progress_line(quiet=options["quiet"]) as show:
@@ -100,7 +100,7 @@ def _about_yes(options: GivenOptions) -> bool:
     return any(options[kind] for kind in SPEC_OPTIONS) or any(not one.about_labels for one in listed)
 
 
-def _loaded(
+def _load(
     request: ModelRequest, alphabet: Alphabet | None, *, yes: bool
 ) -> tuple[object, Alphabet, tuple[str, ...], dict[str, Any]]:
     """The model to train, its letters and labels, and how a module is to be read."""
@@ -184,7 +184,7 @@ def _report(options: GivenOptions, made: Repaired) -> int:
     report = msgspec.structs.replace(made.report, command=reproduce_command(options))
     troubles: list[str] = []
     if report.improved or report.repaired:
-        place = kept_somewhere(options["output"], lambda path: _save(made, path), troubles)
+        place = write_or_rescue(options["output"], lambda path: _save(made, path), troubles)
         report = msgspec.structs.replace(report, output=None if place is None else str(place))
     proof = None
     if made.certificate is not None:
@@ -194,7 +194,7 @@ def _report(options: GivenOptions, made: Repaired) -> int:
         (None if proof is None else options["certificate"], lambda path: write_atomically(path, proof or "")),
         (options["report"], report.save_report),
     ]
-    lines = described(report, _certificate_file(report, made, options["certificate"]), in_full=options["verbose"])
+    lines = repair_lines(report, _certificate_file(report, made, options["certificate"]), in_full=options["verbose"])
     show_result(options, report.to_json(), lines, files, troubles)
     return report.exit_code
 

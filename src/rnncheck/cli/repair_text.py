@@ -12,12 +12,12 @@ _COLOURS = {Ending.PROVED: "green", Ending.NOTHING_FOUND: "green", Ending.NOT_RE
 _WORDS_SHOWN = 5
 
 
-def described(report: RepairReport, certificate: str | None = None, *, in_full: bool = False) -> list[str | Line]:
+def repair_lines(report: RepairReport, certificate: str | None = None, *, in_full: bool = False) -> list[str | Line]:
     """The report, one line per fact; words are cut short unless they are shown ``in_full``."""
     ending = report.ending
     lines: list[str | Line] = [
         Line(f": {report.reason}", ending.value.upper(), _COLOURS.get(ending, "yellow"), bold=True),
-        f"  written         {_written(report)}",
+        f"  written         {_written_text(report)}",
     ]
     if certificate is not None:
         lines.append(f"  certificate     {certificate}")
@@ -36,7 +36,7 @@ def described(report: RepairReport, certificate: str | None = None, *, in_full: 
     return [*lines, f"  cost            {report.seconds:.1f} s, seed {report.seed}"]
 
 
-def _written(report: RepairReport) -> str:
+def _written_text(report: RepairReport) -> str:
     if report.output is None and report.improved:
         return "nothing: the repaired network could not be written"
     if report.output is None:

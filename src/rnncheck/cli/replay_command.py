@@ -66,13 +66,13 @@ class _Replaying:
         if is_certificate(text):
             proof = Certificate.from_json(text, str(path))
             settings = self.options.settings(ReplaySettings)
-            return self._replayed(proof, self._model(proof.alphabet), settings)
+            return self._replay(proof, self._model(proof.alphabet), settings)
         claims = read_claims(text, str(path), path.parent)
         compared, letters = claims.verdict.comparison, claims.verdict.alphabet
         by_label = claims.verdict.label_question is not None or (compared is not None and compared.by_label)
         model = self._model(letters, any_label=by_label)
         old = self._model(letters, "against", any_label=by_label)
-        return self._replayed(claims, model, self._settings(path, claims), old)
+        return self._replay(claims, model, self._settings(path, claims), old)
 
     def _settings(self, path: Path, claims: Claims) -> ReplaySettings:
         """The settings, with the contents of the files of which the document has the digests alone."""
@@ -85,7 +85,7 @@ class _Replaying:
             certificate=_certificate(path, claims) if given is None else _read_certificate(given),
         )
 
-    def _replayed(
+    def _replay(
         self, document: Claims | Certificate, model: Model | None, settings: ReplaySettings, old: Model | None = None
     ) -> Replay:
         with progress_line(quiet=self.options["quiet"]) as show:

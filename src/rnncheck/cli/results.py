@@ -11,7 +11,7 @@ import msgspec
 
 from rnncheck.cli.given_options import GivenOptions
 from rnncheck.cli.output import Line, say, say_document
-from rnncheck.cli.output_files import collected, raise_troubles
+from rnncheck.cli.output_files import collect_errors, raise_troubles
 from rnncheck.runtime.files import write_atomically
 
 Writing: TypeAlias = Callable[[Path], None]
@@ -37,7 +37,7 @@ def show_result(
     )
     for path, write in (first, *files):
         if path is not None:
-            with collected(found):
+            with collect_errors(found):
                 write(path)
     if printed:
         say_document(document)
@@ -50,10 +50,15 @@ def show_result(
 def result_document(options: GivenOptions, **facts: object) -> str:
     """The JSON document of a result that has none of its own: its schema is named after the command."""
     content = {"schema": f"rnncheck/{options.command.replace(' ', '-')}/1", **facts}
-    return msgspec.json.format(msgspec.json.encode(content, enc_hook=_encoded), indent=2).decode() + "\n"
+    return msgspec.json.format(msgspec.json.encode(content, enc_hook=_encode), indent=2).decode() + "\n"
 
 
-def _encoded(value: Any) -> Any:
+def setting_lines(options: GivenOptions, settings: Mapping[str, object]) -> list[str]:
+    """The settings of a training, one per line, if --verbose asks for them."""
+    return [f"  {name:<22}{value}" for name, value in settings.items()] if options["verbose"] else []
+
+
+def _encode(value: Any) -> Any:
     """What JSON has for a value that it does not know."""
     if isinstance(value, Mapping):
         return dict(value)

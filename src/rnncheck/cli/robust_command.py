@@ -64,17 +64,17 @@ def command(options: GivenOptions) -> int:
         write_atomically(path, robustness_page(found, edits))
 
     shown = len(found.words) if options["verbose"] else _SHOWN
-    show_result(options, found.to_json(), _described(found, edits, shown), [(options["report"], write_report)])
+    show_result(options, found.to_json(), _lines(found, edits, shown), [(options["report"], write_report)])
     return found.exit_code
 
 
-def _described(found: Robustness, edits: Edits, shown: int) -> Iterator[str]:
+def _lines(found: Robustness, edits: Edits, shown: int) -> Iterator[str]:
     if len(found.words) == 1:
         yield from _word_lines(found.words[0], found, edits)
     else:
         yield from _table_lines(found, edits, shown)
     if found.compared:
-        yield f"  {found.compared} of the words were also resolved by the reference: {found.reference}"
+        yield f"  {found.compared} of the words were compared with the reference: {found.reference}"
     for note in found.notes:
         yield f"  note: {note}"
     yield f"  {found.network_steps:,} network steps, {found.seconds:.1f} s"

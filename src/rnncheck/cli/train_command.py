@@ -10,9 +10,9 @@ from rnncheck.cli.certified_networks import check_name, labelled_words, progress
 from rnncheck.cli.command import command as make_command
 from rnncheck.cli.given_options import GivenOptions
 from rnncheck.cli.interruption import exit_code_of
-from rnncheck.cli.output_files import kept_somewhere
+from rnncheck.cli.output_files import write_or_rescue
 from rnncheck.cli.progress import progress_line
-from rnncheck.cli.results import result_document, show_result
+from rnncheck.cli.results import result_document, setting_lines, show_result
 from rnncheck.cli.spec_request import SpecRequest
 from rnncheck.models.cells import Cell
 from rnncheck.probability.distributions import WordDistribution
@@ -38,15 +38,16 @@ def command(options: GivenOptions) -> int:
     check_name(options["output"])
     if options["provable"]:
         return _train_provably(options, request)
-    trained = _trained(options, request)
+    trained = _train(options, request)
     troubles: list[str] = []
-    place = kept_somewhere(options["output"], lambda path: save_network(trained.network, path), troubles)
+    place = write_or_rescue(options["output"], lambda path: save_network(trained.network, path), troubles)
     report, where = trained.report, "not written" if place is None else place
     lines = [
         f"{where}: {report.test_accuracy:.2%} of {report.sizes['test']} test words right",
         f"  {report.ending.value}; {report.epochs} epochs, {report.seconds:.1f} s",
         *(f"  {line}" for line in report.sentences()),
         *(f"  note: {note}" for note in report.notes),
+        *setting_lines(options, report.settings),
     ]
     document = result_document(options, output=None if place is None else str(place), report=report)
     show_result(options, document, lines, troubles=troubles)
@@ -54,7 +55,7 @@ def command(options: GivenOptions) -> int:
     return exit_code_of(None) if report.ending is Ending.INTERRUPTED else 0
 
 
-def _trained(options: GivenOptions, request: SpecRequest) -> TrainedNetwork:
+def _train(options: GivenOptions, request: SpecRequest) -> TrainedNetwork:
     from rnncheck.training import TrainingSettings, train_on_automaton, train_on_words
 
     settings = options.settings(TrainingSettings, cell=Cell(options["cell"]), **options.pick("timeout", "seed"))

@@ -18,7 +18,7 @@ _COLOURS = {"violated": "red", "satisfied": "green", "undecided": "yellow"}
 _MOST_SHOWN, _END_SHOWN = 500, 100  # characters of a word
 
 
-def described(verdict: Verdict, *, in_full: bool = False) -> list[str | Line]:
+def verdict_lines(verdict: Verdict, *, in_full: bool = False) -> list[str | Line]:
     """The verdict, one line per fact; long words are cut short unless they are shown ``in_full``."""
     cut = functools.partial(glimpse, in_full=in_full)
     lines: list[str | Line] = [_headline(verdict)]
@@ -30,7 +30,7 @@ def described(verdict: Verdict, *, in_full: bool = False) -> list[str | Line]:
     if how_short is not None:
         lines.append(f"  how short       {how_short}")
     for other in verdict.other_counterexamples:
-        lines.append(f"  another         {cut(format_word(other))} ({_counted(len(other), 'letter')})")
+        lines.append(f"  another         {cut(format_word(other))} ({_count(len(other), 'letter')})")
     lines += [f"  one mistake     {cut(sentence)}" for sentence in cluster_sentences(verdict.failure_clusters)]
     lines.append(f"  reason          {verdict.reason}")
     lines += _known(verdict, cut)
@@ -54,7 +54,7 @@ def _headline(verdict: Verdict) -> Line:
     outcome = verdict.outcome.value
     colour = _COLOURS[outcome]
     if verdict.comparison is not None:
-        return Line(f": {_compared(verdict.comparison, outcome)}", _lead(verdict), colour, bold=True)
+        return Line(f": {_comparison_text(verdict.comparison, outcome)}", _lead(verdict), colour, bold=True)
     sign = {"violated": "does not hold", "satisfied": "holds", "undecided": "is open"}[outcome]
     claim = verdict.relation.formula
     if verdict.label_question is not None:
@@ -79,10 +79,11 @@ def _known(verdict: Verdict, cut: Callable[[str], str]) -> Iterator[str]:
         yield f"  evaluated       {verdict.evaluation.sentence()}"
 
 
-def _compared(comparison: Comparison, outcome: str) -> str:
+def _comparison_text(comparison: Comparison, outcome: str) -> str:
     claim = comparison.sentence()
+    equal = comparison.relation is Relation.EQUAL
     return {
-        "violated": f"this does not hold: {claim}",
+        "violated": "the models disagree on at least one sequence" if equal else f"this does not hold: {claim}",
         "satisfied": f"{claim}, as far as is known below",
         "undecided": f"it is open whether {claim}",
     }[outcome]
@@ -106,7 +107,7 @@ def _property(change: PropertyChange, cut: Callable[[str], str]) -> list[str]:
 
 def _counterexample(verdict: Verdict, word: Word, cut: Callable[[str], str]) -> list[str]:
     """The word, and what is wrong about it."""
-    shown, length = f"  counterexample  {cut(format_word(word))}", _counted(len(word), "letter")
+    shown, length = f"  counterexample  {cut(format_word(word))}", _count(len(word), "letter")
     pairs = pairs_along(verdict)
     if pairs is not None:  # the answers after each letter are what counts
         return [
@@ -133,14 +134,14 @@ def _cost(verdict: Verdict) -> str:
         text += f" (first violation after {cost.first_violation_seconds:.2f} s, {cost.first_violation_steps} steps)"
     if verdict.hypothesis is None:
         return text
-    text += f", {_counted(cost.rounds, 'round')}, {_counted(len(verdict.hypothesis), 'state')} learned"
+    text += f", {_count(cost.rounds, 'round')}, {_count(len(verdict.hypothesis), 'state')} learned"
     guarantee = verdict.guarantee
     if verdict.satisfied and (guarantee is None or not (guarantee.proof or guarantee.hypothesis_epsilon is not None)):
         text += " and not tested to the end"
     return text
 
 
-def _counted(number: int, thing: str) -> str:
+def _count(number: int, thing: str) -> str:
     return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
 
 

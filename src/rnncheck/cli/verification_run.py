@@ -18,7 +18,7 @@ from rnncheck.cli.reproduce_command import reproduce_command
 from rnncheck.cli.results import show_result
 from rnncheck.cli.spec_request import SpecRequest, assumption
 from rnncheck.cli.time_limit import TimeLimit
-from rnncheck.cli.verdict_text import described, glimpse
+from rnncheck.cli.verdict_text import glimpse, verdict_lines
 from rnncheck.cli.word_requests import distribution, own_sequences
 from rnncheck.learning.learning_task import Progress
 from rnncheck.models.protocol import Model
@@ -146,7 +146,7 @@ def _report(options: GivenOptions, verdict: Verdict) -> None:
 
     try:
         beside = [(path, write_automaton) for path in files]
-        lines = described(verdict, in_full=options["verbose"])
+        lines = verdict_lines(verdict, in_full=options["verbose"])
         show_result(options, document, lines, [*beside, (options["report"], write_report)])
     finally:
         for line in written:

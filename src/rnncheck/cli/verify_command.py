@@ -45,12 +45,12 @@ def command(options: GivenOptions) -> int:
         model,
         request,
         lambda loaded: _spec(options, model, request, loaded),
-        lambda loaded, spec, limit: _verified(options, model, loaded, spec, limit),
+        lambda loaded, spec, limit: _verify(options, model, loaded, spec, limit),
         any_label=_about_labels(options),
     )
 
 
-def _verified(
+def _verify(
     options: GivenOptions, request: ModelRequest, loaded: Model, spec: Spec | Model, limit: TimeLimit
 ) -> Verdict:
     about_labels = _about_labels(options)
@@ -66,7 +66,7 @@ def _verified(
         raise click.UsageError("--workers and --cluster share yes-or-no questions; leave them out for labels")
     if isinstance(spec, Model) and shared:
         raise click.UsageError("--workers and --cluster share the words of one network; leave them out with --against")
-    with _shared(options, loaded, limit) as model:
+    with _sharing_model(options, loaded, limit) as model:
         question = _question(options, request, model, spec)
         relation = "superset" if about_labels else options["relation"]
         return ask(question, options, loaded.alphabet, settings, limit, relation=relation)
@@ -113,7 +113,7 @@ def _spec(options: GivenOptions, model: ModelRequest, spec: SpecRequest, loaded:
 
 
 @contextlib.contextmanager
-def _shared(options: GivenOptions, model: Model, limit: TimeLimit) -> Iterator[Model]:
+def _sharing_model(options: GivenOptions, model: Model, limit: TimeLimit) -> Iterator[Model]:
     """The model, its sampled words read by other processes or a cluster if options say so."""
     workers, cluster = options["workers"], options["cluster"]
     if workers is None and cluster is None:

@@ -25,7 +25,7 @@ _WITH_RESULT = (
     *("spec show", "spec test", "spec compare", "contacts info", "contacts check"),
     *(*EXPERIMENTS, "bench summary", "bench merge"),
 )
-_CUT_SHORT = (*_VERDICTS, "check", "inspect", "spec show", "contacts info")
+_WITH_DETAILS = (*_VERDICTS, "check", "inspect", "spec show", "contacts info", "train", "harden")
 _RESUMABLE = ("verify", "check", "diff", "robust", "train", "repair")
 
 # fmt: off
@@ -87,9 +87,10 @@ RESULT_OPTIONS = (
     Option(flags="--force", kind=Flag(), group=_RESULTS, commands=("init",), help="Overwrite an existing file."),
     Option(flags="-q --quiet", kind=Flag(), group=_RESULTS, commands=_WITH_PROGRESS, repeated=False,
            help="Show no progress."),
-    Option(flags="-v --verbose", kind=Flag(), group=_RESULTS, commands=_CUT_SHORT, repeated=False,
+    Option(flags="-v --verbose", kind=Flag(), group=_RESULTS, commands=_WITH_DETAILS, repeated=False,
            help="Show in full what is cut short by default.",
-           differences={"check": {"help": "Show every fact of each verdict, in full."}}),
+           differences={"check": {"help": "Show every fact of each verdict, in full."},
+                        "train": {"help": "Show all settings, too."}, "harden": {"help": "Show all settings, too."}}),
 
     Option(flags="--tag", kind=Text(), metavar="TAG", multiple=True, group=_SELECTION, commands=("check",),
            help="Only properties with this tag; may be repeated."),

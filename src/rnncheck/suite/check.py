@@ -118,7 +118,7 @@ class _Run:
             for model, one in self._pairs:
                 show = functools.partial(self._show_progress, model, one)
                 show()
-                found = loaded[model.name].checked(one, self._earlier, show)
+                found = loaded[model.name].check(one, self._earlier, show)
                 if found.verdict is not None and found.verdict.interrupted:
                     self._done[model.name, one.name] = found  # and not kept: another run may know more
                     return
@@ -130,7 +130,7 @@ class _Run:
         """Have them done elsewhere; what comes back is taken in the order of the file."""
         pieces = list(self._pieces())
         futures: list[Future[list[Check]]] = [
-            executor.submit(_checked, model, some, dict(self._earlier), threads) for model, some in pieces
+            executor.submit(_check_piece, model, some, dict(self._earlier), threads) for model, some in pieces
         ]
         try:
             for (model, some), future in zip(pieces, futures, strict=True):
@@ -180,9 +180,9 @@ class _Run:
         self._progress(CheckProgress(len(self._done), len(self._pairs), violated, f"{one.name} of {model.name}"))
 
 
-def _checked(
+def _check_piece(
     model: ModelEntry, properties: list[PropertyEntry], earlier: dict[str, AnyVerdict], threads: int
 ) -> list[Check]:
     """A piece of the work in another process."""
     loaded = LoadedModel(model, threads=threads)
-    return [loaded.checked(one, earlier) for one in properties]
+    return [loaded.check(one, earlier) for one in properties]

@@ -37,7 +37,7 @@ class LoadedModel:
         self._threads = threads
         self._loaded: dict[tuple[int | None, bool], Model] = {}
 
-    def checked(
+    def check(
         self, one: PropertyEntry, earlier: Mapping[str, AnyVerdict], progress: ShowProgress | None = None
     ) -> Check:
         """The check of one property; ``earlier`` verdicts, by their fingerprint, need not be found again."""

@@ -18,7 +18,6 @@ from rnncheck.models.protocol import Model
 from rnncheck.models.wrapping import wrap
 from rnncheck.options.catalogue import keys_of_properties
 from rnncheck.probability.distributions import WordDistribution
-from rnncheck.relations import Relation
 from rnncheck.spec import Spec, language_file, parse_language
 from rnncheck.suite.definitions import Definitions
 from rnncheck.word_files import USUAL, Sequences, WordFormat, read_sequences, read_words
@@ -91,13 +90,13 @@ class ModelEntry:
         all labels are of interest, so that the first of several means accept where none was chosen.
         """
         try:
-            return self._loaded(alphabet, max_length, threads, cache)
+            return self._load(alphabet, max_length, threads, cache)
         except LabelNeededError:
             if not any_label:
                 raise
-            return dataclasses.replace(self, label=0)._loaded(alphabet, max_length, threads, cache)
+            return dataclasses.replace(self, label=0)._load(alphabet, max_length, threads, cache)
 
-    def _loaded(self, alphabet: Alphabet | None, max_length: int | None, threads: int | None, cache: bool) -> Model:
+    def _load(self, alphabet: Alphabet | None, max_length: int | None, threads: int | None, cache: bool) -> Model:
         letters = self.alphabet or alphabet
         dtype = "float64" if self.float64 else "float32"
         if self.path is not None:
@@ -168,25 +167,11 @@ class Terms:
     distribution: DistributionEntry | None = None
     data: WordFile | None = None
 
-    @property
-    def relation(self) -> Relation:
-        relation: Relation = self.options["relation"]
-        return relation
-
-    @property
-    def timeout(self) -> float | None:
-        seconds: float | None = self.options["timeout"]
-        return seconds
-
-    @property
-    def assume(self) -> str | None:
-        text: str | None = self.options["assume"]
-        return text
-
-    @property
-    def max_length(self) -> int | None:
-        letters: int | None = self.options["max_length"]
-        return letters
+    def __getattr__(self, name: str) -> Any:
+        """The value of an option, such as ``epsilon``."""
+        if name == "options" or name not in self.options:
+            raise AttributeError(name)
+        return self.options[name]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -222,11 +207,11 @@ class PropertyEntry(Terms):
     def spec(self, alphabet: Alphabet | None = None) -> Spec:
         """The specification over an alphabet (a model's, say); an error names the property."""
         try:
-            return self._compiled(alphabet)
+            return self._compile(alphabet)
         except InputError as error:
             raise InputError(f"property {short_repr(self.name)}: {error}") from None
 
-    def _compiled(self, alphabet: Alphabet | None) -> Spec:
+    def _compile(self, alphabet: Alphabet | None) -> Spec:
         if self.about_labels:
             raise InputError(
                 f"{self.kind} is about labels, and a language is needed here; write ltlf, regex, dfa or word_list"
