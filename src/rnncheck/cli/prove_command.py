@@ -77,6 +77,7 @@ def _proved(options: GivenOptions, named: PropertyEntry | None, loaded: Model, s
             settings=settings,
             assume=assumed,
             max_length=options["max_length"],
+            require=options["require"],
         )
 
 
