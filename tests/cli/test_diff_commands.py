@@ -19,7 +19,7 @@ def test_a_difference_is_told_written_and_replayed(run: Any, tmp_path: Path) -> 
     document, page = tmp_path / "d.json", tmp_path / "d.html"
     result = run("diff", OLD, NEW, *QUICK, "--ltlf", "G(a -> F b)", "--json", document, "--report", page)
     assert result.code == 1
-    assert "DIFFERENT: this does not hold: the two models answer every word alike" in (result.out + result.err)
+    assert "✗ VIOLATED: the models disagree on this sequence: old" in (result.out + result.err)
     assert "their answers: no (old), and yes (new)" in (result.out + result.err)
     assert "property        G(a -> F b): CHANGED, old satisfied, new violated" in (result.out + result.err)
     compared = json.loads(document.read_text())["comparison"]
@@ -37,7 +37,7 @@ def test_a_difference_is_told_written_and_replayed(run: Any, tmp_path: Path) -> 
 def test_no_difference_exits_with_0(run: Any) -> None:
     result = run("diff", OLD, OLD, "--method", "smc", "--quiet", "--epsilon", "0.05")
     assert result.code == 0
-    assert "ALIKE: the two models answer every word alike, as far as is known below" in (result.out + result.err)
+    assert "NONE FOUND: no difference was found; a random sequence" in (result.out + result.err)
 
 
 def test_out_of_time_is_undecided(run: Any) -> None:
