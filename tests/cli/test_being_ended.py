@@ -95,7 +95,7 @@ def test_a_verification_ends_with_the_verdict_so_far(tmp_path: Path, number: int
         "hoeffding", "--method", "smc", "--json", "v.json", "--quiet",
     )  # fmt: skip
     assert (code, err) == (3, "")
-    assert out.startswith("UNDECIDED")
+    assert out.startswith("? UNDECIDED")
     assert json.loads((tmp_path / "v.json").read_text())["reason"] == "interrupted"
 
 

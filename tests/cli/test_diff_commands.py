@@ -19,13 +19,13 @@ def test_a_difference_is_told_written_and_replayed(run: Any, tmp_path: Path) -> 
     document, page = tmp_path / "d.json", tmp_path / "d.html"
     result = run("diff", OLD, NEW, *QUICK, "--ltlf", "G(a -> F b)", "--json", document, "--report", page)
     assert result.code == 1
-    assert "DIFFERENT: the models disagree on at least one sequence" in (result.out + result.err)
+    assert "✗ VIOLATED: the models disagree on this sequence: old" in (result.out + result.err)
     assert "their answers: no (old), and yes (new)" in (result.out + result.err)
     assert "property        G(a -> F b): CHANGED, old satisfied, new violated" in (result.out + result.err)
     compared = json.loads(document.read_text())["comparison"]
     assert (compared["old"], compared["new"], compared["relation"]) == (OLD, NEW, "equal")
     text = page.read_text()
-    assert "The models disagree on this word: the old one answers no, the new one yes." in text
+    assert "The models disagree on this sequence: old rejects, new accepts." in text
     assert f"rnncheck replay {document} --model {NEW} --against {OLD}" in text
     assert f"rnncheck diff {OLD} {NEW}" in text
     assert run("replay", document, "--model", NEW, "--against", OLD).code == 0
@@ -37,7 +37,7 @@ def test_a_difference_is_told_written_and_replayed(run: Any, tmp_path: Path) -> 
 def test_no_difference_exits_with_0(run: Any) -> None:
     result = run("diff", OLD, OLD, "--method", "smc", "--quiet", "--epsilon", "0.05")
     assert result.code == 0
-    assert "ALIKE: the two models answer every word alike, as far as is known below" in (result.out + result.err)
+    assert "NONE FOUND: no difference was found; a random sequence" in (result.out + result.err)
 
 
 def test_out_of_time_is_undecided(run: Any) -> None:
@@ -92,10 +92,10 @@ def test_a_list_of_words_is_a_property(run: Any, tmp_path: Path) -> None:
     words, file = tmp_path / "words.txt", tmp_path / "suite.toml"
     words.write_text("a b\nb\n")
     file.write_text("[properties.few]\nword_list = 'words.txt'\n")
-    reported = [run("diff", OLD, NEW, *option, *QUICK) for option in (("--word-list", words), ("--spec", file))]
-    assert reported[0].code == 1
-    assert "words.txt" in reported[0].out
-    about = [next(line for line in each.out.split("\n") if "words.txt" in line) for each in reported]
+    told = [run("diff", OLD, NEW, *option, *QUICK) for option in (("--word-list", words), ("--spec", file))]
+    assert told[0].code == 1
+    assert "words.txt" in told[0].out
+    about = [next(line for line in each.out.split("\n") if "words.txt" in line) for each in told]
     assert about[0] == about[1]
 
 

@@ -22,7 +22,7 @@ def test_a_faulty_network_is_found_out(run, tmp_path, method: str) -> None:
     path = tmp_path / "verdict.json"
     result = run("verify", FAULTY, *PROPERTY, *QUICK, *OFTEN_C, "--method", method, "--json", path)
     assert result.code == 1, result
-    assert result.out.startswith("VIOLATED")
+    assert result.out.startswith("✗ VIOLATED")
     document = json.loads(path.read_text())
     assert document["schema"] == "rnncheck/verdict/2"
     word = document["counterexample"]
@@ -41,7 +41,7 @@ def test_json_alone_on_stdout(run) -> None:
 def test_satisfied_exits_with_0(run) -> None:
     result = run("verify", FAULTY, "--regex", ".*", *QUICK, "--method", "smc")
     assert result.code == 0
-    assert result.out.startswith("SATISFIED")
+    assert result.out.startswith("○ NONE FOUND")
     assert "confidence 0.95" in result.out
 
 

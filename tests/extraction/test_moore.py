@@ -26,8 +26,8 @@ from rnncheck.models.labelled import LabelledNetwork
 from rnncheck.models.network import Cell
 from rnncheck.models.traces import TraceModel
 from rnncheck.oracle import MembershipOracle
-from rnncheck.report.page.label_pairs import pairs_along
 from rnncheck.runtime.budget import Budget, BudgetExceeded
+from rnncheck.verdict.label_trace import pairs_along
 from rnncheck.verification.label_questions import label_spec, verify_labels
 from rnncheck.verification.verify_settings import VerifySettings
 from rnncheck.words import Alphabet, WordBatch

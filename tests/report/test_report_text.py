@@ -16,11 +16,12 @@ from rnncheck.errors import InputError
 from rnncheck.relations import Relation
 from rnncheck.report import palette
 from rnncheck.report.automaton import graphviz
-from rnncheck.report.page import page_of, sentences
+from rnncheck.report.page import page_of
 from rnncheck.report.page.reproduce import python_call, replay_text
 from rnncheck.report.page.verdict_page import report_page
 from rnncheck.report.plots import gauge, pumping_plot, rounds_plot, ticks
 from rnncheck.search.flows import FlowSettings
+from rnncheck.verdict import text as sentences
 from rnncheck.verdict.facts import HealthNote, SpecFacts, Strength
 from rnncheck.verdict.guarantee import Guarantee
 from rnncheck.verdict.value import Satisfied
@@ -145,15 +146,15 @@ def test_a_large_table_is_left_out_and_told() -> None:
 def test_headlines_say_who_errs() -> None:
     """Should follow the relation, and never call "ran out" a success."""
     verdict = samples.faulty()
-    assert sentences.headline(verdict) == "The network accepts a word that the specification rejects."
+    assert sentences.headline(verdict) == "the network accepts a sequence that the property forbids"
     other = replace(verdict, relation=Relation.SUPERSET, counterexample=("a", "b"))
-    assert sentences.headline(other) == "The network rejects a word that the specification accepts."
-    assert "open" in sentences.headline(samples.undecided())
+    assert sentences.headline(other) == "the network rejects a sequence that the property requires it to accept"
+    assert "it is open" in sentences.headline(samples.undecided())
     assert "(confidence 0.95)" in sentences.headline(samples.satisfied())
     proof = replace(verdict, kind=Satisfied, strength=Strength.PROVED, guarantee=Guarantee(proof=True))
-    assert sentences.headline(proof) == "No word at all violates the specification."
-    exact = replace(proof, guarantee=Guarantee(exact_length=7))
-    assert sentences.headline(exact) == "No violation was found: no word of at most 7 letters is one."
+    assert sentences.headline(proof) == "no sequence can violate the property, whatever the network answers"
+    exact = replace(proof, strength=Strength.STATISTICAL, guarantee=Guarantee(exact_length=7))
+    assert sentences.headline(exact) == "no violation was found; no sequence of at most 7 letters is a violation"
 
 
 @pytest.mark.parametrize("make", [samples.faulty, samples.satisfied, samples.undecided])

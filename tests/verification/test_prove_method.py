@@ -18,9 +18,9 @@ from rnncheck.models.engine.compiled import CompiledNetwork
 from rnncheck.models.exact_network import exact_network
 from rnncheck.models.network import Cell
 from rnncheck.proofs.proof_search import ProofSettings
-from rnncheck.report.page.sentences import headline
 from rnncheck.spec import Spec
 from rnncheck.verdict.certificate import Certificate
+from rnncheck.verdict.text import headline
 from rnncheck.verdict.value import Verdict
 from rnncheck.verification.verify import verify
 from rnncheck.verification.verify_settings import VerifySettings

@@ -37,7 +37,7 @@ def command(options: GivenOptions) -> int:
             properties=options["property"],
             models=options["model"],
             progress=lambda now: show(_progress_text(now)),
-            **options.pick("workers", "cluster", "threads", "checkpoint", "resume"),
+            **options.pick("workers", "cluster", "threads", "checkpoint", "resume", "require"),
         )
     files = [
         (options["junit"], lambda path: write_atomically(path, junit_xml(result))),
@@ -62,7 +62,7 @@ def _lines(result: SuiteResult, *, in_full: bool) -> Iterator[str | Line]:
         remark = " (allowed)" if one.allowed and one.outcome != "satisfied" else ""
         seconds = 0.0 if one.verdict is None else one.verdict.cost.seconds
         shown = f"  {names}  {seconds:6.1f} s  {glimpse(one.sentence(), in_full=in_full)}{remark}"
-        yield Line(shown, one.outcome.ljust(9), _COLOURS[one.outcome], bold=not one.allowed)
+        yield Line(shown, one.outcome_name.ljust(10), _COLOURS[one.outcome], bold=not one.allowed)
         if in_full and one.verdict is not None:
             yield from verdict_lines(one.verdict, in_full=True)[1:]
     for note in result.notes:

@@ -20,9 +20,9 @@ from rnncheck.report.automaton.automaton_drawing import Marks, marks_of
 from rnncheck.report.automaton.pictures import FORMATS, draw
 from rnncheck.report.markup import count
 from rnncheck.report.page.cluster_section import mistakes_automaton
-from rnncheck.report.page.label_pairs import pairs_along
 from rnncheck.runtime.files import read_limited, write_atomically
 from rnncheck.spec import read_automaton
+from rnncheck.verdict.label_trace import pairs_along
 from rnncheck.verdict.value import Verdict
 from rnncheck.words import Alphabet
 

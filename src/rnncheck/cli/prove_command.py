@@ -77,6 +77,7 @@ def _prove(options: GivenOptions, named: PropertyEntry | None, loaded: Model, sp
             settings=settings,
             assume=assumed,
             max_length=options["max_length"],
+            require=options["require"],
         )
 
 

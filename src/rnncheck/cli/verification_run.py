@@ -99,7 +99,7 @@ def ask(
 ) -> Verdict:
     """Ask the question in the time that is left, and show the progress; ``others`` replace what options say."""
     assumed = limit.spent_on("the assumption was being compiled", lambda: assumption(options, alphabet))
-    terms = options.pick("method", "relation", "epsilon", "gamma", "seed", "max_length")
+    terms = options.pick("method", "relation", "epsilon", "gamma", "seed", "max_length", "require")
     with progress_line(quiet=options["quiet"]) as line:
         return question(
             **{**terms, **others},

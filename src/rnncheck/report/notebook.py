@@ -9,12 +9,13 @@ from rnncheck.report.automaton.automaton_drawing import Marks, marks_of
 from rnncheck.report.automaton.graphviz import one_graphviz
 from rnncheck.report.automaton.pictures import draw
 from rnncheck.report.markup import Markup, count, join, letter, tag
-from rnncheck.report.page import sentences
 from rnncheck.report.page.cluster_section import mistakes_automaton
-from rnncheck.report.page.label_pairs import as_shown, pairs_along
+from rnncheck.report.page.label_pairs import as_shown
 from rnncheck.report.plots import pumping_plot
 from rnncheck.spec import Spec
+from rnncheck.verdict import text as sentences
 from rnncheck.verdict.facts import Outcome
+from rnncheck.verdict.label_trace import pairs_along
 from rnncheck.verdict.value import Verdict
 from rnncheck.verdict.violation import FaultyFlow
 from rnncheck.words import EPSILON, Word
@@ -55,12 +56,12 @@ def _picture(dfa: DFA, marks: Marks | None = None, title: str = "") -> dict[str,
 def _verdict(verdict: Verdict) -> Markup:
     verdict, question = as_shown(verdict), verdict.label_question
     colour = _COLOURS[verdict.outcome]
-    outcome = tag("strong", verdict.outcome.value.upper(), style=f"color:{colour}")
+    outcome = tag("strong", sentences.outcome_name(verdict).upper(), style=f"color:{colour}")
     parts = [
-        tag("p", outcome, " ", sentences.headline(verdict)),
+        tag("p", outcome, f" {sentences.capital(sentences.headline(verdict))}."),
         None if verdict.counterexample is None else tag("p", "Counterexample: ", _word(verdict.counterexample)),
         tag("p", f"{sentences.formula(verdict)}; {verdict.reason}."),
-        *(tag("p", text) for text in ([] if verdict.violated else sentences.known(verdict.guarantee))),
+        *(tag("p", text) for text in ([] if verdict.violated else sentences.known(verdict))),
         *(_flow(flow) for flow in verdict.faulty_flows[:1]),
         *(tag("p", tag("em", f"{note.check}: "), note.message) for note in verdict.health),
         tag("p", f"{verdict.cost.seconds:.2f} s, {verdict.cost.membership_queries:,} queries, "

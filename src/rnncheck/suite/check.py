@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import itertools
 import shlex
@@ -20,6 +21,7 @@ from rnncheck.suite.check_results import Check, SuiteResult
 from rnncheck.suite.loaded_model import LoadedModel
 from rnncheck.suite.property_file import ModelEntry, PropertyEntry, Suite
 from rnncheck.suite.suite_checkpoint import SuiteCheckpoint
+from rnncheck.verdict.facts import Strength, StrengthName
 from rnncheck.verdict.value import AnyVerdict
 from rnncheck.version import __version__
 
@@ -47,6 +49,7 @@ def check(
     threads: int | None = None,
     checkpoint: str | Path | None = None,
     resume: bool = False,
+    require: StrengthName | Strength | None = None,
     progress: Callable[[CheckProgress], None] | None = None,
     clock: Clock = time.monotonic,
 ) -> SuiteResult:
@@ -56,7 +59,7 @@ def check(
     of sampled words the next need not; verdicts and counts are those of ``verify`` all the same, whatever the number of
     ``workers``. A model that cannot be loaded, or a property that does not compile, is an error of its own checks
     alone. With ``checkpoint`` each check is kept there when it is done; ``resume`` takes from there what has not
-    changed since.
+    changed since. With ``require`` every "satisfied" that rests on less is undecided, whatever the file requires.
     """
     began = clock()
     read = suite if isinstance(suite, Suite) else Suite.read(suite)
@@ -67,6 +70,11 @@ def check(
         raise InputError(f"{read.path}: no property is left to verify; select others, or leave the selection out")
     if resume and checkpoint is None:
         raise InputError("there is nothing to resume from; name the checkpoint's file too (--checkpoint)")
+    if require is not None:
+        least = Strength.named(require).value
+        pairs = tuple(
+            (model, dataclasses.replace(one, options={**one.options, "require": least})) for model, one in pairs
+        )
     kept = None if checkpoint is None else SuiteCheckpoint(checkpoint, resume=resume)
     run = _Run(pairs, {} if kept is None else kept.earlier(), kept, progress or (lambda _: None))
     if workers is None and cluster is None:

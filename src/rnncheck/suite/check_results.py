@@ -10,6 +10,7 @@ import msgspec
 from rnncheck.errors import FormatError, visible
 from rnncheck.runtime.budget import INTERRUPTED
 from rnncheck.suite.property_file import ModelEntry, PropertyEntry, Severity
+from rnncheck.verdict.text import outcome_name
 from rnncheck.verdict.value import AnyVerdict, decode_part, encode_part, in_todays_schema
 from rnncheck.words import format_word
 
@@ -65,10 +66,15 @@ class Check(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         )
 
     @property
+    def outcome_name(self) -> str:
+        """The outcome, and what "satisfied" rests on."""
+        return self.outcome if self.verdict is None else outcome_name(self.verdict)
+
+    @property
     def outcome(self) -> OutcomeName:
         if self.verdict is None:
             return "undecided" if self.error is None else "error"
-        return self.verdict.outcome.value
+        return self.verdict.outcome.value if self.verdict.shortfall is None else "undecided"
 
     @property
     def error_probability(self) -> float:
@@ -95,7 +101,7 @@ class Check(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
             return self.error or "not begun: the run was interrupted"
         if self.verdict.counterexample is not None:
             return f"counterexample: {format_word(self.verdict.counterexample)}"
-        return self.verdict.reason
+        return self.verdict.shortfall or self.verdict.reason
 
 
 class SuiteResult(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

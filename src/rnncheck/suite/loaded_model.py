@@ -95,7 +95,8 @@ class _Question:
     def verdict(self, limit: Budget, progress: ShowProgress | None) -> AnyVerdict:
         one = self._property
         declared = [option for option, _ in keys_of_properties().values()]
-        terms = {name: one.options[name] for name in ("method", "relation", "epsilon", "gamma", "seed", "max_length")}
+        names = ("method", "relation", "epsilon", "gamma", "seed", "max_length", "require")
+        terms = {name: one.options[name] for name in names}
         if one.about_labels:
             terms["relation"] = "superset"
         return (verify_labels if one.about_labels else verify)(

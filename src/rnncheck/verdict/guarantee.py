@@ -171,8 +171,8 @@ class PossibleWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             return f"a random word could be a violation with probability {self.mass:.3g}, whatever the model answers"
         return (
             f"a word that could violate the specification (probability {self.mass:.3g}) does so with "
-            f"probability below {self.epsilon:.3g}, with confidence {1 - self.gamma:.6g} ({self.samples} drawn), so a "
-            f"random word does with probability below {self.bound:.3g}"
+            f"probability below {at_most(self.epsilon)}, with confidence {1 - self.gamma:.6g} ({self.samples} drawn); "
+            f"so a random word does with probability below {at_most(self.bound)}"
         )
 
 
@@ -221,7 +221,7 @@ class Guarantee(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
             claims.append(f"no word {which} at most {self.exact_length} letters violates the specification, {why}")
         if self.epsilon is not None and self.gamma is not None:
             claims.append(
-                f"a random word{scope} violates it with probability below {self.epsilon:.3g}, with confidence "
+                f"a random word{scope} violates it with probability below {at_most(self.epsilon)}, with confidence "
                 f"{1 - self.gamma:.6g} ({self.samples} words, {self.bound} bound)"
             )
         return claims or ["nothing is known about words that were not queried"]
@@ -264,7 +264,7 @@ class Evaluation(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
         return (
             f"{answers}; the reference ({self.reference}) gave the same for {self.words} random words and "
             f"{self.searched_words} that searches found, so it differs on a random word with probability below "
-            f"{self.epsilon:.3g}, with confidence {1 - self.gamma:.6g}{self._exactly()}"
+            f"{at_most(self.epsilon)}, with confidence {1 - self.gamma:.6g}{self._exactly()}"
         )
 
     def _exactly(self) -> str:

@@ -5,15 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from rnncheck.report.checks.check_sentences import answers_sentence
 from rnncheck.report.markup import Child, Markup, count, join, section, shortened, tag, word_markup
-from rnncheck.report.page.sentences import capital
 from rnncheck.report.page.shell import grid, page
 from rnncheck.suite.check_results import Check, SuiteResult
 from rnncheck.verdict.strata import frequency_sentence
+from rnncheck.verdict.text import SIGNS, answers_sentence, capital
 from rnncheck.verdict.value import Verdict
 
-_SIGNS = {"violated": "✗", "satisfied": "✓", "undecided": "?", "error": "!"}
+_SIGNS = {**SIGNS, "satisfied": "✓", "error": "!"}
 _LONGEST_FORMULA = 400
 
 
@@ -75,7 +74,8 @@ def _matrix(result: SuiteResult, links: Mapping[tuple[str, str], str]) -> Markup
 def _cell(check: Check | None, links: Mapping[tuple[str, str], str]) -> Child:
     if check is None:
         return "–"
-    shown = tag("span", f"{_SIGNS[check.outcome]} {check.outcome}", class_=f"outcome {check.outcome}")
+    name = check.outcome_name
+    shown = tag("span", f"{_SIGNS[name]} {name}", class_=f"outcome {check.outcome} {name.replace(' ', '-')}")
     allowed = tag("span", " allowed", class_="note") if check.allowed and check.outcome != "satisfied" else None
     return join([_linked(shown, check, links), allowed])
 
@@ -93,7 +93,7 @@ def _failed(result: SuiteResult, links: Mapping[tuple[str, str], str]) -> Markup
 
 def _one(check: Check, links: Mapping[tuple[str, str], str]) -> Markup:
     allowed = f", allowed ({check.severity.value})" if check.allowed else ""
-    head = tag("h3", f"{check.name} · {check.model}: {check.outcome}{allowed}")
+    head = tag("h3", f"{check.name} · {check.model}: {check.outcome_name}{allowed}")
     facts: list[Child] = [tag("p", check.description)] if check.description else []
     if check.verdict is None:
         facts.append(tag("p", check.sentence(), class_="health"))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from rnncheck.report.markup import Markup, section, shortened, tag
-from rnncheck.report.page import sentences
 from rnncheck.report.page.reproduce import repeat_text, replay_text
+from rnncheck.verdict import text as sentences
 from rnncheck.verdict.value import Verdict
 
 _LONGEST_FACT = 300
@@ -28,7 +28,7 @@ def facts(verdict: Verdict) -> Markup:
                       *((name, settings[name]) for name in settings
                         if name not in _SHOWN_SEPARATELY and settings[name] is not None),
                       ("seed", verdict.seed), ("version", verdict.version or "not recorded")]),
-        ("Guarantee", [("in words", " ".join(sentences.known(verdict.guarantee))),
+        ("Guarantee", [("in words", " ".join(sentences.known(verdict))),
                        *_guarantee_numbers(verdict),
                        ("random words", random_words)]),
         ("Evaluation", [*_evaluation(verdict)]),

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from rnncheck.report import palette
 from rnncheck.report.markup import Attribute, Markup, join, section, shortened, tag
-from rnncheck.report.page.sentences import capital
 from rnncheck.report.plots import Frame, plot_of, signed, upright
 from rnncheck.verdict.guarantee import ShownBox
+from rnncheck.verdict.text import capital
 from rnncheck.verdict.value import Verdict
 
 _LEAST = 3.0  # of a rectangle's side, so that a point can be seen

@@ -9,11 +9,8 @@ from __future__ import annotations
 import msgspec
 
 from rnncheck.verdict.facts import SpecFacts
-from rnncheck.verdict.label_trace import pairs_along as pairs_along
 from rnncheck.verdict.value import Verdict, Violated
 from rnncheck.verdict.violation import Trace
-
-RIGHT = "every trace of letters and labels is as specified"
 
 
 def as_shown(verdict: Verdict) -> Verdict:

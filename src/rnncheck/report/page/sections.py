@@ -7,27 +7,24 @@ from collections.abc import Iterable
 from rnncheck.report.automaton.automaton_drawing import marks_of
 from rnncheck.report.automaton.figures import figure, legend
 from rnncheck.report.markup import Child, Markup, count, letter, section, shortened, tag, word_markup
-from rnncheck.report.page import sentences
 from rnncheck.report.page.embedded import MOST_CELLS, can_run
-from rnncheck.report.page.label_pairs import pairs_along
 from rnncheck.report.page.reproduce import subject
 from rnncheck.report.page.trace_table import trace_table
 from rnncheck.report.plots import rounds_plot
-from rnncheck.verdict.facts import Outcome
+from rnncheck.verdict import text as sentences
 from rnncheck.verdict.guarantee import at_most
+from rnncheck.verdict.label_trace import pairs_along
 from rnncheck.verdict.strata import frequency
 from rnncheck.verdict.value import Verdict
 from rnncheck.verdict.violation import cluster_sentences
 from rnncheck.words import format_word
 
-_SIGNS = {Outcome.VIOLATED: "✗", Outcome.SATISFIED: "✓", Outcome.UNDECIDED: "?"}
-
 
 def top(verdict: Verdict, date: str = "") -> Markup:
     """The verdict in one sentence, with its counterexample, under the subject and the date."""
-    outcome = verdict.outcome
-    called = sentences.called(verdict)
-    badge = tag("p", tag("span", _SIGNS[outcome], aria_hidden="true"), called, class_=f"badge {outcome.value}")
+    name = sentences.outcome_name(verdict)
+    sign = tag("span", sentences.SIGNS[name], aria_hidden="true")
+    badge = tag("p", sign, name, class_=f"badge {verdict.outcome.value} {name.replace(' ', '-')}")
     about = [tag("span", f" · {shortened(text, 200)}") for text in (subject(verdict), date) if text]
     brand = tag("p", "rnncheck", tag("span", " verification report"), *about, class_="brand")
     origin = verdict.spec_facts.origin or ""
@@ -39,7 +36,16 @@ def top(verdict: Verdict, date: str = "") -> Markup:
         word = tag(
             "p", tag("span", "Counterexample", class_="label"), word_markup(verdict.counterexample), class_="word"
         )
-    return tag("header", brand, badge, tag("h1", sentences.headline(verdict)), word, question, named, _tiles(verdict))
+    return tag(
+        "header",
+        brand,
+        badge,
+        tag("h1", f"{sentences.capital(sentences.headline(verdict))}."),
+        word,
+        question,
+        named,
+        _tiles(verdict),
+    )
 
 
 def on_your_data(verdict: Verdict) -> Markup | None:

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from rnncheck.automata.dfa import DFA
 from rnncheck.errors import visible
 from rnncheck.report.markup import Markup, letter, shortened, tag
-from rnncheck.report.page.label_pairs import pairs_along
 from rnncheck.report.plots import gauge
+from rnncheck.verdict.label_trace import pairs_along
 from rnncheck.verdict.value import Verdict
 from rnncheck.words import EPSILON
 

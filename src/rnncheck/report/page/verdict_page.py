@@ -11,11 +11,11 @@ from rnncheck.report.page import (
     flow_panels,
     invariant_pictures,
     sections,
-    sentences,
 )
 from rnncheck.report.page.embedded import embedded
 from rnncheck.report.page.label_pairs import as_shown
 from rnncheck.report.page.shell import page
+from rnncheck.verdict.text import outcome_name
 from rnncheck.verdict.value import Verdict
 
 _SECTIONS = (
@@ -43,7 +43,7 @@ def report_page(verdict: Verdict, *, date: str = "", document: str | None = None
     with one_graphviz():
         parts = [(key, name, make(verdict)) for key, name, make in _SECTIONS]
     return page(
-        f"{sentences.called(verdict)}: {shortened(origin, 60)} · rnncheck",
+        f"{outcome_name(verdict)}: {shortened(origin, 60)} · rnncheck",
         sections.top(verdict, date),
         [*parts, ("repeat", "Repeat it", fact_list.repeat(verdict, document, ours=ours))],
         data=embedded(verdict),
