@@ -228,11 +228,13 @@ def strength(document: Document) -> str | None:
     if document.get("strength") is not None:
         return str(document["strength"])
     guarantee = document["guarantee"]
+    invariant = guarantee.get("invariant")
     if guarantee["proof"]:
-        return "exhaustive" if guarantee.get("invariant") is None else "proved"
-    possible = guarantee.get("possible")
-    sampled = guarantee["epsilon"] is not None or (possible is not None and possible["samples"])
-    return "statistical" if sampled or guarantee.get("hypothesis_epsilon") is not None else "bounded"
+        alone = document["reason"] == "no word at all can be a violation"
+        return "proved" if alone or invariant is not None else "exhaustive"
+    by_mass = guarantee["epsilon"] is None and guarantee.get("possible") is not None
+    by_part = invariant is not None and invariant.get("unproved") is not None
+    return "bounded" if by_mass or by_part else "statistical"
 
 
 def _guarantee(guarantee: Document | None) -> Document | None:
