@@ -204,15 +204,21 @@ def _of_verdict(verdict: Any) -> Document:
         "strength": strength(document),
         "counterexample": document["counterexample"],
         "confirmed": document["confirmed"],
-        "shortest": document.get("shortest"),
+        "shortest": bool(document.get("shortest")),
         "no_violation_up_to": document.get("no_violation_up_to"),
-        "guarantee": _guarantee(document["guarantee"]),
-        "severity": _rounded(document.get("violation_mass")),
+        "guarantee": _guarantee(document.get("guarantee")),
+        "severity": _rounded(_severity(document)),
         "flows": [[flow[part] for part in ("prefix", "loop", "suffix", "hits")] for flow in document["faulty_flows"]],
         "health": sorted(note["check"] for note in document["health"]),
         "hypothesis": None if learned is None else learned["states"],
         "cost": {name: cost.get(name) for name in counts},
     }
+
+
+def _severity(document: Document) -> list[float] | None:
+    """The interval of the probability of violations; documents of schema 1 have it at the top level."""
+    interval: list[float] | None = (document.get("severity") or {}).get("interval", document.get("violation_mass"))
+    return interval
 
 
 def strength(document: Document) -> str | None:
@@ -222,11 +228,13 @@ def strength(document: Document) -> str | None:
     if document.get("strength") is not None:
         return str(document["strength"])
     guarantee = document["guarantee"]
+    invariant = guarantee.get("invariant")
     if guarantee["proof"]:
-        return "exhaustive" if guarantee.get("invariant") is None else "proved"
-    possible = guarantee.get("possible")
-    sampled = guarantee["epsilon"] is not None or (possible is not None and possible["samples"])
-    return "statistical" if sampled or guarantee.get("hypothesis_epsilon") is not None else "bounded"
+        alone = document["reason"] == "no word at all can be a violation"
+        return "proved" if alone or invariant is not None else "exhaustive"
+    by_mass = guarantee["epsilon"] is None and guarantee.get("possible") is not None
+    by_part = invariant is not None and invariant.get("unproved") is not None
+    return "bounded" if by_mass or by_part else "statistical"
 
 
 def _guarantee(guarantee: Document | None) -> Document | None:
