@@ -16,9 +16,13 @@ for _library in ("OMP", "OPENBLAS", "MKL"):
     os.environ.setdefault(f"{_library}_NUM_THREADS", "1")
 
 
+gc.disable()  # until all is collected: a quarter of that time goes into looking for garbage
+
+
 def pytest_collection_finish() -> None:
     """What was collected stays to the end: the garbage collector need not look at it again and again."""
     gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(scope="session", autouse=True)

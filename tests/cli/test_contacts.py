@@ -220,6 +220,7 @@ def stated_counts() -> dict[str, list[int]]:
 
 
 @needs_data
+@pytest.mark.slow  # neither the files nor their counts change; tests/contacts reads each file
 def test_the_table_of_the_documentation_is_right() -> None:
     """Should state the counts of all seven published files as they are."""
     stated = stated_counts()

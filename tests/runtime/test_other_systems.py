@@ -54,7 +54,9 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.parametrize("work", [VERIFY, TRAIN, BENCH], ids=["verify", "train", "bench"])
+@pytest.mark.parametrize(
+    "work", [VERIFY, pytest.param(TRAIN, marks=pytest.mark.slow), BENCH], ids=["verify", "train", "bench"]
+)
 def test_the_core_runs_without_flock_and_without_an_alarm(tmp_path, work: str) -> None:
     if work is TRAIN:
         pytest.importorskip("torch")

@@ -1,6 +1,7 @@
 """A property file, verified: the verdicts are those of verify, wherever they are found; files can be read."""
 
 import dataclasses
+import functools
 import json
 import xml.etree.ElementTree as ET
 from pathlib import Path
@@ -21,7 +22,7 @@ from rnncheck.suite.check_results import Check
 from rnncheck.suite.property_file import Severity
 from rnncheck.verdict.facts import Strength
 from rnncheck.verdict.guarantee import Guarantee
-from rnncheck.verdict.value import Undecided, Violated
+from rnncheck.verdict.value import Undecided, Verdict, Violated
 from support import samples
 from support.robust_networks import robust_network
 
@@ -173,12 +174,17 @@ def test_junit_has_a_test_for_each_check(suite: Path) -> None:
         assert float(case.get("time") or "x") >= 0
 
 
+@functools.cache
+def _satisfied() -> Verdict:
+    spec = Spec.from_regex("a*", ["a", "b"])
+    return verify(DFAModel(spec.dfa), spec)
+
+
 def judged(name: str, gamma: float | None) -> Check:
     """A check that is satisfied by a sample, or proved where γ is None."""
     guarantee = Guarantee(proof=True) if gamma is None else Guarantee(epsilon=0.01, gamma=gamma, samples=500)
-    spec, model = Spec.from_regex("a*", ["a", "b"]), DFAModel(Spec.from_regex("a*", ["a", "b"]).dfa)
     strength = Strength.PROVED if gamma is None else Strength.STATISTICAL
-    verdict = msgspec.structs.replace(verify(model, spec), guarantee=guarantee, strength=strength)
+    verdict = msgspec.structs.replace(_satisfied(), guarantee=guarantee, strength=strength)
     return Check(model="m", name=name, kind="regex", text="a*", source="m", verdict=verdict)
 
 

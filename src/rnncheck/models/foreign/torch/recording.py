@@ -28,6 +28,7 @@ SHAPE_ONLY = {  # functions that only change the shape or the place
     *("clone", "detach", "to", "float", "double", "cpu", "expand", "expand_as"),
 }
 _PLAIN_TENSORS = (torch.Tensor, torch.nn.Parameter)
+_LEAVES = {*_PLAIN_TENSORS, int, float, bool, str, type(None), torch.dtype, torch.device}
 _FIRST = ("input", "tensors")  # names of the first argument
 _NAMES_OF_NUMPY = {"axis": "dim", "x": "input", "keepdims": "keepdim"}  # PyTorch's functions take these too
 # Functions that give Python code no value of the word.
@@ -55,7 +56,7 @@ class Call:
     @property
     def tensors(self) -> list[Any]:
         """All tensors among the arguments."""
-        return list(_tensors_in((self.args, self.options)))
+        return tensors_in((self.args, self.options))
 
 
 @dataclass
@@ -240,26 +241,32 @@ def _plain(value: Any, lengths: list[Size]) -> Any:
     return value
 
 
-def _leaves(value: Any) -> Any:
+def _leaves(value: Any) -> list[Any]:
     """The leaves of a value made of tuples, lists, dicts and slices."""
-    if isinstance(value, slice):
-        yield from _leaves((value.start, value.stop, value.step))
+    found: list[Any] = []
+    _gather(value, found)
+    return found
+
+
+def _gather(value: Any, found: list[Any]) -> None:
+    if type(value) in _LEAVES:  # nearly all are, and the questions below take long when asked for every word
+        found.append(value)
+    elif isinstance(value, slice):
+        for part in (value.start, value.stop, value.step):
+            _gather(part, found)
     elif isinstance(value, tuple | list):
         for part in value:
-            yield from _leaves(part)
+            _gather(part, found)
     elif isinstance(value, Mapping):
-        yield from _leaves(list(value.values()))
+        for part in list(value.values()):
+            _gather(part, found)
     else:
-        yield value
-
-
-def _tensors_in(value: Any) -> Any:
-    return (leaf for leaf in _leaves(value) if isinstance(leaf, torch.Tensor))
+        found.append(value)
 
 
 def tensors_in(value: Any) -> list[Any]:
     """The tensors in a result or in arguments."""
-    return list(_tensors_in(value))
+    return [leaf for leaf in _leaves(value) if isinstance(leaf, torch.Tensor)]
 
 
 def last_function(calls: Sequence[Call], output: Any) -> str:
