@@ -153,8 +153,8 @@ class Answers:
     def _runs_on(self, dfa: DFA, outputs: StateOutputs, access: Sequence[Codes]) -> Runs | None:
         """The words that are followed from one automaton to the next.
 
-        All words are filed anew when the automaton has doubled, since following pays for more of them then; and when it
-        has changed in so many places that running all words again, until it has doubled, is cheaper.
+        All words are filed anew when the automaton has doubled, since following pays for more of them then; and when
+        it has changed in enough places that running all words again, until it has doubled, is cheaper.
         """
         if dfa.transitions.size >= 2 * self._filed_at:
             self._runs = Runs(dfa, outputs, access) if access else None

@@ -161,7 +161,7 @@ static inline void copy(float *to, const float *from, int64_t count)
 }
 
 /* Some units of one row: from ``before``, their h, to ``hidden``, which may be the same; their c in place. Never inlined:
-   whoever calls, it is the same code and rounds alike. */
+   for every caller it is the same code and rounds alike. */
 __attribute__((noinline)) static void advance_row(int64_t cell, const float *own, const float *in, const float *before, float *hidden,
                                float *memory, int64_t count)
 {
@@ -351,7 +351,7 @@ static void start_anew(void)
     pthread_cond_init(&team.opened, NULL);
 }
 
-/* So many helpers, or as many as can be had; no signal is theirs. */
+/* Start this number of helpers, or as many as possible; they handle no signals. */
 static void hire(int wanted)
 {
     static int knows_of_forks;

@@ -21,9 +21,9 @@ def junit_xml(result: SuiteResult) -> str:
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{whole}\n'
 
 
-def _suite(checks: list[Check], result: SuiteResult, told_of_all: Markup | None = None) -> Markup:
+def _suite(checks: list[Check], result: SuiteResult, about_all: Markup | None = None) -> Markup:
     cases = [_case(check, result) for check in checks]
-    return tag("testsuite", *cases, told_of_all, name=checks[0].model, **_counts(tuple(checks)))
+    return tag("testsuite", *cases, about_all, name=checks[0].model, **_counts(tuple(checks)))
 
 
 def _counts(checks: tuple[Check, ...]) -> dict[str, str]:

@@ -229,9 +229,9 @@
 
     about(part) {
       const goes = all(`[data-from="${part.dataset.state}"]`, this.svg);
-      const told = goes.slice(0, 12).map((edge) => edge.querySelector("title").textContent);
+      const shown = goes.slice(0, 12).map((edge) => edge.querySelector("title").textContent);
       const more = goes.length > 12 ? `; and ${goes.length - 12} more arrows` : "";
-      return `${part.querySelector("title").textContent}. ${told.join("; ")}${more}`;
+      return `${part.querySelector("title").textContent}. ${shown.join("; ")}${more}`;
     }
 
     // Show where a tried word is: the state reached, and the transition that led there.
@@ -329,11 +329,11 @@
 
   function answer() {
     const verb = (yes) => (yes ? "accepts" : "rejects");
-    const told = machines.map(([key, automaton]) => {
+    const answers = machines.map(([key, automaton]) => {
       const states = tried.runs[key];
       return `${called[key]} ${verb(accepts(automaton, states[states.length - 1]))} this word.`;
     });
-    return told.join(" ");
+    return answers.join(" ");
   }
 
   function tryWord(text) {
