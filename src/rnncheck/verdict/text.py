@@ -253,7 +253,7 @@ def formula(verdict: Verdict) -> str:
 
 
 def property_text(verdict: Verdict) -> str:
-    """What a person wrote as the property, or its formula where nobody did."""
+    """The property as it was given, or its formula where it has no text."""
     if verdict.comparison is not None:
         return verdict.comparison.sentence()
     if verdict.label_question is not None:
