@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: setup browser demo test test-all coverage check schema bench docs lock audit clean
+.PHONY: setup browser demo test test-all coverage check accept schema bench docs lock audit clean
 
 setup: $(STAMP)
 
@@ -43,6 +43,11 @@ check: setup
 	$(BIN)/mypy
 	$(BIN)/mypy --config-file tests/mypy.ini tests
 	$(BIN)/python scripts/architecture.py --check
+
+# The sentences about verdicts, after a change of them; git diff shows what changed.
+accept: setup
+	$(BIN)/python -m pytest -q -n 0 --accept tests/report/test_sentences.py
+	git --no-pager diff --stat tests/report/sentences.txt
 
 # What the documentation says of a verdict's document, after a change of the verdict.
 schema: setup

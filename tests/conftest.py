@@ -19,6 +19,10 @@ for _library in ("OMP", "OPENBLAS", "MKL"):
 gc.disable()  # until all is collected: a quarter of that time goes into looking for garbage
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--accept", action="store_true", help="write the sentences that tests compare with anew")
+
+
 def pytest_collection_finish() -> None:
     """What was collected stays to the end: the garbage collector need not look at it again and again."""
     gc.freeze()

@@ -68,7 +68,8 @@ class Check(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     @property
     def outcome_name(self) -> str:
         """The outcome, and what "satisfied" rests on."""
-        return self.outcome if self.verdict is None else outcome_name(self.verdict)
+        weak = self.verdict is not None and self.verdict.shortfall is not None
+        return self.outcome if self.verdict is None or weak else outcome_name(self.verdict)
 
     @property
     def outcome(self) -> OutcomeName:

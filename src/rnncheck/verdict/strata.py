@@ -113,7 +113,7 @@ def interval_of(strata: Sequence[Stratum], least: float) -> Interval:
 
 def frequency_sentence(interval: Interval, scope: str = "") -> str:
     """An interval for the probability of violations as a sentence about random words."""
-    often, words = frequency(interval), f"random words{scope}"
+    often, words = frequency(interval), f"random words{scope.replace('that satisfies', 'that satisfy')}"
     if often.endswith("%"):
         return f"{often} of all {words} are violations"
     return f"{often} {words} {'are violations' if often.startswith('fewer') else 'is a violation'}"

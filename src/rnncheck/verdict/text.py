@@ -105,9 +105,9 @@ def _bound(verdict: Verdict) -> str:
     if guarantee is not None and facts is not None and facts.unproved is not None:
         probability = f"at most {at_most(facts.unproved)}, by proof{verdict.proof_about}"
         return f"a random sequence{guarantee.scope} is a violation with probability {probability}"
-    if guarantee is not None and guarantee.possible is not None:
-        bound = at_most(guarantee.possible.bound)
-        return f"a random sequence{guarantee.scope} is a violation with probability at most {bound}"
+    if guarantee is not None and guarantee.possible is not None:  # the sample of these is no part of what is certain
+        bound = f"at most {at_most(guarantee.possible.mass)}, for certain"
+        return f"a random sequence{guarantee.scope} is a violation with probability {bound}"
     if guarantee is not None and guarantee.exact_length is not None:
         which = "that counts and has" if guarantee.scope else "of"
         return f"no sequence {which} at most {counted(guarantee.exact_length, 'letter')} is a violation"

@@ -25,7 +25,7 @@ from rnncheck.runtime.files import write_atomically
 from rnncheck.verdict.automaton_files import LARGEST_INSIDE, in_file, read_document
 from rnncheck.verdict.earlier_schema import EARLIER, upgraded
 from rnncheck.verdict.facts import AutomatonFacts, Count, HealthNote, Outcome, Round, SpecFacts, Strength, TotalCost
-from rnncheck.verdict.guarantee import AssumptionFacts, Evaluation, Guarantee, Scope, Searched
+from rnncheck.verdict.guarantee import AssumptionFacts, Evaluation, Guarantee, Scope, Searched, about_weights
 from rnncheck.verdict.questions import Comparison, LabelQuestion
 from rnncheck.verdict.violation import (
     DataFacts,
@@ -247,7 +247,7 @@ class Verdict(
     def proof_about(self) -> str:
         """The subject of its proof, as the end of "proved"; empty where it is the model itself or there is no proof."""
         guarantee = self.guarantee
-        return "" if guarantee is None or guarantee.invariant is None else guarantee.invariant.about
+        return "" if guarantee is None or guarantee.invariant is None else about_weights(self.scope.covers_reference)
 
     def __repr__(self) -> str:
         word = self.counterexample
