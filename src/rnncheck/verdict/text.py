@@ -271,7 +271,8 @@ def spec_accepts(verdict: Verdict) -> bool:
 def meaning(verdict: Verdict) -> list[str]:
     """What the verdict means, in whole sentences."""
     if verdict.outcome is Outcome.SATISFIED:
-        return [f"{capital(verdict.reason)}.", *known(verdict)]
+        weak = [] if verdict.shortfall is None else [f"It is not enough: {verdict.shortfall}."]
+        return [*weak, f"{capital(verdict.reason)}.", *known(verdict)]
     if verdict.outcome is Outcome.UNDECIDED:
         return [f"It ended without an answer: {verdict.reason}.", *known(verdict)]
     both = "Network and specification were both evaluated on exactly this word, the network by itself"

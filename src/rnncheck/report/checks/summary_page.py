@@ -117,7 +117,8 @@ def _evidence(verdict: Verdict) -> list[Child]:
     if verdict.data is not None:
         found.append(tag("p", f"On your data: {verdict.data.sentence()}."))
     if verdict.counterexample is None:
-        found.append(tag("p", f"{verdict.reason}; {verdict.guarantee or 'nothing is known'}."))
+        required = "" if verdict.shortfall is None else f"{capital(verdict.shortfall)}. "
+        found.append(tag("p", f"{required}{capital(verdict.reason)}; {verdict.guarantee or 'nothing is known'}."))
     return found
 
 

@@ -256,12 +256,12 @@ def _tiles(verdict: Verdict) -> Markup:
     if verdict.data is not None:
         tiles.append(("on your data", f"{verdict.data.violations} of {verdict.data.counted}"))
     if guarantee is not None and guarantee.epsilon is not None:
-        tiles.append(("P(violation)", f"< {guarantee.epsilon:.3g}"))
+        tiles.append(("P(violation)", f"< {at_most(guarantee.epsilon)}"))
     facts = None if guarantee is None else guarantee.invariant
     if facts is not None and facts.unproved is not None:
         tiles.append(("P(violation), proved", f"≤ {at_most(facts.unproved)}"))
     if guarantee is not None and guarantee.possible is not None and guarantee.possible.samples:
-        tiles.append(("P(violation | possible)", f"< {guarantee.possible.epsilon:.3g}"))
+        tiles.append(("P(violation | possible)", f"< {at_most(guarantee.possible.epsilon)}"))
     if guarantee is not None and guarantee.exact_length is not None:
         tiles.append(("exact up to", count(guarantee.exact_length, "letter")))
     if verdict.hypothesis is not None:
