@@ -132,7 +132,7 @@ def test_shards_put_together_are_the_whole_run(tmp_path) -> None:
 def test_shards_of_different_runs_are_not_merged(tmp_path) -> None:
     one = begun(tmp_path / "one", shard="1/3")
     other = begun(tmp_path / "other", DrawnSubjects(count=2, specs=1), shard="2/3")
-    with pytest.raises(InputError, match="different things, specs = 2 and 1"):
+    with pytest.raises(InputError, match="different settings, specs = 2 and 1"):
         merge([one.path, other.path], tmp_path / "merged")
     assert not (tmp_path / "merged").exists()
 

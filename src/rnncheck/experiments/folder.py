@@ -24,7 +24,7 @@ import msgspec
 from rnncheck.errors import FormatError, InputError, short_repr
 from rnncheck.runtime import locks
 from rnncheck.runtime.files import read_limited, remove_leftovers, write_atomically
-from rnncheck.verdict.value import decode_part, encode_part
+from rnncheck.verdict.value import decode_part, encode_part, in_todays_schema
 from rnncheck.version import __version__
 
 Piece = TypeVar("Piece", bound=msgspec.Struct)
@@ -151,7 +151,8 @@ class RunFolder:
         """A piece; one that does not read is named, with what to do."""
         path = self.place(name)
         try:
-            return msgspec.json.decode(read_limited(path, "verdict"), type=kind, dec_hook=decode_part)
+            document = in_todays_schema(msgspec.json.decode(read_limited(path, "verdict")))
+            return msgspec.convert(document, kind, dec_hook=decode_part, str_keys=True)
         except OSError as error:
             raise FormatError(f"cannot be read: {error.strerror or error}", str(path)) from None
         except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:

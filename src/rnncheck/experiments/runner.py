@@ -30,7 +30,7 @@ from rnncheck.runtime.files import remove_leftovers
 from rnncheck.search.flows import FlowSettings
 from rnncheck.spec import Spec
 from rnncheck.verdict.facts import MethodName
-from rnncheck.verdict.value import Verdict
+from rnncheck.verdict.value import AnyVerdict, Verdict
 from rnncheck.verification.methods import COMPARED, METHODS, PRINTED
 from rnncheck.verification.verify import verify
 from rnncheck.verification.verify_settings import VerifySettings
@@ -100,7 +100,7 @@ class VerdictPiece(msgspec.Struct, forbid_unknown_fields=True):
     subject: str
     spec: str
     method: str
-    verdict: Verdict
+    verdict: AnyVerdict
 
 
 @dataclass(frozen=True)
@@ -195,7 +195,7 @@ class _ExperimentRun:
         )
 
     def _verify(self, piece: str, name: str, spec: str, method: str, subject: Subject) -> None:
-        def answered(document: Verdict) -> None:
+        def answered(document: AnyVerdict) -> None:
             self.folder.write_json(
                 f"verdicts/{piece}.json", VerdictPiece("rnncheck/piece/1", name, spec, method, document)
             )
