@@ -151,9 +151,8 @@ def _of_released(folder: Path, method: str) -> Question:
 def _extraction(models: _Models, name: str, method: str) -> Question:
     def answer() -> Document:
         settings = rnncheck.LearningSettings(max_states=40, max_query_length=200)
-        made = rnncheck.extract_automaton(
-            models.get("network", name), method=method, epsilon=EPSILON, gamma=EPSILON, settings=settings
-        )
+        extract = getattr(rnncheck, "extract", None) or rnncheck.extract_automaton  # its name in earlier versions
+        made = extract(models.get("network", name), method=method, epsilon=EPSILON, gamma=EPSILON, settings=settings)
         point, cost = made.measured, made.cost
         return {
             "outcome": "passed" if made.passed else "not passed",
