@@ -265,7 +265,7 @@ def test_a_property_of_a_file_brings_its_terms(run, model: Path, tmp_path: Path)
     other = run("prove", model, "--spec", suite, "--property", "same", "--relation", "subset", "--json", "-")
     assert json.loads(other.out)["relation"] == "subset"
     assumed = json.loads(run("prove", model, "--spec", suite, "--property", "no-a", "--json", "-").out)
-    assert (assumed["relation"], assumed["assumption"]["max_length"]) == ("superset", 7)
+    assert (assumed["relation"], assumed["scope"]["assumption"]["max_length"]) == ("superset", 7)
     for wrong, reported in (
         (["--spec", suite], "there are 2 properties; choose one: same, no-a"),
         (["--spec", suite, "--property", "x"], "no property 'x'"),

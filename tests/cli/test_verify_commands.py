@@ -185,7 +185,7 @@ def test_only_words_that_count(run, tmp_path) -> None:
     assert reported in result.out
     assert reported[1:] in page.read_text().replace("&gt;", ">")
     document = json.loads(path.read_text())
-    assert document["assumption"]["max_length"] == 20
+    assert document["scope"]["assumption"]["max_length"] == 20
     assert "--assume 'G(b -> X !b)' --max-length 20" in document["command"]
     assert "--assume" in page.read_text().split("Repeat it")[-1]
     assert run("replay", path, "--model", FAULTY).code == 0
@@ -198,7 +198,7 @@ def test_ways_to_say_what_is_assumed(run, tmp_path, text: str) -> None:
     result = run("verify", FAULTY, *PROPERTY, *QUICK, *OFTEN_C, "--assume", text.replace("FILE", str(automaton)),
                  "--method", "smc", "--json", "-")  # fmt: skip
     document = json.loads(result.out)
-    assert document["assumption"]["mass"] == pytest.approx(0.01 / (1 - 0.99 * 21 / 22))
+    assert document["scope"]["assumption"]["mass"] == pytest.approx(0.01 / (1 - 0.99 * 21 / 22))
     assert "b" not in document["counterexample"]
 
 

@@ -169,7 +169,7 @@ def test_documents_of_earlier_versions_are_still_read() -> None:
     completed = with_scores(old, model)
     assert completed.trace == verdict.trace
     assert completed.faulty_flows == verdict.faulty_flows
-    with pytest.raises(InputError, match="this is another one"):
+    with pytest.raises(InputError, match="not about this one"):
         with_scores(old, rnncheck.load_model(zoo.path("response-lstm")))
 
 

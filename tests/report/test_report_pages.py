@@ -7,6 +7,7 @@ import random
 import pytest
 
 from rnncheck.errors import ExpressionError
+from rnncheck.verdict.text import outcome_name
 from rnncheck.words import format_word, letter_text, parse_word
 from support import samples
 from support.browser import Browser, Page
@@ -50,7 +51,7 @@ def quiet(page: Page) -> bool:
 def test_a_page_loads_quietly_and_asks_for_nothing(show, tmp_path, name: str) -> None:
     """Should show the verdict, light or dark, without a console message, an error, or a request."""
     page = show(name)
-    assert page.run("document.querySelector('.badge').innerText").lower().endswith(SAMPLES[name]().outcome.value)
+    assert page.run("document.querySelector('.badge').innerText").lower().endswith(outcome_name(SAMPLES[name]()))
     for dark, paper in ((False, "rgb(255, 255, 255)"), (True, "rgb(20, 23, 28)")):
         page.theme(dark)
         assert page.run("getComputedStyle(document.body).backgroundColor") == paper

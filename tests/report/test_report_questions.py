@@ -45,7 +45,7 @@ def draw(source, *arguments: object) -> None:
 def test_a_verdict_about_labels_tells_of_labels() -> None:
     """Should show the formula and what the network says after each letter, not the property of all words."""
     page = report_page(samples.labels())
-    assert "The network&#x27;s labels along this word break the specification." in page
+    assert "The network&#x27;s labels along a sequence break the property." in page
     assert "G(label=malformed -&gt; G label=malformed)" in page
     assert "network says – malformed decimal" in part(page, "counterexample").replace("  ", " ")
     assert "network’s score" not in page
@@ -104,7 +104,7 @@ def test_a_mistake_that_the_language_lacks_is_told() -> None:
 def test_notebooks_show_what_was_asked_and_learned() -> None:
     """Should draw the specification over pairs, and the mistakes, and no scores where there are none."""
     about = rich_forms(samples.labels())["text/html"]
-    assert "labels along this word break" in about
+    assert "labels along a sequence break" in about
     assert "point/malformed" in about
     assert "network’s score" not in about
     assert "Mistakes E" in rich_forms(samples.mistakes())["text/html"]

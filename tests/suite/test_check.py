@@ -165,7 +165,7 @@ def test_junit_has_a_test_for_each_check(suite: Path) -> None:
     assert root.get("name") == "Requests <and> answers"
     assert [inner.get("name") for inner in root] == ["good", "faulty"]
     (failure,) = root.iter("failure")
-    assert "counterexample: b a (the network accepts it, the specification rejects it)" in str(failure.text)
+    assert "counterexample: b a (2 letters; the network accepts it, the specification rejects it)" in str(failure.text)
     assert "Every request is answered & more." in str(failure.text)
     assert "Traceback" not in str(failure.text)
     for case in root.iter("testcase"):

@@ -59,7 +59,7 @@ def test_a_test_for_each_property(folder: Path) -> None:
     code, out = run(folder, "--rnncheck", "suite.toml", "-rfs")
     assert code == 1
     assert "1 failed, 2 passed, 1 skipped" in out
-    assert "counterexample: b a (the network accepts it, the specification rejects it)" in out
+    assert "counterexample: b a (2 letters; the network accepts it, the specification rejects it)" in out
     assert "faulty flow:" in out
     assert "FAILED suite.toml::answered[mine] - violated: counterexample: b a" in out
     assert "allowed (warning): violated: counterexample: b a" in out

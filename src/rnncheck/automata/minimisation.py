@@ -118,7 +118,7 @@ def _followers(table: Table, front: Ints, met: Ints) -> Ints:
     rows, seen = table.tolist(), (met != 0).tolist()
     queue = front.tolist()
     for place, state in enumerate(queue):  # grows while it is walked
-        if not place % _LARGE:
+        if place % _LARGE == _LARGE - 1:
             check_time()
         for successor in rows[state]:
             if not seen[successor]:

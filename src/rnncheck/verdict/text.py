@@ -33,6 +33,11 @@ _DISAGREE = {
     Relation.SUBSET: "the new model accepts at least one sequence that the old one rejects",
     Relation.SUPERSET: "the new model rejects at least one sequence that the old one accepts",
 }
+_NO_DIFFERENCE = {
+    Relation.EQUAL: "no difference was found",
+    Relation.SUBSET: "no sequence was found that the new model accepts and the old one rejects",
+    Relation.SUPERSET: "no sequence was found that the old model accepts and the new one rejects",
+}
 _NAMES = {Relation.SUBSET: "no false positives", Relation.SUPERSET: "no false negatives", Relation.EQUAL: "equality"}
 _LIMITS_OF_BOUNDS = (
     "It is not a proof: words that the distribution rarely draws, such as very long ones, may be violations.",
@@ -119,7 +124,7 @@ def _compared(verdict: Verdict, comparison: Comparison) -> str:
         claim = comparison.sentence()
         if verdict.strength in (Strength.PROVED, Strength.EXHAUSTIVE):
             return f"{claim}{verdict.proof_about}"
-        return f"no difference was found; {_bound(verdict)}"
+        return f"{_NO_DIFFERENCE[comparison.relation]}; {_bound(verdict)}"
     if verdict.outcome is Outcome.UNDECIDED:
         return f"it is open whether {comparison.sentence()}"
     if comparison.old_said is None or comparison.new_said is None:
