@@ -28,7 +28,7 @@ from rnncheck.checker import Status, replay
 from rnncheck.errors import InputError
 from rnncheck.models.adapters import DFAModel
 from rnncheck.models.foreign.callables import CallableModel
-from rnncheck.probability.statistics import clopper_pearson
+from rnncheck.probability.clopper_pearson import clopper_pearson
 from rnncheck.relations import Relation
 from rnncheck.words import Alphabet
 

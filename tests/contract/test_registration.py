@@ -54,8 +54,8 @@ ADDED: dict[str, tuple[str, str, str, dict[str, str]]] = {
         "class Newcomer(WMethodEquivalence):\n    pass\n"),
         "from rnncheck.learning.equivalence.newcomer import Newcomer\n",
         {'"w-method"]': '"w-method", "newcomer"]',
-         "[WMethodEquivalence(comparing), sample],\n": "[WMethodEquivalence(comparing), sample],\n"
-         '        "newcomer": lambda comparing, rng, sample: [Newcomer(comparing), sample],\n'},
+         "[WMethodEquivalence(context), sample],\n": "[WMethodEquivalence(context), sample],\n"
+         '        "newcomer": lambda context, rng, sample: [Newcomer(context), sample],\n'},
     ),
     "extraction method": (
         "extraction",

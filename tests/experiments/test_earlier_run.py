@@ -3,8 +3,8 @@
 import pytest
 
 from rnncheck.errors import InputError
-from rnncheck.experiments.earlier_run import EarlierRun, networks_in
 from rnncheck.experiments.folder import RunFolder
+from rnncheck.experiments.networks_of_a_run import EarlierRun, networks_in
 from rnncheck.experiments.random_automata import RandomAutomata
 from rnncheck.experiments.run_results import read_results
 from rnncheck.experiments.runner import Questions, as_printed, run_experiment

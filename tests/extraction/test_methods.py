@@ -17,11 +17,11 @@ from rnncheck.automata.product import difference_witness
 from rnncheck.automata.regex.regex_compiler import compile_regex
 from rnncheck.errors import InputError, MissingExtraError, ModelError
 from rnncheck.extraction import EXTRACTIONS, extracting, extraction_method
-from rnncheck.extraction.clustering import Grid, KMeans
 from rnncheck.extraction.compare import compare_surrogates
 from rnncheck.extraction.extract import extract
 from rnncheck.extraction.merging import merging
 from rnncheck.extraction.quantisation import quantise
+from rnncheck.extraction.state_clustering import Grid, KMeans
 from rnncheck.extraction.state_partition import StatePartition
 from rnncheck.extraction.weiss import weiss
 from rnncheck.learning.learning_settings import LearningSettings

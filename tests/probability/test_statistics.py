@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rnncheck.errors import InputError
+from rnncheck.probability.clopper_pearson import clopper_pearson
 from rnncheck.probability.confidence import Bound, Confidence
-from rnncheck.probability.statistics import clopper_pearson
 
 probability = st.floats(1e-6, 0.9)
 

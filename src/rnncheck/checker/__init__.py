@@ -13,11 +13,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from rnncheck.checker.bounded_proof_checks import check_lengths
 from rnncheck.checker.checks import Check, Replay, Status, unchecked
 from rnncheck.checker.claimed_document import Claims, read_claims
 from rnncheck.checker.deadline import Deadline
 from rnncheck.checker.drawn_words import check_assumption
-from rnncheck.checker.lengths import check_lengths
 from rnncheck.checker.model_checks import (
     check_comparison,
     check_counterexample,
@@ -153,4 +153,8 @@ def _uncheckable(claims: Claims) -> Iterator[Check]:
         yield unchecked("hypothesis", "nothing is claimed of it")
     if claims.verdict.failure_clusters:
         yield unchecked("failure clusters", "the document only suggests which counterexamples have the same cause")
-    yield unchecked("reason, cost, health, rounds, command, seed, version", "stated by the document, without evidence")
+    if claims.verdict.evaluation is not None:
+        yield unchecked("evaluation", "how far evaluator and reference were compared is stated without evidence")
+    yield unchecked(
+        "reason, searched, cost, health, rounds, command, seed, version", "stated by the document, without evidence"
+    )

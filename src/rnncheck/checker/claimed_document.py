@@ -33,10 +33,17 @@ _PIECES: Mapping[str, tuple[str, Any]] = {
     "hypothesis": ("hypothesis", None),
     "faulty_flows": ("faulty flow", []),
     "trace": ("trace", None),
-    "scope": ("assumption", {}),
+    "scope": ("scope", {}),
     "cost": ("cost", TotalCost(0.0, 0, 0, 0)),
     "history": ("history", []),
     "severity": ("severity", None),
+    "evaluation": ("evaluation", None),
+    "health": ("health", []),
+    "model": ("model", {}),
+    "settings": ("settings", {}),
+    "required": ("required", None),
+    "command": ("command", None),
+    "version": ("version", ""),
     "data": ("data", None),
     "error_language": ("error language", None),
     "label_question": ("label question", None),
@@ -151,7 +158,7 @@ def read_claims(text: str | bytes, source: str = "verdict", folder: Path | None 
 def _specification_table(verdict: Verdict, named: Mapping[str, Table], problems: list[Check]) -> Table | None:
     """The specification, ignoring words that do not count; None where that cannot be computed."""
     spec, assumption = named.get("specification"), verdict.assumption
-    if spec is None or assumption is None or any(check.name == "assumption" for check in problems):
+    if spec is None or assumption is None or any(check.name in ("assumption", "scope") for check in problems):
         return spec if assumption is None else None
     try:
         return spec.assuming(named.get("assumption"), assumption.max_length)

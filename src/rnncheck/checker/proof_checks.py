@@ -84,7 +84,8 @@ def check_named_proof(
     for check in _checks(proof, model):
         yield dataclasses.replace(check, name=f"proof: {check.name}")
     if invariant.unproved is None:
-        yield confirmed_if("proof: of every word", not proof.of_a_part, "the certificate leaves no word unproved")
+        left = "some words" if proof.of_a_part else "no word"
+        yield confirmed_if("proof: of every word", not proof.of_a_part, f"the certificate leaves {left} unproved")
     elif same and _malformed(proof) is None:
         yield _unproved(claims, proof, invariant.unproved, words_like)
 

@@ -15,9 +15,9 @@ from rnncheck.checker.model_checks import NOT_QUERIED
 from rnncheck.checker.strata_checks import FreshAnswers, strata
 from rnncheck.checker.structure import impossible_severity
 from rnncheck.models.protocol import Model
+from rnncheck.probability.clopper_pearson import clopper_pearson
 from rnncheck.probability.conditioned import conditioned
 from rnncheck.probability.distributions import WordDistribution
-from rnncheck.probability.statistics import clopper_pearson
 from rnncheck.words import Word
 
 _ROUNDING = 1e-9

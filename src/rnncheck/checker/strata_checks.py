@@ -15,9 +15,9 @@ from rnncheck.checker.drawn_words import may_violate_words
 from rnncheck.checker.product_table import Table
 from rnncheck.checker.structure import impossible_severity
 from rnncheck.models.protocol import Model
+from rnncheck.probability.clopper_pearson import clopper_pearson
 from rnncheck.probability.conditioned import conditioned
 from rnncheck.probability.distributions import WordDistribution
-from rnncheck.probability.statistics import clopper_pearson
 from rnncheck.verdict.strata import divide, interval_of
 from rnncheck.words import Codes
 

@@ -33,7 +33,7 @@ _TRAINED = ("words", "cell", "hidden", "layers", "target_accuracy", "recipe")
 @make_command("bench random")
 def random(options: GivenOptions) -> None:
     """Networks trained on random automata, each against several specifications, by every method (Table 1)."""
-    from rnncheck.experiments.earlier_run import networks_in
+    from rnncheck.experiments.networks_of_a_run import networks_in
     from rnncheck.experiments.random_automata import RandomAutomata
 
     shape = options.pick(*_TRAINED, "count", "states", "min_states", "letters", "specs", "accuracy", "draws")

@@ -22,10 +22,10 @@ from rnncheck.automata.moore import Hypothesis
 from rnncheck.errors import InputError, LearningBoundReached
 from rnncheck.learning.equivalence.replayed_words import ReplayedWords
 from rnncheck.learning.learning_task import LearningTask, refining
+from rnncheck.probability.clopper_pearson import clopper_pearson
 from rnncheck.probability.confidence import check_probability
 from rnncheck.probability.distributions import WordDistribution
 from rnncheck.probability.expected import Probabilities
-from rnncheck.probability.statistics import clopper_pearson
 from rnncheck.runtime.budget import BudgetExceeded
 from rnncheck.search.observations import Observations
 from rnncheck.words import WordBatch

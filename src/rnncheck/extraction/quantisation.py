@@ -16,8 +16,8 @@ from rnncheck.automata.dfa import DFA, Mask
 from rnncheck.automata.language import empty_language
 from rnncheck.automata.minimisation import minimise
 from rnncheck.errors import InputError
-from rnncheck.extraction.clustering import Clustering, clusterings
 from rnncheck.extraction.method import Extracting, check_on_fresh_words
+from rnncheck.extraction.state_clustering import Clustering, clusterings
 from rnncheck.extraction.state_partition import Vectors
 from rnncheck.learning.learning_task import LearningTask
 from rnncheck.models.protocol import States, letters_in_step

@@ -11,9 +11,9 @@ from rnncheck.automata.dfa import Mask
 from rnncheck.models.labelled import answers_of
 from rnncheck.models.protocol import Model
 from rnncheck.models.traces import trace_model
+from rnncheck.probability.clopper_pearson import clopper_pearson
 from rnncheck.probability.conditioned import conditioned
 from rnncheck.probability.distributions import WordDistribution
-from rnncheck.probability.statistics import clopper_pearson
 from rnncheck.repairs.near_words import all_words, distinct, near_misses, words_in
 from rnncheck.repairs.own_words import Collection
 from rnncheck.repairs.repair_question import Question

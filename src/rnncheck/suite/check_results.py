@@ -7,11 +7,11 @@ from typing import Literal
 
 import msgspec
 
-from rnncheck.errors import FormatError, visible
+from rnncheck.errors import FormatError, InputError, visible
 from rnncheck.runtime.budget import INTERRUPTED
 from rnncheck.suite.property_file import ModelEntry, PropertyEntry, Severity
 from rnncheck.verdict.text import outcome_name
-from rnncheck.verdict.value import AnyVerdict, decode_part, encode_part, in_todays_schema
+from rnncheck.verdict.value import AnyVerdict, check_parts, decode_part, encode_part, in_todays_schema
 from rnncheck.words import format_word
 
 OutcomeName = Literal["satisfied", "violated", "undecided", "error"]
@@ -176,7 +176,13 @@ class SuiteResult(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     def from_json(cls, text: str | bytes, source: str = "result") -> SuiteResult:
         """The result in a JSON document; ``source`` names it in errors."""
         try:
-            return msgspec.convert(in_todays_schema(msgspec.json.decode(text)), cls, dec_hook=decode_part)
+            result = msgspec.convert(in_todays_schema(msgspec.json.decode(text)), cls, dec_hook=decode_part)
+            for check in result.checks:
+                if check.verdict is not None:
+                    check_parts(check.verdict)
+            return result
+        except InputError as error:
+            raise FormatError(f"not the result of a check: {error}", source) from None
         except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
             raise FormatError(f"not the result of a check: {visible(str(error))}", source) from None
 

@@ -11,7 +11,7 @@ from rnncheck.errors import FormatError
 from rnncheck.runtime.checkpoint import read_checkpoint, write_checkpoint
 from rnncheck.runtime.files import check_writable
 from rnncheck.suite.check_results import Check
-from rnncheck.verdict.value import AnyVerdict, decode_part, encode_part
+from rnncheck.verdict.value import AnyVerdict, check_parts, decode_part, encode_part
 
 
 class _Document(msgspec.Struct, forbid_unknown_fields=True):
@@ -47,6 +47,10 @@ class SuiteCheckpoint:
     def _read(self) -> _Document:
         source = str(self._path)
         try:
-            return msgspec.json.decode(read_checkpoint(self._path), type=_Document, dec_hook=decode_part)
+            document = msgspec.json.decode(read_checkpoint(self._path), type=_Document, dec_hook=decode_part)
+            for check in document.checks:
+                if check.verdict is not None:
+                    check_parts(check.verdict)
+            return document
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
             raise FormatError(f"not a checkpoint of check: {error}; start again without --resume", source) from None

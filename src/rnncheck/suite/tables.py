@@ -204,7 +204,7 @@ class Table:
         for key in self.content:
             if key not in self._known:
                 near = difflib.get_close_matches(key, self._known, n=1)
-                hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(sorted(self._known))}"
+                hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(sorted(set(self._known)))}"
                 raise self.error(f"unknown key; {hint}", key)
 
     def _value(self, key: str) -> Any:

@@ -5,6 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
+
+from rnncheck.automata.dfa import DFA
+from rnncheck.automata.formats.dfa_json import DFADocument, dfa_of
+from rnncheck.errors import InputError
+from rnncheck.relations import Relation
+
 EARLIER = "rnncheck/verdict/1"
 
 # Fields that only a result of this kind has; in the earlier schema every document had them all.
@@ -37,22 +44,50 @@ def upgraded(document: Mapping[str, Any], schema: str) -> dict[str, Any]:
         if name in parts and parts[name] in _EMPTY:
             del parts[name]
     if outcome == "satisfied":
-        parts["strength"] = strength_of(guarantee, parts.get("reason"))
+        parts["strength"] = strength_of(guarantee, parts)
     if isinstance(parts.get("settings"), dict):
         parts["settings"] = _settings(parts["settings"])
     return parts
 
 
-def strength_of(guarantee: object, reason: object) -> str:
+def strength_of(guarantee: object, parts: Mapping[str, Any]) -> str:
     """How strong a "satisfied" of the earlier schema is."""
     facts = guarantee if isinstance(guarantee, dict) else {}
     invariant = facts.get("invariant")
     if facts.get("proof"):
-        every = invariant is None and reason != "no word at all can be a violation"
-        return "exhaustive" if every else "proved"
+        return "exhaustive" if invariant is None and _may_be_violated(parts) else "proved"
     by_part = isinstance(invariant, dict) and invariant.get("unproved") is not None
     by_mass = facts.get("epsilon") is None and facts.get("possible") is not None
     return "bounded" if by_mass or by_part else "statistical"
+
+
+def _may_be_violated(parts: Mapping[str, Any]) -> bool:
+    """Whether some word that counts could violate the property, whatever the model answers; true if that is unknown."""
+    try:
+        spec, relation = _automaton(parts["spec"]["automaton"]), Relation.named(parts["relation"])
+        assumption = parts["scope"]["assumption"] or {}
+        longest, given = assumption.get("max_length"), assumption.get("automaton")
+        counts = None if given is None else _automaton(given).over(spec.alphabet)
+    except (AttributeError, InputError, KeyError, TypeError, msgspec.MsgspecError):
+        return True
+    violable = relation.may_violate(spec.accepting)
+    front, length = {(spec.initial, 0 if counts is None else counts.initial)}, 0
+    seen = set(front)
+    while front and (longest is None or length <= longest):
+        if any(violable[state] and (counts is None or counts.accepting[other]) for state, other in front):
+            return True
+        after = {
+            (int(spec.transitions[state, letter]), 0 if counts is None else int(counts.transitions[other, letter]))
+            for state, other in front
+            for letter in range(len(spec.alphabet))
+        }
+        front, length = after - seen, length + 1
+        seen |= front
+    return False
+
+
+def _automaton(document: object) -> DFA:
+    return dfa_of(msgspec.convert(document, DFADocument))
 
 
 def _guarantee(guarantee: object) -> object:

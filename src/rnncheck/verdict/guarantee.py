@@ -56,7 +56,8 @@ def scope_of(given: object) -> str:
     """The assumption in the facts of a distribution, as the end of "a word"; empty where all words count."""
     if not isinstance(given, dict):
         return ""
-    length = f" of at most {given['max_length']} letters" if "max_length" in given else ""
+    longest = given.get("max_length")
+    length = f" of at most {longest} letters" if isinstance(longest, int) else ""
     return length + (" that satisfies the assumption" if "sha256" in given else "")
 
 
@@ -209,7 +210,8 @@ class Guarantee(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
         """One sentence per claim, without capital and full stop."""
         scope = self.scope
         if self.proof and self.invariant is not None:
-            return self.invariant.sentences(scope)
+            of_module = [] if self.invariant.covers_reference else self._of_sample()
+            return [*self.invariant.sentences(scope), *of_module]
         if self.proof:
             return [f"no word{scope or ' at all'} violates the specification, for certain"]
         claims = [] if self.epsilon is not None or self.possible is None else [self.possible.sentence()]
@@ -219,12 +221,14 @@ class Guarantee(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
             which = "that counts and has" if scope else "of"
             why = "all were queried" if self.lengths is None else self.lengths.sentence()
             claims.append(f"no word {which} at most {self.exact_length} letters violates the specification, {why}")
-        if self.epsilon is not None and self.gamma is not None:
-            claims.append(
-                f"a random word{scope} violates it with probability below {at_most(self.epsilon)}, with confidence "
-                f"{1 - self.gamma:.6g} ({self.samples} words, {self.bound} bound)"
-            )
+        claims += self._of_sample()
         return claims or ["nothing is known about words that were not queried"]
+
+    def _of_sample(self) -> list[str]:
+        if self.epsilon is None or self.gamma is None:
+            return []
+        claim = f"a random word{self.scope} violates it with probability below {at_most(self.epsilon)}"
+        return [f"{claim}, with confidence {1 - self.gamma:.6g} ({self.samples} words, {self.bound} bound)"]
 
     @property
     def scope(self) -> str:

@@ -54,10 +54,10 @@ class Comparison(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     new_said: tuple[str, ...] | None = None
     properties: tuple[PropertyChange, ...] = ()
 
-    def sentence(self) -> str:
-        """The property in words, without capital and full stop."""
+    def sentence(self, scope: str = "") -> str:
+        """The property in words, without capital and full stop; ``scope`` names the words that count."""
         return {
-            Relation.EQUAL: "the two models answer every word alike",
-            Relation.SUBSET: "every word that the new model accepts is accepted by the old one",
-            Relation.SUPERSET: "every word that the old model accepts is accepted by the new one",
+            Relation.EQUAL: f"the two models answer every word{scope} alike",
+            Relation.SUBSET: f"every word{scope} that the new model accepts is accepted by the old one",
+            Relation.SUPERSET: f"every word{scope} that the old model accepts is accepted by the new one",
         }[self.relation]

@@ -19,7 +19,7 @@ from rnncheck.automata.dfa import DFA, explore
 from rnncheck.automata.language import is_empty, short_words
 from rnncheck.automata.minimisation import minimise
 from rnncheck.automata.product import difference, intersection
-from rnncheck.probability.statistics import clopper_pearson
+from rnncheck.probability.clopper_pearson import clopper_pearson
 from rnncheck.verdict.facts import Interval
 from rnncheck.verdict.violation import Stratum
 from rnncheck.words import Alphabet, Codes

@@ -40,13 +40,17 @@ _NO_DIFFERENCE = {
 }
 _NAMES = {Relation.SUBSET: "no false positives", Relation.SUPERSET: "no false negatives", Relation.EQUAL: "equality"}
 _LIMITS_OF_BOUNDS = (
-    "It is not a proof: words that the distribution rarely draws, such as very long ones, may be violations.",
+    "It does not cover every word: words that are rarely drawn, such as very long ones, may be violations.",
     (
         "It holds for words drawn as described below; where the network reads other words, choose a distribution like "
         "them (--words-like) and verify again."
     ),
 )
 _LIMITS_OF_PROOFS = ("It is about this network as it computes here, with this alphabet, and only about this property.",)
+_LIMIT_OF_READ_WEIGHTS = (
+    "It is about the weights that were read from the module, and only about this property: the module's own code may "
+    "compute something else."
+)
 _LIMITS_OF_UNDECIDED = (
     (
         "It does not mean that the network satisfies the specification: no violation was found among the words that "
@@ -120,17 +124,21 @@ def _bound(verdict: Verdict) -> str:
 
 
 def _compared(verdict: Verdict, comparison: Comparison) -> str:
+    claim = _alike(verdict, comparison)
     if verdict.outcome is Outcome.SATISFIED:
-        claim = comparison.sentence()
         if verdict.strength in (Strength.PROVED, Strength.EXHAUSTIVE):
             return f"{claim}{verdict.proof_about}"
         return f"{_NO_DIFFERENCE[comparison.relation]}; {_bound(verdict)}"
     if verdict.outcome is Outcome.UNDECIDED:
-        return f"it is open whether {comparison.sentence()}"
+        return f"it is open whether {claim}"
     if comparison.old_said is None or comparison.new_said is None:
         return _DISAGREE[comparison.relation]
     old, new = comparison.old_said[-1], comparison.new_said[-1]
     return f"the models disagree on this sequence: old {_answers(old)}, new {_answers(new)}"
+
+
+def _alike(verdict: Verdict, comparison: Comparison) -> str:
+    return comparison.sentence("" if verdict.assumption is None else verdict.assumption.scope)
 
 
 def _answers(answer: str) -> str:
@@ -245,7 +253,9 @@ def question(verdict: Verdict) -> str:
     if verdict.label_question is not None:
         asked = "Does the network, after each letter of every word, output a label that the specification allows?"
     if verdict.comparison is not None:
-        asked = f"The property: {verdict.comparison.sentence()}. A violation here is a word for which that is false."
+        asked = (
+            f"The property: {_alike(verdict, verdict.comparison)}. A violation here is a word for which that is false."
+        )
     more = [verdict.accepting(), None if verdict.assumption is None else verdict.assumption.sentence()]
     return " ".join([asked, *(f"{capital(text)}." for text in more if text)])
 
@@ -253,14 +263,14 @@ def question(verdict: Verdict) -> str:
 def formula(verdict: Verdict) -> str:
     """The property as a formula."""
     if verdict.comparison is not None:
-        return verdict.comparison.sentence()
+        return _alike(verdict, verdict.comparison)
     return EVERY_TRACE if verdict.label_question is not None else verdict.relation.formula
 
 
 def property_text(verdict: Verdict) -> str:
     """The property as it was given, or its formula where it has no text."""
     if verdict.comparison is not None:
-        return verdict.comparison.sentence()
+        return _alike(verdict, verdict.comparison)
     if verdict.label_question is not None:
         return verdict.label_question.text
     return verdict.spec_facts.origin or verdict.relation.formula
@@ -277,7 +287,8 @@ def meaning(verdict: Verdict) -> list[str]:
     """What the verdict means, in whole sentences."""
     if verdict.outcome is Outcome.SATISFIED:
         weak = [] if verdict.shortfall is None else [f"It is not enough: {verdict.shortfall}."]
-        return [*weak, f"{capital(verdict.reason)}.", *known(verdict)]
+        checked = [] if verdict.evaluation is None else [f"{capital(verdict.evaluation.sentence())}."]
+        return [*weak, f"{capital(verdict.reason)}.", *known(verdict), *checked]
     if verdict.outcome is Outcome.UNDECIDED:
         return [f"It ended without an answer: {verdict.reason}.", *known(verdict)]
     both = "Network and specification were both evaluated on exactly this word, the network by itself"
@@ -300,6 +311,8 @@ def meaning(verdict: Verdict) -> list[str]:
 
 def limits(verdict: Verdict) -> list[str]:
     """What the verdict does not mean, in whole sentences."""
+    if verdict.strength is not None and not verdict.scope.covers_reference:
+        return [_LIMIT_OF_READ_WEIGHTS, *([] if verdict.strength is Strength.PROVED else _LIMITS_OF_BOUNDS)]
     if verdict.strength is not None:
         return list(_LIMITS_OF_PROOFS if verdict.strength.at_least(Strength.EXHAUSTIVE) else _LIMITS_OF_BOUNDS)
     if verdict.outcome is Outcome.UNDECIDED:

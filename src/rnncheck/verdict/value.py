@@ -183,7 +183,10 @@ class Verdict(
             return None
         if not self.strength.at_least(self.required):
             return f"the result is {self.strength.value}, and {self.required.value} is required"
-        if not self.scope.covers_reference:
+        # A sample was compared with the reference, so it holds for the module too.
+        epsilon, known = self.settings.get("epsilon"), None if self.guarantee is None else self.guarantee.epsilon
+        enough = isinstance(epsilon, float) and known is not None and known <= epsilon
+        if not self.scope.covers_reference and not (self.required is Strength.STATISTICAL and enough):
             return (
                 f"the result is {self.strength.value} for the weights read from the module, whose code may compute "
                 f"something else, and {self.required.value} is required; export the network to ONNX or safetensors"
@@ -282,10 +285,7 @@ class Verdict(
         document = read_document(text, source, None if folder is None else Path(folder))
         try:
             verdict: AnyVerdict = msgspec.convert(in_todays_schema(document), AnyVerdict, dec_hook=decode_part)
-            _check_words(verdict)
-            _check_scope(verdict)
-            _check_labels(verdict)
-            _check_comparison(verdict)
+            check_parts(verdict)
         except (msgspec.MsgspecError, RecursionError) as error:
             raise FormatError(f"not a verdict: {visible(str(error))}", source) from None
         except InputError as error:
@@ -379,6 +379,14 @@ def in_todays_schema(document: Any) -> Any:
     return {name: in_todays_schema(part) if name in _PLACES else part for name, part in document.items()}
 
 
+def check_parts(verdict: Verdict) -> None:
+    """Raise InputError where the parts of a verdict that was read do not belong together."""
+    _check_words(verdict)
+    _check_strength(verdict)
+    _check_labels(verdict)
+    _check_comparison(verdict)
+
+
 def _check_words(verdict: Verdict) -> None:
     assumed = None if verdict.assumption is None else verdict.assumption.automaton
     for dfa in (verdict.specification, verdict.hypothesis, assumed):
@@ -396,9 +404,16 @@ def _check_words(verdict: Verdict) -> None:
         )
 
 
-def _check_scope(verdict: Verdict) -> None:
+def _check_strength(verdict: Verdict) -> None:
     if (problem := contradicted_scope(verdict)) is not None:
         raise InputError(problem)
+    guarantee, strength = verdict.guarantee, verdict.strength
+    if guarantee is not None and strength is not None and guarantee.proof != strength.at_least(Strength.EXHAUSTIVE):
+        raise InputError(f"its strength is {strength.value}, and its guarantee has proof = {guarantee.proof}")
+    for name in ("epsilon", "gamma", "hypothesis_epsilon"):
+        value = None if guarantee is None else getattr(guarantee, name)
+        if value is not None and not 0.0 <= value <= 1.0:
+            raise InputError(f"{name} = {value} is not a probability")
 
 
 def contradicted_scope(verdict: Verdict) -> str | None:

@@ -10,7 +10,7 @@ import msgspec
 from rnncheck.automata.dfa import DFA
 from rnncheck.display import Displayable
 from rnncheck.errors import visible
-from rnncheck.probability.statistics import clopper_pearson
+from rnncheck.probability.clopper_pearson import clopper_pearson
 from rnncheck.verdict.facts import Count, Interval, Scores
 from rnncheck.words import Word, format_word
 

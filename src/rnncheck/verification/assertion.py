@@ -74,9 +74,11 @@ def assert_satisfies(
         return verdict
     origin = spec if isinstance(spec, str) else spec.origin if isinstance(spec, Spec) else "the specification"
     if verdict.counterexample is not None:
-        problem = f"the counterexample is {format_word(verdict.counterexample)} ({verdict.relation.formula})"
+        word = format_word(verdict.counterexample)
+        message = f"the model does not satisfy {origin!r}: the counterexample is {word!r} ({verdict.relation.formula})"
     elif verdict.shortfall is not None:
-        problem = verdict.shortfall
+        message = f"what is known of {origin!r} is not enough: {verdict.shortfall}"
     else:
-        problem = f"undecided: {verdict.reason}; {verdict.guarantee or 'nothing is known'}"
-    raise NotSatisfiedError(f"the model does not satisfy {origin!r}: {problem}", verdict)
+        known = verdict.guarantee or "nothing is known"
+        message = f"it is open whether the model satisfies {origin!r}: {verdict.reason}; {known}"
+    raise NotSatisfiedError(message, verdict)

@@ -88,10 +88,11 @@ def _confirm_by_reference(task: Task) -> Algorithm:
         if search.violation is not None:
             return violated(search.violation, "the shortest of all violations, by the reference")
         yield None
-    reason = "no word at all can be a violation"
-    if task.prop.counts is not None:
-        reason = "every word that counts and could be a violation was queried, and none is one"
-    return Finding(Outcome.SATISFIED, reason, proof=True, vacuous=is_empty(task.prop.possible_violations))
+    vacuous = is_empty(task.prop.possible_violations)
+    reason = "every word that counts and could be a violation was queried, and none is one"
+    if vacuous:
+        reason = "no word that counts can be a violation, whatever the model answers"
+    return Finding(Outcome.SATISFIED, reason, proof=True, vacuous=vacuous)
 
 
 def every_word(task: Task) -> ExhaustiveSearch:

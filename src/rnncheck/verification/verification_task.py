@@ -27,7 +27,7 @@ from rnncheck.verdict.certificate import Certificate
 from rnncheck.verdict.facts import Outcome
 from rnncheck.verdict.guarantee import ShownBox
 from rnncheck.verdict.violation import ErrorDescription
-from rnncheck.verification.may_violate import MayViolateSample
+from rnncheck.verification.possible_violations import MayViolateSample
 from rnncheck.verification.verify_settings import VerifySettings
 from rnncheck.words import Codes, WordBatch, shortlex_key
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rnncheck.errors import visible
 from rnncheck.suite.check_results import Check
-from rnncheck.verdict.text import facts, headline, outcome_name
+from rnncheck.verdict.text import facts, headline
 
 _LONGEST_FORMULA = 500
 _SHOWN = {"counterexample", "required", "assumed", "known", "severity", "on your data", "faulty flow", "note"}
@@ -19,7 +19,7 @@ def check_lines(check: Check) -> list[str]:
     if check.verdict is None:
         lines.append(f"{check.outcome}: {check.sentence()}")
     else:
-        lines.append(f"{outcome_name(check.verdict)}: {headline(check.verdict)}; {check.verdict.reason}")
+        lines.append(f"{check.outcome_name}: {headline(check.verdict)}; {check.verdict.reason}")
         for fact in facts(check.verdict):
             if fact.name in _SHOWN:
                 lines.append(f"{fact.name}: {fact.text}{f' ({fact.more[-1]})' if fact.more else ''}")

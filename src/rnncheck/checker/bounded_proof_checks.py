@@ -50,6 +50,8 @@ def check_lengths(claims: Claims, model: Model | None, steps: int) -> Iterator[C
         yield refuted(_NAME, f"it assumes another arithmetic than {KNOWN_ARITHMETIC.sentence()}")
     elif model is None:
         yield left_open(_NAME, "the network was not queried; give --model")
+    elif not model.covers_reference and guarantee.lengths.covers_reference:
+        yield refuted(_NAME, "it claims to be about the module, and only the weights read from it are proved")
     else:
         try:
             stepper = CheckedNetwork(network_of(model), KNOWN_ARITHMETIC)
