@@ -192,6 +192,44 @@ def test_disagreements_of_a_growing_hypothesis(
     assert looks > 10 or name != "ttt"
 
 
+@pytest.mark.parametrize("name", ["ttt", "kv"])
+@pytest.mark.parametrize("seed", range(3))
+def test_words_of_lost_refinements_are_looked_at(monkeypatch: pytest.MonkeyPatch, name: str, seed: int) -> None:
+    """Should find every wrong word where errors, and other work in a pause, have cut refinements short."""
+    dfa, original = random_dfa(30, 3, seed), Answers.disagreements
+    log, rng = Log(dfa), np.random.default_rng(seed)
+
+    def checked(self: Answers, hypothesis: DFA, limit: int, *others: Any) -> list[Codes]:
+        found = original(self, hypothesis, limit, *others)
+        batch = WordBatch.from_codes(list(self._answers))
+        wrong = np.flatnonzero(hypothesis.accepts_batch(batch) != np.array(list(self._answers.values())))
+        assert found == sorted((batch[int(i)] for i in wrong), key=shortlex_key)[:limit]
+        return found
+
+    def ask(queries: Sequence[Query]) -> list[bool]:
+        if rng.random() < 0.1:
+            raise OSError
+        return log.ask(queries)
+
+    monkeypatch.setattr(Answers, "disagreements", checked)
+    learner = make_learner(name, dfa.alphabet, ask)
+    while True:
+        try:
+            witness = difference_witness(dfa, learner.hypothesis)
+            if witness is None:
+                break
+            words = [dfa.alphabet.encode(witness), tuple(rng.integers(0, 3, 20).tolist())]
+            works = [learner.refining([word]) for word in words]
+            for work in works:
+                for _ in itertools.islice(work, int(rng.integers(1, 20))):
+                    pass
+            finish(works[0])
+            finish(works[1])
+        except OSError:
+            continue
+    assert canonical(learner.hypothesis) == canonical(dfa)
+
+
 # -- counterexamples --------------------------------------------------------------------------------------------------
 
 SEARCHES = [Search(strategy, probes=probes) for strategy in ("exponential", "binary") for probes in (1, 2, 5)]

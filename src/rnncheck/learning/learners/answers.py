@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,9 @@ from rnncheck.runtime.cooperative import CooperativeWork, finish
 from rnncheck.words import Codes, WordBatch, shortlex_key
 
 Ask: TypeAlias = Callable[[Sequence[Query]], Iterable[int]]  # yes and no, or the positions of labels
+
+Sifted: TypeAlias = dict[Codes, Query]
+Implied: TypeAlias = Callable[[Iterable[Codes]], Iterable[Codes]]
 
 # Below this a loop over the words is quicker than array operations, one per letter of the longest word.
 _FEW_WORDS = 64
@@ -64,7 +67,9 @@ class Answers:
         self._answers: dict[Codes, int] = {}
         self._shelves: defaultdict[int, _Shelf] = defaultdict(_Shelf)  # by the number of bits of the words' lengths
         self._runs: Runs | None = None
-        self._log: list[tuple[Codes, int]] = []  # every word of an answer, and where its query was split
+        # The words to look at in every hypothesis, where their queries were split, and whether they imply others.
+        self._log: list[tuple[Codes, int, bool]] = []
+        self._sifts: list[Sifted] = []  # those that have not ended
         self._filed = self._filed_at = 0  # how many of them are on shelves or followed; transitions when filing began
 
     def __getstate__(self) -> dict[str, object]:
@@ -78,6 +83,9 @@ class Answers:
     def __len__(self) -> int:
         return len(self._answers)
 
+    def __contains__(self, word: Codes) -> bool:
+        return word in self._answers
+
     def __getitem__(self, word: Codes) -> int:
         return self._answers[word]
 
@@ -90,7 +98,8 @@ class Answers:
         answer = self._read(answer)
         self._check([answer])
         if word not in self._answers:
-            self._remember({word: ((), word)}, [answer])
+            new: dict[Codes, Query] = {word: ((), word)}
+            self._remember(new, [answer], new)
         first = self._answers[word]
         if first != answer:
             raise (
@@ -103,20 +112,53 @@ class Answers:
         """One answer per query, in order; new words are queried together."""
         return finish(self.asking(queries))
 
-    def asking(self, queries: Sequence[Query]) -> CooperativeWork[list[int]]:
-        """Like ``of``, with a pause after every batch of bounded work."""
+    def asking(self, queries: Sequence[Query], *, sifted: Sifted | None = None) -> CooperativeWork[list[int]]:
+        """Like ``of``, with a pause after every batch of bounded work.
+
+        Queries that place words in a tree are added to ``sifted``: when the sift has ended, other words stand for them.
+        """
+        known = self._answers
         words = [access + suffix for access, suffix in queries]
-        new = {word: query for word, query in zip(words, queries, strict=True) if word not in self._answers}
-        if new:
-            limit = self.max_query_length
-            if limit is not None and max(map(len, new)) > limit:
-                raise LearningBoundReached("max_query_length", limit)
-            for batch in self._batches(new):
-                if self.prefixes:
-                    batch |= self._new_prefixes(batch.values())
-                self._remember(batch, self._replies(list(batch.values())))
-                yield
-        return [self._answers[word] for word in words]
+        found = list(map(known.get, words))
+        if None not in found:
+            return cast("list[int]", found)
+        new = {word: query for word, query, answer in zip(words, queries, found, strict=True) if answer is None}
+        yield from self.asking_new(new, sifted=sifted)
+        return [known[word] for word in words]
+
+    def asking_new(self, new: dict[Codes, Query], *, sifted: Sifted | None = None) -> CooperativeWork[None]:
+        """Like ``asking``, of words that are not known, each with its query."""
+        if not new:
+            return
+        longest, limit = max(map(len, new)), self.max_query_length
+        if limit is not None and longest > limit:
+            raise LearningBoundReached("max_query_length", limit)
+        is_small = not self.prefixes and (1 + longest) * len(new) < _LETTERS_AT_ONCE
+        for batch in (new,) if is_small else self._batches(new):
+            prefixes = self._new_prefixes(batch.values()) if self.prefixes else {}
+            batch |= prefixes
+            self._remember(batch, self._replies(list(batch.values())), batch if sifted is None else prefixes)
+            if sifted is not None:
+                self._begin_sift(sifted)
+                sifted |= batch
+            yield
+
+    def _begin_sift(self, sifted: Sifted) -> None:
+        if not sifted and all(sifted is not other for other in self._sifts):
+            self._sifts.append(sifted)
+
+    def end_sift(self, sifted: Sifted) -> None:
+        """These words have their places in a tree, and others that are looked at stand for them."""
+        sifted.clear()
+        self._sifts = [other for other in self._sifts if other is not sifted]
+
+    def look_at_all(self) -> None:
+        """Look at every known word in every hypothesis: no words stand for others."""
+        self._log += [(word, 0, False) for word in self._answers]
+
+    def watch(self, access: Codes, suffix: Codes) -> None:
+        """Look at this known word in every hypothesis, though it was sifted, because sifted words depend on it."""
+        self._log.append((access + suffix, len(access), True))
 
     def confirm(self, words: Sequence[Codes]) -> None:
         """Query known words once more; raises InconsistentAnswersError if an answer has changed."""
@@ -124,31 +166,42 @@ class Answers:
             for word, reply in zip(words, self._replies([((), word) for word in words]), strict=True):
                 self.add(word, reply)
 
-    def _remember(self, batch: dict[Codes, Query], answers: Sequence[int]) -> None:
+    def _remember(self, batch: dict[Codes, Query], answers: Sequence[int], looked_at: dict[Codes, Query]) -> None:
         self._answers.update(zip(batch, answers, strict=True))
-        self._log += [(word, len(access)) for word, (access, _) in batch.items()]
+        self._log += [(word, len(access), False) for word, (access, _) in looked_at.items()]
 
     def disagreements(
-        self, dfa: DFA, limit: int, outputs: StateOutputs | None = None, access: Sequence[Codes] = ()
+        self,
+        dfa: DFA,
+        limit: int,
+        outputs: StateOutputs | None = None,
+        access: Sequence[Codes] = (),
+        implied: Implied = lambda _: (),
     ) -> list[Codes]:
         """The shortlex-least known words, at most ``limit``, to which the automaton gives another answer.
 
         Its answers are acceptance, or the ``outputs`` of its states. ``access`` are words that reach its states, also
-        in later automata that have them: then only words that pass a change are run again.
+        in later automata that have them: then only words that pass a change are run again. ``implied`` gives the sifted
+        words that get another answer, from all others that do.
         """
         state_outputs = dfa.accepting if outputs is None else outputs
+        for sifted in self._sifts:  # an error ended these sifts, so no other words stand for theirs
+            self._log += [(word, len(begin), False) for word, (begin, _) in sifted.items()]
+            sifted.clear()
         runs = self._runs_on(dfa, state_outputs, access)
-        for word, split in self._log[self._filed :]:
+        for word, split, has_implied in self._log[self._filed :]:
             answer = self._answers[word]
             if runs is None or not runs.add(word, split, answer):
-                self._shelves[len(word).bit_length()].fresh[word] = answer
+                shelf = self._shelves[len(word).bit_length()]
+                shelf.fresh[word] = answer
+                shelf.has_implied |= has_implied
         self._filed = len(self._log)
-        wrong = [] if runs is None else list(runs.wrong)
+        wrong = set() if runs is None else set(runs.wrong)
         for bits in sorted(self._shelves):
-            if sum(len(word).bit_length() < bits for word in wrong) >= limit:  # all further words are longer
-                break
-            wrong += self._shelves[bits].disagreements(dfa, state_outputs)
-        return heapq.nsmallest(limit, wrong, key=shortlex_key)
+            are_longer = sum(len(word).bit_length() < bits for word in wrong) >= limit
+            if self._shelves[bits].has_implied or not are_longer:
+                wrong.update(self._shelves[bits].disagreements(dfa, state_outputs))
+        return heapq.nsmallest(limit, wrong.union(implied(wrong)), key=shortlex_key)
 
     def _runs_on(self, dfa: DFA, outputs: StateOutputs, access: Sequence[Codes]) -> Runs | None:
         """The words that are followed from one automaton to the next.
@@ -191,7 +244,8 @@ class Answers:
         replies = list(map(self._read, self._ask(queries)))
         if len(replies) != len(queries):
             raise InputError(f"ask() gave {len(replies)} answers to {len(queries)} queries; give one each, in order")
-        self._check(replies)
+        if self._outputs > 2:
+            self._check(replies)
         return replies
 
     def _check(self, answers: Sequence[int]) -> None:
@@ -205,6 +259,7 @@ class _Shelf:
 
     def __init__(self) -> None:
         self.fresh: dict[Codes, int] = {}
+        self.has_implied = False
         self._batch = WordBatch.from_codes([])
         self._answers: npt.NDArray[np.int64] = np.zeros(0, dtype=np.int64)
 

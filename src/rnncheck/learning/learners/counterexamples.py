@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from rnncheck.automata.dfa import DFA
 from rnncheck.errors import InputError, short_repr
@@ -52,12 +53,15 @@ class WrongTransition:
     suffix: Codes
 
 
+_Searching: TypeAlias = Generator[list[Query], list[int], WrongTransition]
+
+
 def states_on(dfa: DFA, word: Codes) -> list[int]:
     """The states that a word visits, the initial one first."""
-    table, state = dfa.transitions, dfa.initial
+    successor, state, letters = dfa.transitions.item, dfa.initial, len(dfa.alphabet)
     states = [state]
     for letter in word:
-        state = table.item(state, letter)
+        state = successor(state * letters + letter)
         states.append(state)
     return states
 
@@ -70,30 +74,29 @@ def wrong_transitions(
     The answers to the words are known, and the hypothesis gets every one of them wrong.
     """
     found: dict[int, WrongTransition] = {}
-    searches = [_search(word, states_on(hypothesis, word), access, answers, search) for word in words]
-    replies: dict[int, list[int] | None] = dict.fromkeys(range(len(words)))
-    while replies:
-        pending: dict[int, list[Query]] = {}
-        for i, reply in replies.items():
+    waiting: list[tuple[int, _Searching, list[int] | None]] = [
+        (i, _search(word, states_on(hypothesis, word), access, answers, search), None) for i, word in enumerate(words)
+    ]
+    while waiting:
+        pending = []
+        for i, each, reply in waiting:
             try:
-                pending[i] = next(searches[i]) if reply is None else searches[i].send(reply)
+                pending.append((i, each, next(each) if reply is None else each.send(reply)))
             except StopIteration as end:
                 found[i] = end.value
-        answered = iter((yield from answers.asking([query for queries in pending.values() for query in queries])))
-        replies = {i: [next(answered) for _ in queries] for i, queries in pending.items()}
+        answered = iter((yield from answers.asking([query for _, _, queries in pending for query in queries])))
+        waiting = [(i, each, [next(answered) for _ in queries]) for i, each, queries in pending]
     return [found[i] for i in range(len(words))]
 
 
-def _search(
-    word: Codes, states: list[int], access: Sequence[Codes], answers: Answers, search: Search
-) -> Generator[list[Query], list[int], WrongTransition]:
+def _search(word: Codes, states: list[int], access: Sequence[Codes], answers: Answers, search: Search) -> _Searching:
     """Yields the queries it needs answered, is sent the answers, and returns what it has found."""
     truth = answers[word]
 
     # α costs nothing where its word is known. Search in the last gap between the target's answer and another one.
-    low, high = 0, len(word)
+    low, high, known_answer = 0, len(word), answers.known
     for i in range(len(word) - 1, 0, -1):
-        known = answers.known(access[states[i]] + word[i:])
+        known = known_answer(access[states[i]] + word[i:])
         if known == truth:
             low = i
             break

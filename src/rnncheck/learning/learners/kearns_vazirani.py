@@ -26,4 +26,5 @@ class KearnsVazirani(TreeLearner):
         for leaf, suffix in refined.add_states(wrong, answers).items():
             yield from refined.split(leaf, suffix, answers)
         yield from refined.close(answers)
+        refined.watch(answers)
         return refined

@@ -32,6 +32,12 @@ class Structure(Protocol):
     def machine(self, alphabet: Alphabet, labels: tuple[str, ...]) -> MooreMachine:
         """The complete hypothesis."""
 
+    def committed(self, answers: Answers) -> None:
+        """Note that this is the learner's structure now, so that the words it has sifted need not be looked at."""
+
+    def implied(self, wrong: Iterable[Codes]) -> Iterable[Codes]:
+        """The sifted words that the hypothesis gets wrong, from all others that it gets wrong."""
+
 
 S = TypeVar("S", bound=Structure)
 
@@ -170,7 +176,7 @@ class Learner(ABC, Generic[S]):
         """Like ``start``, with a pause after every batch of queries."""
         if self._current is None:
             first = yield from self._first()
-            self._current = first, first.machine(self.alphabet, self.labels)
+            self._commit(first, None)
             yield from self._agree_with_answers()
 
     def _started(self) -> tuple[S, MooreMachine]:
@@ -185,12 +191,18 @@ class Learner(ABC, Generic[S]):
         self._unanswered = ()
         structure, machine = self._started()
         while words := self._answers.disagreements(
-            machine.support, self._at_once, machine.outputs, structure.access_words
+            machine.support, self._at_once, machine.outputs, structure.access_words, structure.implied
         ):
-            structure = yield from self._refined(structure, machine.support, words)
-            machine = structure.machine(self.alphabet, self.labels)
-            self._current = structure, machine
+            refined = yield from self._refined(structure, machine.support, words)
+            structure, machine = self._commit(refined, structure)
             yield
+
+    def _commit(self, structure: S, before: S | None) -> tuple[S, MooreMachine]:
+        if (self._current and self._current[0]) is not before:  # other work was committed in a pause, and is lost now
+            self._answers.look_at_all()
+        self._current = structure, structure.machine(self.alphabet, self.labels)
+        structure.committed(self._answers)
+        return self._current
 
     @abstractmethod
     def _first(self) -> CooperativeWork[S]:

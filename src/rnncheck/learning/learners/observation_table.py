@@ -55,6 +55,12 @@ class ObservationTable:
         table = [[number[self.rows[(*word, a)]] for a in range(self.letters)] for word in self.access_words]
         return MooreMachine(alphabet, labels, table, [row[0] for row in number])
 
+    def committed(self, answers: Answers) -> None:
+        pass  # nothing is sifted
+
+    def implied(self, wrong: Iterable[Codes]) -> Iterable[Codes]:
+        return ()
+
     def add_short(self, words: Iterable[Codes], answers: Answers) -> CooperativeWork[None]:
         """Add words to S; missing cells of their rows and of their one-letter extensions are queried in one batch."""
         there = set(self.short)

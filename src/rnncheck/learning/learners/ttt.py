@@ -17,8 +17,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import numpy as np
-
 from rnncheck.automata.dfa import DFA
 from rnncheck.learning.learners.answers import Answers
 from rnncheck.learning.learners.counterexamples import wrong_transitions
@@ -43,6 +41,7 @@ class TTT(TreeLearner):
         yield from refined.close(answers)
         most = len(structure.access_words) + max(len(structure.access_words), _MOST_MORE)
         yield from _Blocks(refined, answers, {leaf: [suffix] for leaf, suffix in blocks.items()}).resolve(most)
+        refined.watch(answers)
         return refined
 
 
@@ -80,11 +79,10 @@ class _Blocks:
 
     def _discriminators(self) -> dict[int, Codes]:
         """For the blocks that have one: the shortest that is a letter and a discriminator of the tree."""
-        found = {}
+        found, hypothesis = {}, self.hypothesis
         for block in self.suffixes:
-            rows = self.hypothesis.targets[self.hypothesis.members(block)]
-            parting = np.flatnonzero((rows != rows[0]).any(axis=0)).tolist()
-            choice = [(c, *self.hypothesis.tree.parting(rows[:, c].tolist())) for c in parting]
+            columns = enumerate(zip(*map(hypothesis.row, hypothesis.members(block)), strict=True))
+            choice = [(c, *hypothesis.tree.parting(nodes)) for c, nodes in columns if len(set(nodes)) > 1]
             if choice:
                 found[block] = min(choice, key=shortlex_key)
         return found
@@ -117,7 +115,7 @@ class _Blocks:
         further: dict[int, _Evidence] = {}
         for each in evidence:
             if len(each.suffix) == len(evidence[0].suffix):
-                further.setdefault(int(self.hypothesis.targets[each.one, each.suffix[0]]), each)
+                further.setdefault(self.hypothesis.row(each.one)[each.suffix[0]], each)
         for leaf, each in further.items():
             self.suffixes.setdefault(leaf, []).append(each.suffix[1:])
         access = self.hypothesis.access_words
