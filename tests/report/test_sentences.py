@@ -20,7 +20,9 @@ KEPT = Path(__file__).parent / "sentences.txt"
 
 
 def verdicts() -> dict[str, Verdict]:
-    read = {path.stem: Verdict.from_json(path.read_bytes()) for path in sorted(DOCUMENTS.glob("*.json"))}
+    read: dict[str, Verdict] = {
+        path.stem: Verdict.from_json(path.read_bytes()) for path in sorted(DOCUMENTS.glob("*.json"))
+    }
     proved = read["proved"]
     scope = msgspec.structs.replace(proved.scope, covers_reference=False)
     read["proved of read weights"] = msgspec.structs.replace(proved, scope=scope, required=Strength.PROVED)
