@@ -41,7 +41,7 @@ def prove(name: str) -> None:
 
 
 def show(verdict: rnncheck.Verdict) -> None:
-    print(verdict.outcome.value.upper())
+    print(verdict.outcome.value.upper(), *([] if verdict.strength is None else [f"({verdict.strength.value})"]))
     if verdict.counterexample is not None:
         print(f"  counterexample  {rnncheck.format_word(verdict.counterexample)}")
     print(f"  reason          {verdict.reason}")

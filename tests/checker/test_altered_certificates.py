@@ -9,7 +9,6 @@ from collections import Counter
 import msgspec
 import numpy as np
 import pytest
-from support.turning import turning_network
 
 from rnncheck.automata.dfa import DFA
 from rnncheck.checker import Status, replay
@@ -27,6 +26,7 @@ from rnncheck.verdict.certificate import Certificate
 from support.altered_certificates import altered, is_true, keeps_its_boxes
 from support.provable_networks import provable_network, recent_a
 from support.robust_networks import robust_network
+from support.rotating_network import rotating_network
 
 RESPONSE = Spec.from_ltlf("G(a -> F b)", ["a", "b", "c"]).dfa
 PARTS = [0, 1, *(pytest.param(part, marks=pytest.mark.slow) for part in range(2, 10))]
@@ -35,7 +35,7 @@ PARTS = [0, 1, *(pytest.param(part, marks=pytest.mark.slow) for part in range(2,
 @functools.cache
 def proofs() -> list[tuple[Certificate, RecurrentNetwork]]:
     """Of every cell, relation and kind of head, by boxes of each class and by small boxes that are followed."""
-    turning = turning_network()
+    turning = rotating_network()
     subjects = [(turning, DFA(turning.alphabet, [[0, 0]], [True]), Relation.EQUAL)]
     for number, cell in enumerate((Cell.RNN_TANH, Cell.GRU, Cell.LSTM)):
         labels, relation = (1, 3, 1)[number], list(Relation)[number]

@@ -52,7 +52,7 @@ def test_info_tells_groups_and_notes(run, tmp_path) -> None:
     path.write_text("1,a,b,X,Y\n2,b,c,Y,Y\n3,c,c,Y,Y\n")
     result = run("contacts", "info", path, "--self-contacts", "drop")
     assert "groups          X (1), Y (2)" in result.out
-    assert "note            1 contact of a person with itself was left out (line 3)" in result.out
+    assert "note            1 self-contact was left out (line 3)" in result.out
 
 
 def test_info_shows_names_that_would_disturb_a_terminal(run, tmp_path) -> None:

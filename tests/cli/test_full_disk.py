@@ -84,7 +84,7 @@ def test_the_verdict_is_told_all_the_same(prepared, run, monkeypatch) -> None:
         "rnncheck.runtime.files.os.fsync", lambda _: (_ for _ in ()).throw(OSError(errno.ENOSPC, "full"))
     )
     result = run(*COMMANDS["both"][0])
-    assert "NONE FOUND" in result.out
+    assert "PROVED" in result.out
     assert "v.json" in result.err
     assert "r.html" in result.err
 
@@ -145,7 +145,7 @@ def test_a_checkpoint_that_cannot_be_written_any_more_costs_no_verdict(prepared,
     )
     result = run("verify", MODEL, "--regex", ".*", *QUICK, "--checkpoint", "c.checkpoint")
     assert result.code == 0
-    assert "NONE FOUND" in result.out
+    assert "PROVED" in result.out
     assert "could not have been resumed" in result.out
 
 

@@ -79,7 +79,7 @@ def test_property_files_have_markers(run: Any, network: str) -> None:
     [
         (("verify", "--before", "", "--ltlf", "F a"), "--before '' names no letter"),
         (("verify", "--after", "'x", "--ltlf", "F a"), "--after: "),
-        (("verify", "--after", "<e>", "--ltlf", "F a"), "the marker '<e>' is not among the model's letters"),
+        (("verify", "--after", "<e>", "--ltlf", "F a"), "the delimiter '<e>' is not among the model's letters"),
         (("prove", "--before", "<s>", "--ltlf", "F a"), "--before has no effect here: a proof is about"),
         (("harden", "--after", "</s>", "--ltlf", "F a", "-o", "h.safetensors"), "--after has no effect here"),
         (("repair", "--after", "</s>", "--ltlf", "F a", "-o", "h.safetensors"), "--after has no effect here"),

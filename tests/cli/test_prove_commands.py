@@ -32,7 +32,7 @@ def test_proved_written_and_replayed(run, model: Path, tmp_path: Path) -> None:
     result = run("prove", model, *PROPERTY, "--relation", "equal", "--certificate", proof, "--report", page)
     assert result.code == 0, result
     assert "holds for every word of any length" in result.out
-    assert "it is proved" in page.read_text()
+    assert "this is proved" in page.read_text()
     replayed = run("replay", proof, "--model", model)
     assert replayed.code == 0, replayed
     assert "confirmed\tboxes" in replayed.out

@@ -18,7 +18,7 @@ MODEL = str(zoo.path("tomita4-gru"))
 def test_a_robust_word(run, tmp_path: Path) -> None:
     result = run("robust", MODEL, "--word", "1 1 1 1 1 1", "--distance", "2", "--json", tmp_path / "out.json")
     assert result.code == 0
-    assert result.out.startswith("robust: 1 1 1 1 1 1 is accepted; every word within distance 2 was asked")
+    assert result.out.startswith("robust: 1 1 1 1 1 1 is accepted; every word within distance 2 was queried")
     found = Robustness.from_json((tmp_path / "out.json").read_text())
     assert found.robust
     assert found.compared > 0

@@ -104,7 +104,7 @@ def test_a_property_file_names_them(net: str, run: Any) -> None:
     [
         (["inspect", "--module", "NET:one", "--state", "none.pt"], "none.pt"),
         (["inspect", "--module", "NET:three", "--label", "0", "--state", "yes.pt"], "not the weights of the module"),
-        (["inspect", "--module", "NET:function", "--alphabet", "a,b", "--state", "yes.pt"], "is no PyTorch module"),
+        (["inspect", "--module", "NET:function", "--alphabet", "a,b", "--state", "yes.pt"], "is not a PyTorch module"),
         (["inspect", "yes.pt", "--alphabet", "a,b", "--state", "no.pt"], "--state has no effect without --module"),
         (["inspect", "--module", "NET:three", "--label", "busy"], "labels=[…], --labels"),
         (["inspect", "--module", "NET:named", "--label", "lazy"], "there are idle, busy, alarm"),
@@ -201,7 +201,7 @@ def test_what_accept_means_is_said(net: str, run: Any) -> None:
     terms = 'label = "alarm"\n[properties.a]\nltlf = "false"\nassume = "regex:. .*"\nepsilon = 0.3\nmethod = "smc"\n'
     Path("suite.toml").write_text(f'[models.net]\nmodule = "{net}:named"\n{terms}')
     run("check", "suite.toml", "--quiet", "--junit", "junit.xml")
-    assert "the network accepts it (says alarm), the specification rejects it" in Path("junit.xml").read_text()
+    assert "the network accepts it (outputs alarm), the specification rejects it" in Path("junit.xml").read_text()
     assert "accepts where" not in run("verify", "--module", f"{net}:one", "--ltlf", "F a", *QUICK).out
 
 
@@ -233,7 +233,7 @@ def test_a_page_names_the_code_of_its_own_run_and_a_document_does_not(net: str, 
     again = f"--module {net}:one --state no.pt --against-module {net}:one --against-state yes.pt"
     assert f"rnncheck replay diff.json {again}" in page
     assert f"{net}:one with the weights of yes.pt" in page
-    assert "the old model says" in page
+    assert "answer of the old model" in page
     first = json.loads(Path("diff.json").read_text())["data"]["first"]
     assert [(each["old"], each["new"]) for each in first] == [("yes", "no")] * 2
     words = shlex.split(again)

@@ -96,5 +96,5 @@ def test_wrap_takes_a_time_limit() -> None:
         while True:
             pass
 
-    with pytest.raises(ResourceLimitError, match="the time limit was reached while the model was at work on the word"):
+    with pytest.raises(ResourceLimitError, match="the time limit was reached while the model was evaluating the word"):
         wrap(hang, ["a", "b"], timeout=0)

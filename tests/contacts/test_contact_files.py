@@ -158,7 +158,7 @@ class TestSelfContacts:
         """Should drop one line in a thousand, and say which."""
         network = read_contacts(file(self.MANY + "7,b,b\n"))
         assert len(network) == 1000
-        assert network.notes == ("1 contact of a person with itself was left out (line 1001)",)
+        assert network.notes == ("1 self-contact was left out (line 1001)",)
 
     def test_more_are_refused(self, file) -> None:
         """Should not take two in a thousand for errors of a sensor."""

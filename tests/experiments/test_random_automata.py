@@ -83,7 +83,7 @@ def test_by_the_papers_recipe_a_network_learns_whole_words_and_is_judged_by_them
 
 def test_a_network_that_is_never_good_enough_is_an_error_with_a_remedy() -> None:
     source = RandomAutomata(
-        count=1, states=5, hidden=1, words=50, accuracy=0.999, target_accuracy=1.0, draws=2, training_seconds=0.2
+        count=1, states=5, hidden=1, words=50, accuracy=0.999, target_accuracy=1.0, draws=2, training_seconds=0.001
     )
     with pytest.raises(InputError, match=r"none of 2 networks.*--accuracy"):
         source.make("random-001", None)

@@ -336,7 +336,7 @@ def test_a_model_of_short_words_is_not_asked_for_longer_ones(method: str) -> Non
 
     model = wrap(even, LETTERS, max_length=9)
     if not extraction_method(method).black_box:
-        with pytest.raises(InputError, match="asked for at most 9 letters; choose pac"):
+        with pytest.raises(InputError, match="limited to 9 letters; choose pac"):
             extract(model, method=method, **QUICK)
         return
     found = extract(model, method=method, **QUICK)
@@ -356,4 +356,4 @@ def test_surrogates_of_a_model_of_short_words_are_compared_on_these() -> None:
     found = compare_surrogates(model, spec, methods=["pac", "weiss"], words=200, timeout=30)
     assert max(asked) <= 10
     assert found.results[0].property_check.real
-    assert "at most 10 letters" in found.results[1].ending
+    assert "limited to 10 letters" in found.results[1].ending

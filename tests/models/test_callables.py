@@ -161,7 +161,7 @@ def test_answers_that_depend_on_the_batch_are_asked_one_at_a_time():
 
     model = wrap(relative, AB)
     assert model.accepts_batch([(), ("a",), ("a", "b")]).all()
-    assert any("one at a time" in note for note in model.describe()["notes"])
+    assert any("each call has one word" in note for note in model.describe()["notes"])
 
 
 def test_numbers_close_to_the_threshold_are_settled_alone():

@@ -103,7 +103,7 @@ def test_what_a_worker_sends_back_is_looked_at_as_data(sent: object) -> None:
         def close(self) -> None: ...
 
     words = WordBatch.from_codes([(0, 1) * 2_000])
-    with pytest.raises(RnncheckError, match=r"a worker returned .* in the place of 4000 scores"):
+    with pytest.raises(RnncheckError, match=r"a worker returned .* instead of 4000 scores"):
         distributed(model, Odd()).prefix_scores(words)
 
 

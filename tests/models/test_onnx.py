@@ -566,11 +566,11 @@ def test_graphs_that_are_no_classifiers_of_words_are_refused(tmp_path):
     made([x, value("n", TensorProto.INT64, ["b"])], [y], [cast])
     refused(tmp_path / "m.onnx", "2 integer inputs")
     made([x, value("h", TensorProto.FLOAT, ["b", 3])], [y], [cast])
-    refused(tmp_path / "m.onnx", "gives 0 back")
+    refused(tmp_path / "m.onnx", "returns 0")
     made([x, value("h", TensorProto.FLOAT, ["b", "n"])], [y, value("h", TensorProto.FLOAT, None)], [cast])
     refused(tmp_path / "m.onnx", "free size")
     made([value("x", TensorProto.STRING, ["b"])], [y], [cast])
-    refused(tmp_path / "m.onnx", "something else")
+    refused(tmp_path / "m.onnx", "something other")
 
 
 def test_without_onnxruntime_the_extra_is_named(tmp_path, monkeypatch):

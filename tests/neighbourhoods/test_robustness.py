@@ -388,7 +388,7 @@ def test_an_interrupted_run_goes_on(tmp_path) -> None:
     assert 0 < before < len(some)
     whole = robust(model, some, distance=2, checkpoint=kept, resume=True)
     assert whole.words == robust(model, some, distance=2).words
-    with pytest.raises(InputError, match="another question: its distance is '2', and '1' was asked for"):
+    with pytest.raises(InputError, match="another question: its distance is '2', and '1' was requested"):
         robust(model, some, distance=1, checkpoint=kept, resume=True)
     written = Path(kept).read_bytes()
     edited = written.replace(b'"accepted":true', b'"accepted":false').replace(

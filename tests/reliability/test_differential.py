@@ -15,12 +15,13 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from rnncheck import Verdict
+from rnncheck import Satisfied, Verdict, Violated
 from rnncheck.models.engine.compiled import CompiledNetwork
 from rnncheck.models.network import Cell
-from rnncheck.verdict.facts import Outcome
+from rnncheck.verdict.facts import Strength
 from rnncheck.verdict.guarantee import Guarantee
 from rnncheck.verification.methods import METHODS
+from support import samples
 from support.paths import ROOT
 
 SCRIPTS = ROOT / "scripts"
@@ -63,13 +64,13 @@ def lying(verdict: Verdict, lie: str) -> Verdict:
     """The verdict with something in it that is not so."""
     honest = verdict.guarantee or Guarantee(epsilon=1e-9, gamma=1e-6, samples=10**9)
     lies: dict[str, dict[str, Any]] = {
-        "word": {"outcome": Outcome.VIOLATED, "counterexample": (), "guarantee": None},
         "exact": {"guarantee": replace(honest, exact_length=60)},
-        "proof": {"guarantee": replace(honest, proof=True)},
+        "proof": {"guarantee": replace(honest, proof=True), "strength": Strength.PROVED},
         "epsilon": {"guarantee": replace(honest, epsilon=1e-9)},
     }
-    satisfied = {"outcome": Outcome.SATISFIED, "counterexample": None, "faulty_flows": (), "trace": None}
-    return replace(verdict, **{**satisfied, **lies[lie]})
+    if lie == "word":
+        return samples.changed(verdict, kind=Violated, counterexample=())
+    return samples.changed(verdict, kind=Satisfied, **{"strength": Strength.STATISTICAL, **lies[lie]})
 
 
 @pytest.mark.parametrize(

@@ -176,7 +176,7 @@ def enclosures(
         linked = checker.step_zonotopes(checker.prepare_zonotopes(Zonotope.between(low, high)), 0).bounds()
     return {
         "prover boxes": (box.lo[0], box.hi[0]),
-        "prover forms": (form.lo[0], form.hi[0]),
+        "prover zonotopes": (form.lo[0], form.hi[0]),
         "checker intervals": (plain.low[0], plain.high[0]),
         "checker zonotopes": (linked.low[0], linked.high[0]),
     }

@@ -240,7 +240,7 @@ def test_a_call_that_hangs_is_ended_by_the_time_limit() -> None:
     done = subprocess.run(
         [sys.executable, "-c", HANGING, "0.2"], capture_output=True, text=True, timeout=60, check=True
     )
-    assert "undecided the time limit was reached while the model was at work on " in done.stdout
+    assert "undecided the time limit was reached while the model was evaluating " in done.stdout
     assert "words, the first of them" in done.stdout
 
 
@@ -270,7 +270,7 @@ def test_a_model_that_hangs_when_it_is_loaded_is_named(tmp_path) -> None:
         timeout=60,
     )
     assert done.returncode == 3
-    assert "time limit was reached while the model was at work on the word" in done.stdout + done.stderr
+    assert "time limit was reached while the model was evaluating the word" in done.stdout + done.stderr
 
 
 def test_the_alarm_is_left_as_it_was() -> None:

@@ -139,12 +139,12 @@ def test_not_a_number_on_long_words_only() -> None:
     """Should be an error that names a word, or a verdict on the words that have answers."""
     network = explosive(120)
     assert not reference_judgement(network, (0,) * 110).accepted
-    with pytest.raises(ModelError, match=r"puts out \[nan\] on the word"):
+    with pytest.raises(ModelError, match=r"outputs \[nan\] on the word"):
         reference_judgement(network, (0,) * 140)
     model = CompiledNetwork(network, threads=1)
     nothing = Spec.from_dfa(DFA(letters(1), [[0]], [False]))
     for method in ("smc", "pdv", "aamc", "auto"):
-        with pytest.raises(ModelError, match=r"puts out .* on the word .*overflow"):
+        with pytest.raises(ModelError, match=r"outputs .* on the word .*overflow"):
             verify(model, nothing, method=method, timeout=60.0)
 
 

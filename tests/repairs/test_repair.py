@@ -361,7 +361,7 @@ def test_ctrl_c_while_it_measures_loses_nothing(tmp_path: Path) -> None:
     for missing in ("codes/errors", "now/head.weight"):
         kept = {name: array for name, array in arrays.items() if name != missing}
         file.write_bytes(safetensors_bytes(kept, metadata))
-        with pytest.raises(ModelError, match="begin anew"):
+        with pytest.raises(ModelError, match="start again without --resume"):
             one_letter(checkpoint=file, resume=True)
 
 

@@ -98,7 +98,7 @@ def test_a_specification_that_nothing_breaks_is_not_said_to_reject_rounding_erro
 
 def test_assert_satisfies_carries_the_verdict_and_hides_its_frames() -> None:
     everything = DFAModel(Spec.from_regex("(a|b)*", AB).dfa)
-    with pytest.raises(rnncheck.NotSatisfiedError, match="the counterexample is b") as caught:
+    with pytest.raises(rnncheck.NotSatisfiedError, match="the counterexample is 'b'") as caught:
         rnncheck.assert_satisfies(everything, SPEC)
     assert isinstance(caught.value, AssertionError)
     assert isinstance(caught.value.verdict, Verdict)

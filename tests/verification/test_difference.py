@@ -160,7 +160,7 @@ def test_labels_are_compared_by_what_is_said() -> None:
 def test_other_alphabets_are_refused_with_both_named() -> None:
     old, new = (rnncheck.wrap(lambda words: [True] * len(words), alphabet) for alphabet in (["a", "b"], ["a", "c"]))
     with pytest.raises(
-        rnncheck.InputError, match=r"letter 'b' is one of the old model's \(a, b\) .* new model's \(a, c\)"
+        rnncheck.InputError, match=r"letter 'b' belongs to the old model \(a, b\) .* new model \(a, c\)"
     ):
         rnncheck.diff(old, new)
     with pytest.raises(rnncheck.InputError, match="the new model is 3"):
@@ -241,7 +241,7 @@ def test_a_property_that_fails_does_not_cost_the_difference(monkeypatch: pytest.
     def failing(*_: object) -> None:
         raise ValueError("broken")
 
-    monkeypatch.setattr("rnncheck.verification.diff_models._of_both", failing)
+    monkeypatch.setattr("rnncheck.verification.diff_models._verify_both", failing)
     verdict = rnncheck.diff(old, new, properties=[spec])
     assert verdict.counterexample == ("b",)
     assert verdict.comparison.properties == ()

@@ -138,7 +138,7 @@ def test_what_is_likely_on_the_persons_data_comes_first(tmp_path: Path) -> None:
 @pytest.mark.parametrize("words", [[[0], [1]], [[0, 1, 2], [2]], [[0, 1], [3]]])
 def test_mistakes_that_name_other_counterexamples_are_refuted(words: list[list[int]]) -> None:
     document = json.loads(straying().to_json())
-    document["mistakes"] = [{"words": numbers} for numbers in words]
+    document["failure_clusters"] = [{"words": numbers} for numbers in words]
     assert replay(json.dumps(document), DFAModel(STRAYING)).status is Status.REFUTED
 
 

@@ -116,7 +116,7 @@ def test_the_smallest_gamma_works(method) -> None:
     assert 0.0 < verdict.guarantee.epsilon <= 0.2
 
 
-@pytest.mark.parametrize("wrong", ["G a", None, 3])
+@pytest.mark.parametrize("wrong", [["G a"], None, 3])
 def test_what_is_no_specification_is_named_with_a_remedy(wrong) -> None:
     with pytest.raises(InputError, match=r"Spec\.from_ltlf"):
         verify(model_of("a*"), wrong)
