@@ -169,3 +169,13 @@ def test_parts_that_do_not_belong_together_are_not_read(changes: dict[str, Any])
     result["checks"][0]["verdict"] = document
     with pytest.raises(FormatError, match="not the result of a check"):
         SuiteResult.from_json(json.dumps(result))
+
+
+@pytest.mark.parametrize("changes", [{"epsilon": 0.0}, {"words": 3}, {"gamma": 1e-9}, {"reference": None}])
+def test_a_comparison_with_the_reference_that_was_not_made_is_refuted(changes: dict[str, Any]) -> None:
+    model = rnncheck.load_model(rnncheck.zoo.path("even-elman"))
+    verdict = rnncheck.verify(model, "regex: (b* a b* a)* b*", method="smc", **QUICK)
+    document = json.loads(verdict.to_json())
+    assert rnncheck.replay(verdict, model).status is Status.CONFIRMED
+    document["evaluation"] |= changes
+    assert rnncheck.replay(json.dumps(document), model).status is Status.REFUTED

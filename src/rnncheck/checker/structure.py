@@ -144,6 +144,7 @@ def check_numbers(claims: Claims) -> Iterator[Check]:
         yield left_open("method", f"what the method {short_repr(verdict.method)} must show is not known here")
     if verdict.undecided and guarantee is None:
         yield left_open("guarantee", "the document claims nothing that could be checked")
+    yield from _compared_sample(claims)
     if guarantee is None:
         return
     problems = list(_out_of_range(guarantee))
@@ -183,6 +184,20 @@ def _out_of_range(guarantee: Guarantee) -> Iterator[str]:
         yield f"{facts.unproved} is not a probability of words left unproved"
     if guarantee.exact_length is not None and guarantee.exact_length < 0:
         yield f"exact_length = {guarantee.exact_length} is below 0"
+
+
+def _compared_sample(claims: Claims) -> Iterator[Check]:
+    """Whether the words that evaluator and reference were compared on show the bound that is claimed of them."""
+    evaluation = claims.verdict.evaluation
+    if evaluation is None or (evaluation.epsilon is None and evaluation.gamma is None):
+        return
+    epsilon, gamma, words = evaluation.epsilon, evaluation.gamma, evaluation.words
+    if epsilon is None or gamma is None or not 0.0 < gamma < 1.0 or words <= 0 or evaluation.reference is None:
+        yield refuted("evaluation", f"epsilon {epsilon} and gamma {gamma} are claimed of {words} words")
+        return
+    achieved = _shown_by(words, math.log(gamma), claims.requested.bound or "exact")
+    seen = f"{words} words show a difference below {achieved:.4g}; {epsilon:.4g} is claimed"
+    yield confirmed_if("evaluation", epsilon >= achieved * (1 - _ROUNDING), seen)
 
 
 def _shown_by(samples: int, log_gamma: float, bound: str) -> float:
