@@ -209,7 +209,7 @@ def fill(kind: type[Settings], options: Iterable[Option], values: Values, **othe
 
 @dataclass(frozen=True, kw_only=True)
 class Option:
-    """An option. Everything that is known of it is here; nothing else has to be touched to add one.
+    """An option. Everything that is known of it is here; one that fills a settings field needs no other code.
 
     ``flags``: ``--name``, or ``-n --name``. ``commands`` that have it, with their ``differences`` by field.
     ``otherwise``: the default in words, for the help. ``fills``: the settings class of which it sets the field

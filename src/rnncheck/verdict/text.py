@@ -1,4 +1,6 @@
-"""Every sentence about a verdict, for the terminal, the page, notebooks, JUnit and SARIF.
+"""The sentences about a verdict, for the terminal, the page, notebooks, JUnit and SARIF.
+
+Sentences about one part of it (``sentence()`` of a guarantee, say) stand with that part; here they are put together.
 
 ``headline`` is the result in one sentence, ``facts`` are its details by name, ``meaning`` and ``limits`` explain it.
 Sentences have neither capital nor full stop; ``capital`` and the caller add them.
